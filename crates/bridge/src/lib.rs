@@ -1,0 +1,1 @@
+//! The in-jail program: readiness, tokens and carrying bytes.

@@ -1,0 +1,2 @@
+//! The bridge: process 1 of a jail.
+fn main() {}

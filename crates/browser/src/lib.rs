@@ -1,0 +1,1 @@
+//! The driver: CDP, pages, snapshots, actions and screenshots.

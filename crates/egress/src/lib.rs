@@ -1,0 +1,1 @@
+//! The filtering forward proxy that is a session's only way out, and its ledger.

@@ -1,0 +1,1 @@
+//! Templates, the native runtime, limits, the keeper and the reaper.

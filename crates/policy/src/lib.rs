@@ -1,0 +1,20 @@
+//! The pure core: what an agent can ask for, what is known about it, and whether it may happen.
+//!
+//! No IO, no async, no clock. `decide` is the only maker of a [`Permit`], and a [`Permit`] that was
+//! recorded is the only thing the driver accepts, so an action that skipped either does not compile.
+
+mod action;
+mod decide;
+mod facts;
+mod ids;
+mod permit;
+mod url;
+
+pub use action::{
+    Action, Click, ImageFormat, LoadState, Navigate, Read, ReadFormat, Screenshot, Target, TypeText,
+};
+pub use decide::{Decision, Denial, Policy};
+pub use facts::{ElementFacts, Facts, FormFacts};
+pub use ids::{Actor, BadName, JailId, Name, Scope, SessionId, Tenant};
+pub use permit::{Permit, Permitted, Rule};
+pub use url::{Origin, UrlRefusal, WebUrl};

@@ -1,0 +1,1 @@
+//! The control plane: gate, sessions, MCP, command line, configuration and storage.
