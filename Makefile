@@ -1,0 +1,35 @@
+# The two commands that matter are `make run` and `make test`; each does all its own set-up.
+ARGS ?=
+CARGO ?= cargo
+export CARGO_TERM_COLOR ?= auto
+
+.PHONY: run test bench build lint check setup setup-test clean help
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+run: setup build ## Install what is missing, build, try the browser on the demo shop, then serve (ARGS=--once stops before serving)
+	@script/run $(ARGS)
+
+build: ## Build the release binaries
+	$(CARGO) build --release --workspace --bins
+
+test: setup-test lint ## Everything that must hold, with all its set-up
+	$(CARGO) build --workspace --bins --examples
+	$(CARGO) test --workspace
+
+lint: ## Formatting and clippy, warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+bench: setup build ## Ratios to bare Chromium, all from one run
+	$(CARGO) bench --bench ratios
+
+setup: ## Install what the browser needs on this machine
+	@script/setup run
+
+setup-test: ## The same, plus what the tests compare with
+	@script/setup test
+
+clean: ## Remove build results
+	$(CARGO) clean
