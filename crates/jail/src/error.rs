@@ -1,0 +1,112 @@
+//! What can go wrong with a jail, with a stable code and the next command for each.
+
+use crate::Id;
+use rustix::io::Errno;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum JailError {
+    #[error("an id has 1 to 64 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
+    BadId,
+    #[error("bubblewrap is not installed")]
+    BubblewrapMissing,
+    #[error("bubblewrap {version} is too old: it has no --ro-bind-fd")]
+    BubblewrapOld { version: String },
+    #[error("this machine does not let an ordinary user make namespaces: {why}")]
+    NamespacesForbidden { why: String, mend: String },
+    #[error("the limits of a jail cannot be set: {why}")]
+    LimitsUnavailable { why: String, mend: String },
+    #[error("the keeper, which holds the jails, is gone: {why}")]
+    KeeperLost { why: String },
+    #[error("jail {id} did not start: {log}")]
+    StartFailed { id: Id, log: String },
+    #[error("there is no jail {id}")]
+    UnknownJail { id: Id },
+    #[error("there is a jail {id} already")]
+    JailExists { id: Id },
+    #[error("processes of {id} are still there after being killed")]
+    StillAlive { id: Id },
+    #[error("{path} cannot be trusted with sockets: {why}")]
+    UnsafeRuntimeDir { path: PathBuf, why: &'static str },
+    #[error("no random numbers")]
+    NoRandomness { source: getrandom::Error },
+    #[error("the seccomp filter does not compile")]
+    Filter { source: seccompiler::BackendError },
+    #[error("{what} {path}")]
+    File { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("{what}")]
+    System { what: &'static str, source: io::Error },
+}
+
+impl JailError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            JailError::BadId => "bad_jail_id",
+            JailError::BubblewrapMissing => "bubblewrap_missing",
+            JailError::BubblewrapOld { .. } => "bubblewrap_old",
+            JailError::NamespacesForbidden { .. } => "namespaces_forbidden",
+            JailError::LimitsUnavailable { .. } => "limits_unavailable",
+            JailError::KeeperLost { .. } => "keeper_lost",
+            JailError::StartFailed { .. } => "jail_start_failed",
+            JailError::UnknownJail { .. } => "jail_unknown",
+            JailError::JailExists { .. } => "jail_exists",
+            JailError::StillAlive { .. } => "jail_still_alive",
+            JailError::UnsafeRuntimeDir { .. } => "runtime_dir_unsafe",
+            JailError::File { source, .. } | JailError::System { source, .. } if is_disk_full(source) => {
+                "disk_full"
+            }
+            JailError::NoRandomness { .. }
+            | JailError::Filter { .. }
+            | JailError::File { .. }
+            | JailError::System { .. } => "jail_system_error",
+        }
+    }
+
+    /// What to do next, as a command where there is one.
+    pub fn hint(&self) -> String {
+        match self {
+            JailError::BadId => "Choose another id.".to_owned(),
+            JailError::BubblewrapMissing => "Run: apt-get install bubblewrap".to_owned(),
+            JailError::BubblewrapOld { .. } => {
+                "Run: apt-get update && apt-get install bubblewrap (the security updates of Debian 12 and \
+                 Ubuntu 22.04 have it)"
+                    .to_owned()
+            }
+            JailError::NamespacesForbidden { mend, .. } | JailError::LimitsUnavailable { mend, .. } => {
+                mend.clone()
+            }
+            JailError::KeeperLost { .. } => {
+                "Every jail ended with it. Start the control plane again; then run: stockade jail reap".to_owned()
+            }
+            JailError::StartFailed { .. } => "Run: stockade doctor".to_owned(),
+            JailError::UnknownJail { .. } => "Run: stockade jail list".to_owned(),
+            JailError::JailExists { .. } => "Destroy it first, or choose another id.".to_owned(),
+            JailError::StillAlive { .. } => "Run: stockade jail reap".to_owned(),
+            JailError::UnsafeRuntimeDir { path, .. } => {
+                format!("Look at who made it, then run: rm -r {}", path.display())
+            }
+            JailError::File { source, .. } | JailError::System { source, .. } if is_disk_full(source) => {
+                "Free some space (df -h shows where it went) and try again.".to_owned()
+            }
+            JailError::NoRandomness { .. }
+            | JailError::Filter { .. }
+            | JailError::File { .. }
+            | JailError::System { .. } => "Run: stockade doctor".to_owned(),
+        }
+    }
+
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> JailError {
+        let path = path.to_owned();
+        move |source| JailError::File { what, path, source }
+    }
+
+    pub(crate) fn system<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> JailError {
+        move |source| JailError::System { what, source: source.into() }
+    }
+}
+
+/// Whether an error says that there is no room, on the disk or in the quota.
+pub(crate) fn is_disk_full(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
+}

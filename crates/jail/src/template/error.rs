@@ -1,0 +1,127 @@
+//! What can go wrong with a template, with a stable code and the next command for each.
+
+use super::Flavour;
+use crate::error::is_disk_full;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    #[error("{} is not installed on this machine", what_is_missing(.flavour))]
+    ChromiumMissing { flavour: Flavour },
+    #[error("{program} is not installed on this machine")]
+    ProgramMissing { program: &'static str, package: &'static str },
+    #[error("{path} is not a program: a wrapper script cannot go into a template")]
+    NotAProgram { path: PathBuf },
+    #[error("the bridge is not at {path}")]
+    BridgeMissing { path: PathBuf },
+    #[error("{program} needs the library {library}, which is not on this machine")]
+    LibraryMissing { program: PathBuf, library: String },
+    #[error("template {id} is not what was built: {}", summary(.differences))]
+    Altered { id: String, differences: Vec<Difference> },
+    #[error("there is no {flavour} template")]
+    Missing { flavour: Flavour },
+    #[error("the manifest of {path} cannot be read")]
+    BadManifest { path: PathBuf, source: serde_json::Error },
+    #[error("no random numbers")]
+    NoRandomness { source: getrandom::Error },
+    #[error("{program} failed: {output}")]
+    Tool { program: &'static str, output: String },
+    #[error("{what} {path}")]
+    File { what: &'static str, path: PathBuf, source: io::Error },
+}
+
+/// One way in which a tree differs from its manifest. Paths are relative to the template's folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Difference {
+    Changed { path: String },
+    Added { path: String },
+    Missing { path: String },
+}
+
+impl TemplateError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            TemplateError::ChromiumMissing { .. } => "chromium_missing",
+            TemplateError::ProgramMissing { .. } => "program_missing",
+            TemplateError::NotAProgram { .. } => "chromium_not_a_program",
+            TemplateError::BridgeMissing { .. } => "bridge_missing",
+            TemplateError::LibraryMissing { .. } => "library_missing",
+            TemplateError::Altered { .. } | TemplateError::BadManifest { .. } => "template_altered",
+            TemplateError::Missing { .. } => "template_missing",
+            TemplateError::File { source, .. } if is_disk_full(source) => "disk_full",
+            TemplateError::NoRandomness { .. } | TemplateError::Tool { .. } | TemplateError::File { .. } => {
+                "template_build_failed"
+            }
+        }
+    }
+
+    /// What to do next, as a command where there is one.
+    pub fn hint(&self) -> String {
+        match self {
+            TemplateError::ChromiumMissing { flavour: Flavour::Headless } => {
+                "Run: apt-get install chromium-headless-shell".to_owned()
+            }
+            TemplateError::ChromiumMissing { flavour: Flavour::Xvfb } => {
+                "Run: apt-get install chromium".to_owned()
+            }
+            TemplateError::ProgramMissing { package, .. } => format!("Run: apt-get install {package}"),
+            TemplateError::NotAProgram { .. } => {
+                "Give the real program, which such a script starts (often under /usr/lib/chromium).".to_owned()
+            }
+            TemplateError::BridgeMissing { .. } => {
+                "Run: cargo build -p bridge (or give --bridge PATH)".to_owned()
+            }
+            TemplateError::LibraryMissing { library, .. } => {
+                format!("Install the package that has {library}; apt-get install --fix-broken may do.")
+            }
+            TemplateError::Altered { id, .. } => {
+                format!("Find out who changed it. Then run: stockade template build (it replaces {id})")
+            }
+            TemplateError::BadManifest { .. } => "Run: stockade template build".to_owned(),
+            TemplateError::Missing { flavour: Flavour::Headless } => "Run: stockade template build".to_owned(),
+            TemplateError::Missing { flavour: Flavour::Xvfb } => {
+                "Run: stockade template build --display xvfb".to_owned()
+            }
+            TemplateError::File { source, .. } if is_disk_full(source) => {
+                "A template takes about 400 MB. Free some space (df -h shows where it went) and try again."
+                    .to_owned()
+            }
+            TemplateError::NoRandomness { .. } | TemplateError::Tool { .. } | TemplateError::File { .. } => {
+                "Run: stockade doctor".to_owned()
+            }
+        }
+    }
+
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TemplateError {
+        let path = path.to_owned();
+        move |source| TemplateError::File { what, path, source }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Changed { path } => write!(f, "{path} changed"),
+            Difference::Added { path } => write!(f, "{path} added"),
+            Difference::Missing { path } => write!(f, "{path} missing"),
+        }
+    }
+}
+
+fn what_is_missing(flavour: &Flavour) -> &'static str {
+    match flavour {
+        Flavour::Headless => "Chromium's headless shell",
+        Flavour::Xvfb => "Chromium",
+    }
+}
+
+fn summary(differences: &[Difference]) -> String {
+    const SHOWN: usize = 5;
+    let mut text: Vec<String> = differences.iter().take(SHOWN).map(Difference::to_string).collect();
+    if differences.len() > SHOWN {
+        text.push(format!("and {} more", differences.len() - SHOWN));
+    }
+    text.join(", ")
+}
