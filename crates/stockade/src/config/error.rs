@@ -1,0 +1,148 @@
+//! What can be wrong with a configuration, each with its place.
+
+use crate::config::reader::Origin;
+use crate::error::{Fault, with_causes};
+use std::io;
+use std::path::PathBuf;
+
+/// The largest configuration file that is read.
+pub const LARGEST_FILE: u64 = 1024 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{origin}: unknown key '{key}'")]
+    UnknownKey {
+        key: String,
+        origin: Origin,
+        /// The key that was probably meant.
+        nearest: Option<String>,
+    },
+    #[error("{origin}: '{key}' is {found}, but {expected} is needed")]
+    Value { key: String, origin: Origin, found: String, expected: String },
+    #[error("{origin}: '{key}' is set a second time, after line {first}")]
+    DuplicateKey { key: String, origin: Origin, first: usize },
+    #[error("{origin}: {reason}")]
+    Malformed { origin: Origin, reason: String },
+    #[error("cannot read the configuration file {}", file.display())]
+    Unreadable { file: PathBuf, source: io::Error },
+    #[error("the configuration file {} has more than {LARGEST_FILE} bytes", file.display())]
+    TooLarge { file: PathBuf },
+    #[error("anyone on this machine may write to the configuration file {}", file.display())]
+    WritableByAll { file: PathBuf },
+    #[error("{origin}: 'security.browser.enabled' is false, so Stockade does not start")]
+    Disabled { origin: Origin },
+}
+
+impl ConfigError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            ConfigError::UnknownKey { .. } => "config_unknown_key",
+            ConfigError::Value { .. } => "config_value",
+            ConfigError::DuplicateKey { .. } => "config_duplicate_key",
+            ConfigError::Malformed { .. } => "config_malformed",
+            ConfigError::Unreadable { .. } => "config_unreadable",
+            ConfigError::TooLarge { .. } => "config_too_large",
+            ConfigError::WritableByAll { .. } => "config_writable_by_all",
+            ConfigError::Disabled { .. } => "disabled",
+        }
+    }
+
+    /// The full path of the key that is wrong, if the error is about one.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            ConfigError::UnknownKey { key, .. }
+            | ConfigError::Value { key, .. }
+            | ConfigError::DuplicateKey { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            ConfigError::UnknownKey { origin, .. }
+            | ConfigError::Value { origin, .. }
+            | ConfigError::DuplicateKey { origin, .. }
+            | ConfigError::Malformed { origin, .. }
+            | ConfigError::Disabled { origin } => origin.line(),
+            _ => None,
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            ConfigError::UnknownKey { nearest: Some(nearest), .. } => format!("Did you mean '{nearest}'?"),
+            ConfigError::UnknownKey { nearest: None, .. } => {
+                "`stockade config show` lists every key.".to_owned()
+            }
+            ConfigError::Value { .. } => {
+                "Change the value, or remove the line to get the default.".to_owned()
+            }
+            ConfigError::DuplicateKey { .. } => "Remove one of the two lines.".to_owned(),
+            ConfigError::Malformed { .. } => {
+                "The file is YAML: two spaces of indentation a level, `key: value`.".to_owned()
+            }
+            ConfigError::Unreadable { .. } => {
+                "Check the path and the permissions; `stockade config path` shows where it is looked for."
+                    .to_owned()
+            }
+            ConfigError::TooLarge { .. } => {
+                "A configuration has a few dozen lines: is this the right file?".to_owned()
+            }
+            ConfigError::WritableByAll { file } => format!("chmod o-w {}", file.display()),
+            ConfigError::Disabled { .. } => "Set it to true, or remove the line.".to_owned(),
+        }
+    }
+}
+
+impl From<ConfigError> for Fault {
+    fn from(error: ConfigError) -> Fault {
+        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+    }
+}
+
+/// Everything that is wrong with one configuration, in the order of the file; never empty.
+#[derive(Debug, thiserror::Error)]
+#[error("{first}")]
+pub struct ConfigErrors {
+    pub first: ConfigError,
+    pub rest: Vec<ConfigError>,
+}
+
+impl ConfigErrors {
+    /// `Ok` if nothing was found.
+    pub(super) fn from_found(mut found: Vec<ConfigError>) -> Result<(), ConfigErrors> {
+        found.sort_by_key(|error| error.line().unwrap_or(usize::MAX));
+        let mut found = found.into_iter();
+        match found.next() {
+            None => Ok(()),
+            Some(first) => Err(ConfigErrors { first, rest: found.collect() }),
+        }
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(first: ConfigError) -> ConfigErrors {
+        ConfigErrors { first, rest: Vec::new() }
+    }
+}
+
+impl IntoIterator for ConfigErrors {
+    type Item = ConfigError;
+    type IntoIter = std::iter::Chain<std::iter::Once<ConfigError>, std::vec::IntoIter<ConfigError>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self.first).chain(self.rest)
+    }
+}
+
+impl From<ConfigErrors> for Fault {
+    fn from(errors: ConfigErrors) -> Fault {
+        let more = errors.rest.len();
+        let mut fault = Fault::from(errors.first);
+        if more > 0 {
+            fault.message = format!("{} ({more} more)", fault.message);
+            fault.hint = format!("{} `stockade config check` lists all that is wrong.", fault.hint);
+        }
+        fault
+    }
+}

@@ -1,0 +1,249 @@
+//! Every setting: its name, its default and what it may be.
+//!
+//! S1's keys keep S1's names, meanings and defaults; S2's, S3's, S4's and ours stand beside them. Read
+//! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
+
+use crate::config::reader::Section;
+use crate::config::values::{
+    DomainPattern, Hosts, Network, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
+    fraction, hosts, loopback_address, number, optional, seconds, size, text, truth,
+};
+use policy::ImageFormat;
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// What stands under `security.browser`.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub enabled: bool,
+    /// How long a session lives unless it is opened for less.
+    pub session_timeout: Seconds,
+    pub max_actions_per_session: u32,
+    pub max_concurrent_sessions: u32,
+    /// The longest life that a session can be given (S3).
+    pub max_session_minutes: u32,
+    pub action_timeout: Seconds,
+    pub recording: Recording,
+    pub runtime_restart_attempts: u32,
+    pub runtime_warmup_on_start: bool,
+    pub artifacts_retention_days: u32,
+    pub bridge_token_seconds: Seconds,
+    pub container_image: String,
+    pub container_name_prefix: String,
+    pub container: Container,
+    pub credentials: Credentials,
+    pub snapshot: SnapshotSettings,
+    pub hitl: Hitl,
+    pub egress: Egress,
+    pub server: Server,
+    pub audit: Audit,
+    pub screenshot: ScreenshotSettings,
+}
+
+#[derive(Clone, Debug)]
+pub struct Container {
+    pub memory_limit: Size,
+    /// In processors: 0.5 is half of one.
+    pub cpu_shares: f64,
+    pub network: Network,
+    /// Processes and threads together.
+    pub pids: u32,
+    pub open_files: u32,
+    pub tmp_size: Size,
+    pub shm_size: Size,
+    pub display: ScreenKind,
+    /// Start even where limits cannot be enforced. Weaker, and said to be so.
+    pub weaker_limits: bool,
+    /// The cgroup under which jails are put; found by itself if absent.
+    pub cgroup_parent: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    pub vault_backend: VaultBackend,
+    pub vault_path: String,
+    pub auto_inject: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct SnapshotSettings {
+    pub exclude_password_fields: bool,
+    pub exclude_hidden_elements: bool,
+    pub max_depth: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Hitl {
+    /// False turns asking into denying, never into allowing.
+    pub enabled: bool,
+    pub trusted_domains: Vec<DomainPattern>,
+    pub sensitive_domains: Vec<DomainPattern>,
+    pub approval_timeout: Seconds,
+}
+
+#[derive(Clone, Debug)]
+pub struct Egress {
+    pub hosts: Hosts,
+}
+
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Always a loopback address.
+    pub listen: SocketAddr,
+    /// No bearer key is asked for on loopback.
+    pub open: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Audit {
+    pub image_retention_days: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct ScreenshotSettings {
+    pub format: ImageFormat,
+    /// Width times height of the largest picture that is taken.
+    pub max_pixels: u32,
+    /// How many pictures of a session are kept to be fetched.
+    pub ring: u32,
+}
+
+const DAY: u32 = 24 * 60 * 60;
+
+impl Config {
+    pub(super) fn read(root: &mut Section) -> Config {
+        root.section("security", |security| security.section("browser", Config::read_browser))
+    }
+
+    fn read_browser(s: &mut Section) -> Config {
+        s.later("runtime_required", true, truth);
+        let config = Config {
+            enabled: s.get("enabled", true, truth),
+            session_timeout: s.get("session_timeout", Seconds(300), seconds(1..=DAY)),
+            max_actions_per_session: s.get("max_actions_per_session", 100, number(1..=1_000_000)),
+            max_concurrent_sessions: s.get("max_concurrent_sessions", 5, number(1..=1000)),
+            max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
+            action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
+            recording: s.get("recording", Recording::Transient, choice),
+            runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
+            runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
+            artifacts_retention_days: s.later("artifacts_retention_days", 7, number(1..=3650)),
+            bridge_token_seconds: s.get("bridge_token_seconds", Seconds(60), seconds(1..=60)),
+            container_image: s.later("container_image", "stockade-browser".to_owned(), image_name()),
+            container_name_prefix: s.later("container_name_prefix", "stockade-".to_owned(), image_name()),
+            container: s.section("container", Container::read),
+            credentials: s.section("credentials", Credentials::read),
+            snapshot: s.section("snapshot", SnapshotSettings::read),
+            hitl: s.section("hitl", Hitl::read),
+            egress: s.section("egress", |s| Egress { hosts: s.get("hosts", Hosts::default(), hosts) }),
+            server: s.section("server", Server::read),
+            audit: s.section("audit", |s| Audit {
+                image_retention_days: s.later("image_retention_days", 7, number(1..=3650)),
+            }),
+            screenshot: s.section("screenshot", ScreenshotSettings::read),
+        };
+        let longest = config.max_session_minutes * 60;
+        if config.session_timeout.0 > longest {
+            s.clash("session_timeout", format!("at most {longest} seconds, by 'max_session_minutes',"));
+        }
+        config
+    }
+}
+
+impl Container {
+    fn read(s: &mut Section) -> Container {
+        let container = Container {
+            memory_limit: s.get("memory_limit", Size::mib(512), size(Size::mib(128)..=Size::mib(64 * 1024))),
+            cpu_shares: s.get("cpu_shares", 0.5, fraction(0.05..=256.0)),
+            network: s.get("network", Network::Isolated, choice),
+            pids: s.get("pids", 1024, number(64..=65_536)),
+            open_files: s.get("open_files", 1024, number(256..=65_536)),
+            tmp_size: s.get("tmp_size", Size::mib(128), size(Size::mib(16)..=Size::mib(16 * 1024))),
+            shm_size: s.get("shm_size", Size::mib(64), size(Size::mib(16)..=Size::mib(16 * 1024))),
+            display: s.get("display", ScreenKind::Headless, choice),
+            weaker_limits: s.get("weaker_limits", false, truth),
+            cgroup_parent: s.get("cgroup_parent", None, optional(cgroup_path)),
+        };
+        let writable = container.tmp_size.bytes() + container.shm_size.bytes();
+        // A tmpfs that can outgrow the limit would end in the browser's death instead of a full disk.
+        if writable >= container.memory_limit.bytes() {
+            s.clash("memory_limit", "more than 'tmp_size' and 'shm_size' together".to_owned());
+        }
+        container
+    }
+}
+
+impl Credentials {
+    fn read(s: &mut Section) -> Credentials {
+        Credentials {
+            vault_backend: s.later("vault_backend", VaultBackend::Vault, choice),
+            vault_path: s.later(
+                "vault_path",
+                "secrets/browser/".to_owned(),
+                text(512, |c| c.is_ascii_graphic(), "a path"),
+            ),
+            auto_inject: s.later("auto_inject", true, truth),
+        }
+    }
+}
+
+impl SnapshotSettings {
+    fn read(s: &mut Section) -> SnapshotSettings {
+        SnapshotSettings {
+            exclude_password_fields: s.later("exclude_password_fields", true, truth),
+            exclude_hidden_elements: s.later("exclude_hidden_elements", true, truth),
+            max_depth: s.later("max_depth", 10, number(1..=100)),
+        }
+    }
+}
+
+impl Hitl {
+    fn read(s: &mut Section) -> Hitl {
+        // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
+        // S1's sensitive ones make nothing looser, and stay.
+        let sensitive = ["gmail.com", "mail.google.com", "admin.*"];
+        Hitl {
+            enabled: s.later("enabled", true, truth),
+            trusted_domains: s.later("trusted_domains", Vec::new(), domains),
+            sensitive_domains: s.later(
+                "sensitive_domains",
+                sensitive.into_iter().filter_map(DomainPattern::parse).collect(),
+                domains,
+            ),
+            approval_timeout: s.later("approval_timeout", Seconds(30), seconds(1..=3600)),
+        }
+    }
+}
+
+impl Server {
+    fn read(s: &mut Section) -> Server {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 7700));
+        Server { listen: s.get("listen", listen, loopback_address), open: s.get("open", false, truth) }
+    }
+}
+
+impl ScreenshotSettings {
+    fn read(s: &mut Section) -> ScreenshotSettings {
+        ScreenshotSettings {
+            format: s.get("format", ImageFormat::Png, choice),
+            max_pixels: s.get("max_pixels", 40_000_000, number(100_000..=200_000_000)),
+            ring: s.get("ring", 50, number(1..=1000)),
+        }
+    }
+}
+
+/// What container engines accept in an image's or a container's name.
+fn image_name() -> impl Fn(&crate::config::yaml::Node) -> Result<String, String> {
+    text(
+        128,
+        |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@'),
+        "a name of letters, digits and - _ . / : @",
+    )
+}
+
+/// A path below the cgroup mount: it goes into file names, so `..` stays out.
+fn cgroup_path(node: &crate::config::yaml::Node) -> Result<String, String> {
+    let expected = "a cgroup path of letters, digits and - _ . @ : /, without '..',";
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@');
+    let path = text(512, allowed, expected)(node)?;
+    if path.split('/').any(|part| part == "..") { Err(expected.to_owned()) } else { Ok(path) }
+}

@@ -1,0 +1,1 @@
+//! Tests of the configuration as a whole.

@@ -1,0 +1,352 @@
+//! The kinds of value that a setting can have, how each is read, and how it is shown.
+
+use crate::config::yaml::{Kind, Node};
+use policy::ImageFormat;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// How a value looks in `config show`.
+pub trait Shown {
+    fn shown(&self) -> Value;
+}
+
+macro_rules! shown_as_json {
+    ($($type:ty),*) => {
+        $(impl Shown for $type {
+            fn shown(&self) -> Value {
+                Value::from(self.clone())
+            }
+        })*
+    };
+}
+shown_as_json!(bool, u32, u64, f64, String);
+
+impl<T: Shown> Shown for Option<T> {
+    fn shown(&self) -> Value {
+        self.as_ref().map_or(Value::Null, Shown::shown)
+    }
+}
+
+impl<T: Shown> Shown for Vec<T> {
+    fn shown(&self) -> Value {
+        Value::Array(self.iter().map(Shown::shown).collect())
+    }
+}
+
+/// A whole number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(pub u32);
+
+impl Seconds {
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(self.0.into())
+    }
+}
+
+impl Shown for Seconds {
+    fn shown(&self) -> Value {
+        self.0.into()
+    }
+}
+
+/// A number of bytes, written like `512m` or `1g`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(u64);
+
+impl Size {
+    /// From small to large; `k` is 1,024 bytes, as for Docker and for S1's `512m`.
+    const UNITS: [(char, u64); 3] = [('k', 1 << 10), ('m', 1 << 20), ('g', 1 << 30)];
+
+    pub const fn mib(count: u64) -> Size {
+        Size(count << 20)
+    }
+
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+
+    fn parse(text: &str) -> Option<Size> {
+        let lower = text.to_ascii_lowercase();
+        let unit = Size::UNITS.iter().find(|(letter, _)| lower.ends_with(*letter));
+        let (digits, factor) = match unit {
+            Some((letter, factor)) => (lower.trim_end_matches(*letter), *factor),
+            None => (lower.trim_end_matches('b'), 1),
+        };
+        // Exactly one unit letter: `512mm` is a slip, not half a gigabyte.
+        if lower.len() - digits.len() > 1 {
+            return None;
+        }
+        whole(digits)?.checked_mul(factor).map(Size)
+    }
+}
+
+impl Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fits = |factor: &u64| self.0 > 0 && self.0.is_multiple_of(*factor);
+        match Size::UNITS.iter().rev().find(|(_, factor)| fits(factor)) {
+            Some((letter, factor)) => write!(f, "{}{letter}", self.0 / factor),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Shown for Size {
+    fn shown(&self) -> Value {
+        self.to_string().into()
+    }
+}
+
+/// A closed choice of words, each with the value it stands for.
+pub trait Choice: Copy + PartialEq + Sized + 'static {
+    const WORDS: &'static [(&'static str, Self)];
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    }
+}
+
+macro_rules! choice {
+    ($type:ty { $($word:literal => $value:expr),* $(,)? }) => {
+        impl Choice for $type {
+            const WORDS: &'static [(&'static str, $type)] = &[$(($word, $value)),*];
+        }
+        impl Shown for $type {
+            fn shown(&self) -> Value {
+                self.word().into()
+            }
+        }
+    };
+}
+
+/// How much of what a session shows is kept (S2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    Off,
+    Transient,
+    Audit,
+}
+choice!(Recording { "off" => Recording::Off, "transient" => Recording::Transient, "audit" => Recording::Audit });
+
+/// Whether Chromium draws into memory or on a virtual screen (S4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScreenKind {
+    Headless,
+    Xvfb,
+}
+choice!(ScreenKind { "headless" => ScreenKind::Headless, "xvfb" => ScreenKind::Xvfb });
+
+/// The only network a jail can have; the type exists so that the key can be read and checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    Isolated,
+}
+choice!(Network { "isolated" => Network::Isolated });
+
+/// Where credentials rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VaultBackend {
+    Vault,
+    Sops,
+    Env,
+    Store,
+}
+choice!(VaultBackend {
+    "vault" => VaultBackend::Vault,
+    "sops" => VaultBackend::Sops,
+    "env" => VaultBackend::Env,
+    "store" => VaultBackend::Store,
+});
+
+choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
+
+/// A host name, `*.example.org` for what is under it, or S1's `admin.*` for a first label anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainPattern(String);
+
+impl DomainPattern {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn parse(text: &str) -> Option<DomainPattern> {
+        let text = text.to_ascii_lowercase();
+        let bare = text.strip_prefix("*.").or_else(|| text.strip_suffix(".*")).unwrap_or(&text);
+        is_host_name(bare).then_some(DomainPattern(text))
+    }
+}
+
+impl Shown for DomainPattern {
+    fn shown(&self) -> Value {
+        self.0.as_str().into()
+    }
+}
+
+/// Host names that the operator vouches for, and where each is really reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts(pub BTreeMap<String, SocketAddr>);
+
+impl Shown for Hosts {
+    fn shown(&self) -> Value {
+        self.0.iter().map(|(host, address)| (host.clone(), Value::from(address.to_string()))).collect()
+    }
+}
+
+impl Shown for SocketAddr {
+    fn shown(&self) -> Value {
+        self.to_string().into()
+    }
+}
+
+/// Letters, digits and inner hyphens, in labels of at most 63, as a browser sends them to a proxy.
+fn is_host_name(text: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}
+
+/// Digits and nothing else: no sign, no `_`, no exponent.
+fn whole(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+fn plain(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Kind::Scalar { text, plain: true } if !node.is_null() => Some(text),
+        _ => None,
+    }
+}
+
+fn scalar(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Kind::Scalar { text, .. } if !node.is_null() => Some(text),
+        _ => None,
+    }
+}
+
+// The readers: each gives the value, or says in words what would have been accepted.
+
+pub fn truth(node: &Node) -> Result<bool, String> {
+    match plain(node) {
+        Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        _ => Err("true or false, without quotes,".to_owned()),
+    }
+}
+
+pub fn number(range: RangeInclusive<u32>) -> impl Fn(&Node) -> Result<u32, String> {
+    move |node| {
+        let value = plain(node).and_then(whole).and_then(|value| u32::try_from(value).ok());
+        value
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
+pub fn seconds(range: RangeInclusive<u32>) -> impl Fn(&Node) -> Result<Seconds, String> {
+    let expected = format!("a whole number of seconds from {} to {}", range.start(), range.end());
+    let read = number(range);
+    move |node| read(node).map(Seconds).map_err(|_| expected.clone())
+}
+
+pub fn fraction(range: RangeInclusive<f64>) -> impl Fn(&Node) -> Result<f64, String> {
+    move |node| {
+        // `inf`, `nan` and `1e3` parse as floats, and are not what anyone means by half a processor.
+        let digits = plain(node).filter(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+        digits
+            .and_then(|text| text.parse().ok())
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("a number from {} to {}", range.start(), range.end()))
+    }
+}
+
+pub fn size(range: RangeInclusive<Size>) -> impl Fn(&Node) -> Result<Size, String> {
+    move |node| {
+        scalar(node)
+            .and_then(Size::parse)
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("a size from {} to {}, such as 512m or 1g,", range.start(), range.end()))
+    }
+}
+
+pub fn choice<T: Choice>(node: &Node) -> Result<T, String> {
+    let given = scalar(node);
+    T::WORDS.iter().find(|(word, _)| given == Some(word)).map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<String> = T::WORDS.iter().map(|(word, _)| format!("'{word}'")).collect();
+        words.join(" or ")
+    })
+}
+
+/// Text of bounded length without control characters, every character of which `allowed` accepts.
+pub fn text(
+    longest: usize,
+    allowed: fn(char) -> bool,
+    expected: &'static str,
+) -> impl Fn(&Node) -> Result<String, String> {
+    move |node| {
+        scalar(node)
+            .filter(|text| {
+                !text.is_empty()
+                    && text.len() <= longest
+                    && text.chars().all(|c| !c.is_control() && allowed(c))
+            })
+            .map(str::to_owned)
+            .ok_or_else(|| format!("{expected} of 1 to {longest} characters"))
+    }
+}
+
+/// `null`, an empty value or absence mean `None`.
+pub fn optional<T>(read: impl Fn(&Node) -> Result<T, String>) -> impl Fn(&Node) -> Result<Option<T>, String> {
+    move |node| if node.is_null() { Ok(None) } else { read(node).map(Some) }
+}
+
+/// At most this many patterns or hosts: the lists are walked at every navigation.
+const LONGEST_LIST: usize = 1000;
+
+pub fn domains(node: &Node) -> Result<Vec<DomainPattern>, String> {
+    let expected = || {
+        format!("a list of at most {LONGEST_LIST} host names, such as example.org, *.example.org or admin.*,")
+    };
+    match &node.kind {
+        _ if node.is_null() => Ok(Vec::new()),
+        Kind::List(items) if items.len() <= LONGEST_LIST => items
+            .iter()
+            .map(|item| scalar(item).and_then(DomainPattern::parse).ok_or_else(expected))
+            .collect(),
+        _ => Err(expected()),
+    }
+}
+
+pub fn hosts(node: &Node) -> Result<Hosts, String> {
+    let expected = || {
+        format!(
+            "a map of at most {LONGEST_LIST} host names to an address and port, such as shop.test: 127.0.0.1:8080,"
+        )
+    };
+    let Kind::Map(fields) = &node.kind else {
+        return if node.is_null() { Ok(Hosts::default()) } else { Err(expected()) };
+    };
+    if fields.len() > LONGEST_LIST {
+        return Err(expected());
+    }
+    let entry = |host: &str, value: &Node| {
+        let address: SocketAddr = scalar(value)?.parse().ok()?;
+        (is_host_name(host) && address.port() != 0).then(|| (host.to_ascii_lowercase(), address))
+    };
+    let found: Option<BTreeMap<_, _>> = fields.iter().map(|field| entry(&field.key, &field.value)).collect();
+    found.map(Hosts).ok_or_else(expected)
+}
+
+pub fn loopback_address(node: &Node) -> Result<SocketAddr, String> {
+    scalar(node)
+        .and_then(|text| text.parse::<SocketAddr>().ok())
+        .filter(|address| address.ip().is_loopback())
+        .ok_or_else(|| "a loopback address and port, such as 127.0.0.1:7700 or [::1]:7700,".to_owned())
+}

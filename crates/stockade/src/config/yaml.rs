@@ -1,0 +1,229 @@
+//! YAML text as a small tree in which every key and value knows its line.
+//!
+//! Aliases share the node they name and are never expanded, so a bomb of aliases costs what its text costs.
+//! Tags and several documents in a file are refused: no setting needs them.
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, options};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The settings are four levels deep; what is deeper than this is refused while it is read.
+const DEEPEST: usize = 16;
+
+#[derive(Debug)]
+pub struct Node {
+    pub line: usize,
+    pub kind: Kind,
+}
+
+#[derive(Debug)]
+pub enum Kind {
+    Scalar {
+        text: String,
+        /// Written without quotes, so that `5` is a number and `true` a truth value.
+        plain: bool,
+    },
+    List(Vec<Rc<Node>>),
+    Map(Vec<Field>),
+}
+
+#[derive(Debug)]
+pub struct Field {
+    pub key: String,
+    pub line: usize,
+    pub value: Rc<Node>,
+}
+
+/// What was not YAML, or not the part of it that is used here.
+#[derive(Debug, PartialEq, Eq)]
+pub enum YamlError {
+    Syntax { line: usize, reason: String },
+    DuplicateKey { line: usize, key: String, first: usize },
+}
+
+impl Node {
+    /// Nothing, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null"))
+    }
+
+    /// The value in words, short enough for an error message and without control characters.
+    pub fn in_words(&self) -> String {
+        const LONGEST: usize = 60;
+        match &self.kind {
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "a map".to_owned(),
+            Kind::Scalar { .. } if self.is_null() => "empty".to_owned(),
+            Kind::Scalar { text, .. } if text.chars().count() > LONGEST => {
+                let start: String = text.chars().take(LONGEST).collect();
+                format!("'{}…'", start.escape_debug())
+            }
+            Kind::Scalar { text, .. } => format!("'{}'", text.escape_debug()),
+        }
+    }
+}
+
+/// Reads one document; `None` if there is nothing but comments.
+pub fn parse(text: &str) -> Result<Option<Rc<Node>>, YamlError> {
+    let options: Options = options! { flow_nesting_limit: DEEPEST, block_nesting_limit: DEEPEST };
+    let mut events =
+        Events { parser: Parser::new_from_str_with_options(text, options), anchors: HashMap::new() };
+    let mut document = None;
+    loop {
+        let (event, span) = events.next()?;
+        match event {
+            Event::StreamEnd => return Ok(document),
+            Event::DocumentStart(..) if document.is_some() => {
+                return Err(syntax(span, "a second document begins here, and one is all that is read"));
+            }
+            Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
+            node => document = Some(events.node(node, span)?),
+        }
+    }
+}
+
+struct Events<'a> {
+    parser: Parser<'a, granit_parser::StrInput<'a>>,
+    /// Anchors whose node is complete; an alias inside its own anchor is not here, and is refused.
+    anchors: HashMap<usize, Rc<Node>>,
+}
+
+impl<'a> Events<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), YamlError> {
+        match self.parser.next() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(YamlError::Syntax { line: error.marker().line(), reason: error.info() }),
+            None => Ok((Event::StreamEnd, Span::empty(granit_parser::Marker::new(0, 1, 0)))),
+        }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span) -> Result<Rc<Node>, YamlError> {
+        let line = span.start.line();
+        let (kind, anchor) = match event {
+            Event::Alias(id) => {
+                return self.anchors.get(&id).cloned().ok_or_else(|| syntax(span, "this alias names itself"));
+            }
+            Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, _, Some(_))
+            | Event::MappingStart(_, _, Some(_)) => {
+                return Err(syntax(span, "tags (words with a leading '!') are not used here"));
+            }
+            Event::Scalar(text, style, anchor, None) => {
+                (Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }, anchor)
+            }
+            Event::SequenceStart(_, anchor, None) => (Kind::List(self.list()?), anchor),
+            Event::MappingStart(_, anchor, None) => (Kind::Map(self.map()?), anchor),
+            _ => return Err(syntax(span, "a value is missing here")),
+        };
+        let node = Rc::new(Node { line, kind });
+        // 0 is the parser's word for "no anchor".
+        if anchor != 0 {
+            self.anchors.insert(anchor, Rc::clone(&node));
+        }
+        Ok(node)
+    }
+
+    fn list(&mut self) -> Result<Vec<Rc<Node>>, YamlError> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(items),
+                (event, span) => items.push(self.node(event, span)?),
+            }
+        }
+    }
+
+    fn map(&mut self) -> Result<Vec<Field>, YamlError> {
+        let mut fields = Vec::new();
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        loop {
+            let (event, span) = self.next()?;
+            let key = match event {
+                Event::MappingEnd => return Ok(fields),
+                Event::Scalar(key, _, _, None) => key.into_owned(),
+                _ => return Err(syntax(span, "a key has to be a plain word")),
+            };
+            let line = span.start.line();
+            if let Some(first) = lines.insert(key.clone(), line) {
+                return Err(YamlError::DuplicateKey { line, key, first });
+            }
+            let (event, span) = self.next()?;
+            let value = self.node(event, span)?;
+            fields.push(Field { key, line, value });
+        }
+    }
+}
+
+fn syntax(span: Span, reason: &str) -> YamlError {
+    YamlError::Syntax { line: span.start.line(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_and_value_knows_its_line() {
+        let root = parse("# a word\na: 1\nb:\n  c: [x,\n    y]\n").unwrap().unwrap();
+        let Kind::Map(fields) = &root.kind else { panic!("{root:?}") };
+        assert_eq!((fields[0].key.as_str(), fields[0].line), ("a", 2));
+        let Kind::Map(inner) = &fields[1].value.kind else { panic!("{root:?}") };
+        let Kind::List(items) = &inner[0].value.kind else { panic!("{root:?}") };
+        assert_eq!((inner[0].line, items[0].line, items[1].line), (4, 4, 5));
+    }
+
+    #[test]
+    fn a_file_of_comments_is_empty() {
+        assert!(parse("# nothing\n\n").unwrap().is_none());
+        assert!(parse("").unwrap().is_none());
+    }
+
+    #[test]
+    fn an_alias_shares_its_node_so_that_a_bomb_stays_small() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..200 {
+            let names = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{names}]\n"));
+        }
+        let root = parse(&bomb).unwrap().unwrap();
+        let Kind::Map(fields) = &root.kind else { panic!("{root:?}") };
+        let Kind::List(last) = &fields[199].value.kind else { panic!("the last is a list") };
+        assert!(Rc::ptr_eq(&last[0], &last[8]));
+        assert!(Rc::ptr_eq(&last[0], &fields[198].value));
+    }
+
+    #[test]
+    fn what_is_not_used_here_is_refused_with_its_line() {
+        for (text, line) in [
+            ("a: 1\n--- \nb: 2\n", 2),
+            ("a: !!int 3\n", 1),
+            ("a: !include x\n", 1),
+            ("a: &x [*x]\n", 1),
+            ("a: *missing\n", 1),
+            ("? [a, b]\n: c\n", 1),
+            ("a: [1, 2\nb: 3\n", 2),
+            ("\n\na: \"open\n", 4),
+            ("a: b: c\n", 1),
+            ("\ta: 1\n", 1),
+        ] {
+            match parse(text) {
+                Err(YamlError::Syntax { line: at, reason }) => {
+                    assert_eq!(at, line, "{text:?}: {reason}");
+                    assert!(!reason.is_empty(), "{text:?}");
+                }
+                other => panic!("{text:?}: {other:?}"),
+            }
+        }
+        let deep = "[".repeat(10_000);
+        assert!(parse(&deep).is_err());
+        let twice = parse("a: 1\nb: 2\na: 3\n").unwrap_err();
+        assert_eq!(twice, YamlError::DuplicateKey { line: 3, key: "a".into(), first: 1 });
+    }
+
+    #[test]
+    fn a_value_in_an_error_is_short_and_harmless() {
+        let root = parse(&format!("\"\\e[31m{}\"", "x".repeat(500))).unwrap().unwrap();
+        let words = root.in_words();
+        assert!(words.chars().count() < 80 && !words.contains('\u{1b}'), "{words}");
+    }
+}

@@ -1,0 +1,119 @@
+//! The one form an error has at every door: a stable code, a message, a next step.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// What a caller gets back when something did not work, whichever door it came through.
+///
+/// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
+/// may be empty. It carries no `source`: causes belong in the log, and are folded into `message` by
+/// [`Fault::caused`] where a person needs them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub code: Cow<'static, str>,
+    pub message: String,
+    pub hint: String,
+    pub retryable: bool,
+}
+
+impl Fault {
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Fault {
+        Fault { code: code.into(), message: message.into(), hint: String::new(), retryable: false }
+    }
+
+    /// A fault whose message is `error` followed by each of its causes.
+    pub fn caused(code: impl Into<Cow<'static, str>>, error: &dyn Error) -> Fault {
+        Fault::new(code, with_causes(error))
+    }
+
+    /// A failed read or write; a full disk has the same code wherever it is met.
+    pub fn io(code: &'static str, doing: impl fmt::Display, error: &io::Error) -> Fault {
+        if is_disk_full(error) {
+            return Fault::disk_full(doing);
+        }
+        Fault::new(code, format!("{doing}: {error}"))
+    }
+
+    pub fn disk_full(doing: impl fmt::Display) -> Fault {
+        Fault::new("disk_full", format!("{doing}: no space is left on the disk"))
+            .hint("Free some space on the disk that holds the state folder, then try again.")
+            .retryable()
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = hint.into();
+        self
+    }
+
+    #[must_use]
+    pub fn retryable(mut self) -> Fault {
+        self.retryable = true;
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl Error for Fault {}
+
+/// Whether an error means that a disk or a quota is full.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// An error and its causes on one line. A cause that the error already names is not said twice.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read the answer")]
+    struct Outer {
+        source: io::Error,
+    }
+
+    #[test]
+    fn a_fault_names_the_causes_once() {
+        let fault = Fault::caused("x", &Outer { source: io::Error::other("the line is dead") });
+        assert_eq!(fault.message, "cannot read the answer: the line is dead");
+    }
+
+    #[test]
+    fn a_full_disk_has_its_own_code_wherever_it_is_met() {
+        let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+        let fault = Fault::io("state_unwritable", "cannot write x", &full);
+        assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(Fault::io("state_unwritable", "cannot write x", &denied).code, "state_unwritable");
+    }
+
+    #[test]
+    fn a_fault_has_four_fields_in_json() {
+        let fault = Fault::new("a_code", "a message").hint("a hint");
+        assert_eq!(
+            serde_json::to_string(&fault).unwrap(),
+            r#"{"code":"a_code","message":"a message","hint":"a hint","retryable":false}"#
+        );
+    }
+}
