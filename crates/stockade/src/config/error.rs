@@ -74,6 +74,9 @@ impl ConfigError {
             ConfigError::UnknownKey { nearest: None, .. } => {
                 "`stockade config show` lists every key.".to_owned()
             }
+            ConfigError::Value { origin: Origin::Default, .. } => {
+                "The default does not go with your other settings: set this one too.".to_owned()
+            }
             ConfigError::Value { .. } => {
                 "Change the value, or remove the line to get the default.".to_owned()
             }

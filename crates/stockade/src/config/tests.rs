@@ -1,1 +1,375 @@
-//! Tests of the configuration as a whole.
+//! Tests of the configuration as a whole: what is accepted, what is refused and how, what wins over what.
+
+use super::*;
+use crate::error::Fault;
+use policy::ImageFormat;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// S1's own file, word for word in its keys and values.
+const S1: &str = r#"
+security:
+  browser:
+    enabled: true
+
+    # Session limits
+    session_timeout: 300 # 5 minutes
+    max_actions_per_session: 100
+    max_concurrent_sessions: 5
+
+    container:
+      memory_limit: "512m"
+      cpu_shares: 0.5
+      network: "isolated"
+
+    credentials:
+      vault_backend: "vault"
+      vault_path: "secrets/browser/"
+      auto_inject: true
+
+    snapshot:
+      exclude_password_fields: true
+      exclude_hidden_elements: true
+      max_depth: 10
+
+    hitl:
+      enabled: true
+      trusted_domains:
+        - "github.com"
+        - "stackoverflow.com"
+      sensitive_domains:
+        - "gmail.com"
+        - "mail.google.com"
+        - "admin.*"
+"#;
+
+struct Folder {
+    root: tempfile::TempDir,
+}
+
+impl Folder {
+    fn new() -> Folder {
+        Folder { root: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let file = self.root.path().join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        file
+    }
+}
+
+fn load_text(text: impl AsRef<[u8]>, overrides: &[Override]) -> Result<Loaded, ConfigErrors> {
+    let folder = Folder::new();
+    let file = folder.write("stockade.yaml", text);
+    load(&Places { flag: Some(file), ..Places::default() }, overrides)
+}
+
+/// `text` is put under `security.browser`, whose keys begin at line 3.
+fn load_browser(text: &str) -> Result<Loaded, ConfigErrors> {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    load_text(format!("security:\n  browser:\n{}\n", lines.join("\n")), &[])
+}
+
+fn entry<'l>(loaded: &'l Loaded, key: &str) -> &'l Entry {
+    let key = format!("security.browser.{key}");
+    loaded.entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("no {key}"))
+}
+
+#[test]
+fn the_file_in_s1_is_accepted_with_its_values() {
+    let loaded = load_text(S1, &[]).unwrap();
+    let config = &loaded.config;
+    assert_eq!(config.session_timeout.duration().as_secs(), 300);
+    assert_eq!(config.container.memory_limit.bytes(), 512 * 1024 * 1024);
+    assert_eq!(config.container.cpu_shares, 0.5);
+    assert_eq!(config.credentials.vault_backend, VaultBackend::Vault);
+    let trusted: Vec<_> = config.hitl.trusted_domains.iter().map(DomainPattern::as_str).collect();
+    assert_eq!(trusted, ["github.com", "stackoverflow.com"]);
+    assert_eq!(config.hitl.sensitive_domains[2].as_str(), "admin.*");
+}
+
+#[test]
+fn every_key_has_the_default_of_the_design() {
+    let loaded = load(&Places::default(), &[]).unwrap();
+    for (key, value) in [
+        ("session_timeout", "300"),
+        ("max_actions_per_session", "100"),
+        ("max_concurrent_sessions", "5"),
+        ("container.memory_limit", "\"512m\""),
+        ("container.cpu_shares", "0.5"),
+        ("container.network", "\"isolated\""),
+        ("container.pids", "1024"),
+        ("container.open_files", "1024"),
+        ("container.weaker_limits", "false"),
+        ("action_timeout", "30"),
+        ("recording", "\"transient\""),
+        ("screenshot.ring", "50"),
+        ("audit.image_retention_days", "7"),
+        ("snapshot.max_depth", "10"),
+        ("hitl.approval_timeout", "30"),
+        ("hitl.trusted_domains", "[]"),
+        ("bridge_token_seconds", "60"),
+        ("runtime_restart_attempts", "2"),
+        ("server.listen", "\"127.0.0.1:7700\""),
+        ("server.open", "false"),
+        ("egress.hosts", "{}"),
+    ] {
+        let entry = entry(&loaded, key);
+        assert_eq!((entry.value.to_string().as_str(), &entry.origin), (value, &Origin::Default), "{key}");
+    }
+}
+
+#[test]
+fn values_of_every_kind_are_read() {
+    let loaded = load_browser(
+        "container: {memory_limit: 1G, tmp_size: 33554432, display: xvfb, cgroup_parent: user.slice/a, cpu_shares: 2}\n\
+         recording: off\n\
+         screenshot: {format: webp}\n\
+         server: {listen: \"[::1]:0\", open: true}\n\
+         egress:\n  hosts:\n    Shop.test: 127.0.0.1:8080\n    six.test: \"[fd00::1]:443\"\n\
+         hitl: {trusted_domains: [\"*.Example.org\"], sensitive_domains: }",
+    )
+    .unwrap();
+    let config = &loaded.config;
+    assert_eq!(config.container.memory_limit.to_string(), "1g");
+    assert_eq!(config.container.tmp_size.to_string(), "32m");
+    assert_eq!(config.container.display, ScreenKind::Xvfb);
+    assert_eq!(config.container.cgroup_parent.as_deref(), Some("user.slice/a"));
+    assert_eq!(config.recording, Recording::Off);
+    assert_eq!(config.screenshot.format, ImageFormat::Webp);
+    assert!(config.server.open && config.server.listen.is_ipv6());
+    assert_eq!(config.egress.hosts.0["shop.test"].to_string(), "127.0.0.1:8080");
+    assert_eq!(config.egress.hosts.0["six.test"].to_string(), "[fd00::1]:443");
+    assert_eq!(config.hitl.trusted_domains[0].as_str(), "*.example.org");
+    assert!(config.hitl.sensitive_domains.is_empty());
+}
+
+#[test]
+fn an_empty_file_and_an_anchor_are_fine() {
+    load_text("# only words\n", &[]).unwrap();
+    load_text("security:\n  browser:\n", &[]).unwrap();
+    let loaded = load_browser(
+        "hitl:\n  trusted_domains: &mine [example.org]\n  sensitive_domains: *mine",
+    )
+    .unwrap();
+    assert_eq!(loaded.config.hitl.sensitive_domains, loaded.config.hitl.trusted_domains);
+}
+
+#[test]
+fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
+    // What stands under `security.browser`, the code, the key, the line in the file.
+    let table: &[(&str, &str, &str, usize)] = &[
+        ("sesion_timeout: 3", "config_unknown_key", "sesion_timeout", 3),
+        ("memory_limit: 1g", "config_unknown_key", "memory_limit", 3),
+        ("contianer: {pids: 100}", "config_unknown_key", "contianer", 3),
+        ("container:\n  memory: 1g", "config_unknown_key", "container.memory", 4),
+        ("<<: {enabled: true}", "config_unknown_key", "<<", 3),
+        ("Enabled: true", "config_unknown_key", "Enabled", 3),
+        ("enabled: yes", "config_value", "enabled", 3),
+        ("enabled: \"true\"", "config_value", "enabled", 3),
+        ("enabled: 1", "config_value", "enabled", 3),
+        ("enabled:", "config_value", "enabled", 3),
+        ("session_timeout: 0", "config_value", "session_timeout", 3),
+        ("session_timeout: -1", "config_value", "session_timeout", 3),
+        ("session_timeout: 5m", "config_value", "session_timeout", 3),
+        ("session_timeout: 300.5", "config_value", "session_timeout", 3),
+        ("session_timeout: \"300\"", "config_value", "session_timeout", 3),
+        ("session_timeout: [300]", "config_value", "session_timeout", 3),
+        ("session_timeout: 99999999999999999999", "config_value", "session_timeout", 3),
+        ("session_timeout: 3601", "config_value", "session_timeout", 3),
+        ("max_session_minutes: 4", "config_value", "session_timeout", 0),
+        ("max_actions_per_session: 1e3", "config_value", "max_actions_per_session", 3),
+        ("max_concurrent_sessions: 0", "config_value", "max_concurrent_sessions", 3),
+        ("action_timeout: 121", "config_value", "action_timeout", 3),
+        ("bridge_token_seconds: 61", "config_value", "bridge_token_seconds", 3),
+        ("recording: on", "config_value", "recording", 3),
+        ("container: 5", "config_value", "container", 3),
+        ("container: []", "config_value", "container", 3),
+        ("container:\n  network: bridge", "config_value", "container.network", 4),
+        ("container:\n  network: host", "config_value", "container.network", 4),
+        ("container:\n  memory_limit: 64m", "config_value", "container.memory_limit", 4),
+        ("container:\n  memory_limit: 512mm", "config_value", "container.memory_limit", 4),
+        ("container:\n  memory_limit: half", "config_value", "container.memory_limit", 4),
+        ("container:\n  memory_limit: 18446744073709551615g", "config_value", "container.memory_limit", 4),
+        ("container:\n  tmp_size: 600m", "config_value", "container.memory_limit", 0),
+        ("container:\n  cpu_shares: 0", "config_value", "container.cpu_shares", 4),
+        ("container:\n  cpu_shares: .inf", "config_value", "container.cpu_shares", 4),
+        ("container:\n  cpu_shares: nan", "config_value", "container.cpu_shares", 4),
+        ("container:\n  cgroup_parent: a/../../b", "config_value", "container.cgroup_parent", 4),
+        ("container:\n  display: wayland", "config_value", "container.display", 4),
+        ("credentials: {vault_backend: keychain}", "config_value", "credentials.vault_backend", 3),
+        ("credentials: {vault_path: \"\"}", "config_value", "credentials.vault_path", 3),
+        ("hitl: {trusted_domains: example.org}", "config_value", "hitl.trusted_domains", 3),
+        ("hitl: {trusted_domains: [\"*\"]}", "config_value", "hitl.trusted_domains", 3),
+        ("hitl: {trusted_domains: [\"a b\"]}", "config_value", "hitl.trusted_domains", 3),
+        ("hitl: {trusted_domains: [http://a/]}", "config_value", "hitl.trusted_domains", 3),
+        ("egress: {hosts: [shop.test]}", "config_value", "egress.hosts", 3),
+        ("egress: {hosts: {shop.test: example.org}}", "config_value", "egress.hosts", 3),
+        ("egress: {hosts: {shop.test: 127.0.0.1}}", "config_value", "egress.hosts", 3),
+        ("egress: {hosts: {shop.test: \"127.0.0.1:0\"}}", "config_value", "egress.hosts", 3),
+        ("egress: {hosts: {\"*.test\": \"127.0.0.1:80\"}}", "config_value", "egress.hosts", 3),
+        ("server: {listen: \"0.0.0.0:7700\"}", "config_value", "server.listen", 3),
+        ("server: {listen: \"192.168.1.2:7700\"}", "config_value", "server.listen", 3),
+        ("server: {listen: localhost}", "config_value", "server.listen", 3),
+        ("screenshot: {format: gif}", "config_value", "screenshot.format", 3),
+        ("screenshot: {ring: 0}", "config_value", "screenshot.ring", 3),
+        ("enabled: true\nenabled: false", "config_duplicate_key", "", 4),
+        ("enabled: [true", "config_malformed", "", 3),
+        ("enabled: !!bool true", "config_malformed", "", 3),
+    ];
+    for (text, code, key, line) in table {
+        let errors = load_browser(text).map(|loaded| loaded.config).expect_err(text);
+        let first = &errors.first;
+        assert_eq!(first.code(), *code, "{text}: {first}");
+        assert_eq!(first.line().unwrap_or(0), *line, "{text}: {first}");
+        if !key.is_empty() {
+            assert_eq!(first.key(), Some(format!("security.browser.{key}").as_str()), "{text}");
+        }
+        let fault = Fault::from(errors);
+        assert!(!fault.hint.is_empty() && !fault.retryable, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_a_configuration_is_refused() {
+    for (text, code) in [
+        (&b"- a\n- list\n"[..], "config_value"),
+        (b"just words\n", "config_value"),
+        (b"security: 5\n", "config_value"),
+        (b"browser: {enabled: true}\n", "config_unknown_key"),
+        (b"a: 1\n---\nb: 2\n", "config_malformed"),
+        (b"security:\n  browser:\n    recording: \xff\n", "config_malformed"),
+        (b"{{{{", "config_malformed"),
+        (b"\0\0\0", "config_malformed"),
+    ] {
+        let errors = load_text(text, &[]).map(|loaded| loaded.config).expect_err("refused");
+        assert_eq!(errors.first.code(), code, "{text:?}: {errors}");
+    }
+    let large = "#".repeat(1024 * 1024 + 1);
+    assert_eq!(load_text(large, &[]).unwrap_err().first.code(), "config_too_large");
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest_known_one() {
+    for (text, nearest) in [
+        ("sesion_timeout: 3", Some("session_timeout")),
+        ("memory_limit: 1g", Some("container.memory_limit")),
+        ("contianer: {pids: 100}", Some("container")),
+        ("server: {lisen: x}", Some("server.listen")),
+        ("zzzzzzzzzz: 1", None),
+    ] {
+        let errors = load_browser(text).map(|loaded| loaded.config).expect_err(text);
+        let ConfigError::UnknownKey { nearest: found, .. } = errors.first else { panic!("{text}") };
+        assert_eq!(found, nearest.map(|key| format!("security.browser.{key}")), "{text}");
+    }
+    let errors = load_text("session_timeout: 10\n", &[]).unwrap_err();
+    assert!(Fault::from(errors).hint.contains("security.browser.session_timeout"));
+}
+
+#[test]
+fn all_that_is_wrong_is_found_in_one_run_in_the_order_of_the_file() {
+    let errors = load_browser("recording: on\nfoo_bar_baz: 1\nsession_timeout: 0").unwrap_err();
+    let lines: Vec<_> = errors.into_iter().map(|error| error.line()).collect();
+    assert_eq!(lines, [Some(3), Some(4), Some(5)]);
+}
+
+#[test]
+fn a_flag_wins_over_the_file_and_says_so() {
+    let set = |key: &str, value: &str| Override::new("--set", key, value).unwrap();
+    let overrides = [
+        set("security.browser.session_timeout", "60"),
+        set("egress.hosts", "{shop.test: 127.0.0.1:8080}"),
+        Override::new("--listen", "server.listen", "127.0.0.1:9").unwrap(),
+    ];
+    let loaded = load_text("security:\n  browser:\n    session_timeout: 10\n    recording: audit\n", &overrides).unwrap();
+    assert_eq!(loaded.config.session_timeout, Seconds(60));
+    assert_eq!(loaded.config.egress.hosts.0.len(), 1);
+    assert_eq!(entry(&loaded, "session_timeout").origin.to_string(), "--set");
+    assert_eq!(entry(&loaded, "server.listen").origin.to_string(), "--listen");
+    assert!(entry(&loaded, "recording").origin.to_string().ends_with("stockade.yaml:4"));
+    assert_eq!(entry(&loaded, "action_timeout").origin, Origin::Default);
+}
+
+#[test]
+fn a_flag_with_an_unknown_key_or_a_bad_value_is_refused() {
+    let unknown = Override::new("--set", "sesion_timeout", "60").unwrap();
+    assert_eq!(load_text("", &[unknown]).unwrap_err().first.code(), "config_unknown_key");
+    let bad = Override::new("--set", "container.network", "host").unwrap();
+    assert_eq!(load_text("", &[bad]).unwrap_err().first.code(), "config_value");
+    assert_eq!(Override::new("--set", "recording", "[").unwrap_err().code(), "config_malformed");
+    assert_eq!(Override::new("--set", "recording", "").unwrap_err().code(), "config_value");
+}
+
+#[test]
+fn the_first_place_that_has_a_file_counts() {
+    let folder = Folder::new();
+    let places = Places {
+        flag: Some(folder.write("flag.yaml", "")),
+        env: Some(folder.write("env.yaml", "")),
+        here: Some(folder.write("here.yaml", "")),
+        user: Some(folder.write("user.yaml", "")),
+    };
+    let no_flag = Places { flag: None, ..places.clone() };
+    let no_env = Places { env: None, ..no_flag.clone() };
+    let only_user = Places { here: Some(folder.root.path().join("none.yaml")), ..no_env.clone() };
+    for (places, name) in
+        [(&places, "flag.yaml"), (&no_flag, "env.yaml"), (&no_env, "here.yaml"), (&only_user, "user.yaml")]
+    {
+        assert_eq!(places.file().and_then(|file| file.file_name()).unwrap(), name);
+        assert_eq!(load(places, &[]).unwrap().file.as_deref(), places.file());
+    }
+}
+
+#[test]
+fn a_file_that_was_named_has_to_be_there() {
+    let folder = Folder::new();
+    let missing = folder.root.path().join("missing.yaml");
+    let named = Places { env: Some(missing.clone()), ..Places::default() };
+    assert_eq!(load(&named, &[]).unwrap_err().first.code(), "config_unreadable");
+    let found = Places { here: Some(missing), ..Places::default() };
+    assert!(load(&found, &[]).unwrap().file.is_none());
+}
+
+#[test]
+fn a_file_that_is_there_but_cannot_be_read_is_not_passed_over() {
+    let folder = Folder::new();
+    let here = folder.root.path().join("stockade.yaml");
+    std::os::unix::fs::symlink(folder.root.path().join("nowhere"), &here).unwrap();
+    let places = Places { here: Some(here.clone()), ..Places::default() };
+    assert_eq!(load(&places, &[]).unwrap_err().first.code(), "config_unreadable");
+
+    fs::remove_file(&here).unwrap();
+    fs::create_dir(&here).unwrap();
+    assert_eq!(load(&places, &[]).unwrap_err().first.code(), "config_unreadable");
+}
+
+#[test]
+fn a_file_that_anyone_may_write_is_refused() {
+    let folder = Folder::new();
+    let file = folder.write("stockade.yaml", "");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let places = Places { flag: Some(file), ..Places::default() };
+    assert_eq!(load(&places, &[]).unwrap_err().first.code(), "config_writable_by_all");
+}
+
+#[test]
+fn a_disabled_browser_does_not_start_but_can_be_shown() {
+    let loaded = load_browser("enabled: false").unwrap();
+    assert!(!loaded.config.enabled);
+    let error = loaded.enabled().unwrap_err();
+    assert_eq!((error.code(), error.line()), ("disabled", Some(3)));
+    assert!(load_browser("enabled: true").unwrap().enabled().is_ok());
+}
+
+#[test]
+fn what_nothing_acts_on_is_said_when_it_is_set() {
+    let loaded = load_browser("runtime_required: false\ncredentials: {auto_inject: false}").unwrap();
+    let notices = loaded.notices();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices[0].contains("runtime_required") && notices[0].contains("ignored"), "{notices:?}");
+    assert!(notices[1].contains("auto_inject"), "{notices:?}");
+    assert!(load_browser("session_timeout: 5").unwrap().notices().is_empty());
+}

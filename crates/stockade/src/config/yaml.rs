@@ -204,7 +204,7 @@ mod tests {
             ("a: [1, 2\nb: 3\n", 2),
             ("\n\na: \"open\n", 4),
             ("a: b: c\n", 1),
-            ("\ta: 1\n", 1),
+            ("a:\n\tb: 1\n", 2),
         ] {
             match parse(text) {
                 Err(YamlError::Syntax { line: at, reason }) => {
