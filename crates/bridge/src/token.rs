@@ -209,9 +209,7 @@ impl Verifier {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Refusal::Malformed)?;
         let (signed, signature) = bytes.split_last_chunk::<SIGNATURE_LENGTH>().ok_or(Refusal::Malformed)?;
         let signature = Signature::from_bytes(signature);
-        self.key
-            .verify_strict(&[CONTEXT, signed].concat(), &signature)
-            .map_err(|_| Refusal::BadSignature)?;
+        self.key.verify_strict(&[CONTEXT, signed].concat(), &signature).map_err(|_| Refusal::BadSignature)?;
         read_claims(signed).ok_or(Refusal::Malformed)
     }
 }

@@ -1,0 +1,176 @@
+//! Chromium's life: started on a pipe, watched, and started again when the host asks for it.
+
+use crate::args::{Args, Screen};
+use crate::children::{Child, Children};
+use crate::display;
+use crate::log::{Log, with_causes};
+use crate::pipe::{Ending, Pipe};
+use crate::state::{Run, Stage, State};
+use bridge::wire::{PhaseName, ProcessState};
+use command_fds::{CommandFdExt, FdMapping};
+use std::io;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How long the last words of a dead Chromium are waited for: helpers of its own can hold its output open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long Chromium may live on after it closed its pipe. Then it is killed.
+const GOODBYE: Duration = Duration::from_secs(2);
+const ID_LENGTH: usize = 16;
+
+pub struct Supervisor {
+    pub args: Arc<Args>,
+    pub children: Children,
+    pub log: Log,
+    pub state: watch::Sender<State>,
+}
+
+struct Started {
+    child: Child,
+    pipe: Pipe,
+    reader: JoinHandle<()>,
+}
+
+impl Supervisor {
+    /// Runs until the bridge ends.
+    pub async fn supervise(self) {
+        let mut display = None;
+        let mut states = self.state.subscribe();
+        while states.wait_for(State::is_starting).await.is_ok() {
+            self.log.clear();
+            match self.start(&mut display).await {
+                Ok(mut started) => self.run(&mut started).await,
+                Err(error) => self.log.note(format_args!("{}", with_causes(&error))),
+            }
+            self.state.send_modify(|state| state.stage = Stage::Down);
+        }
+    }
+
+    /// The phase after `bridge`: what a restart begins with.
+    pub fn first_phase(args: &Args) -> PhaseName {
+        if args.display.is_some() { PhaseName::Display } else { PhaseName::Process }
+    }
+
+    /// Starts the display, when there is to be one and it is not there, and Chromium.
+    async fn start(&self, display: &mut Option<Child>) -> Result<Started, StartError> {
+        if let Some(screen) = self.args.display {
+            if !display.as_mut().is_some_and(Child::is_running) {
+                *display = Some(self.start_display(screen).await?);
+            }
+            self.state.send_modify(|state| state.pass(PhaseName::Process));
+        }
+        let started = self.start_chromium().map_err(|source| StartError::Chromium { source })?;
+        self.state.send_modify(|state| {
+            state.process = ProcessState::Running;
+            state.pass(PhaseName::Http);
+        });
+        Ok(started)
+    }
+
+    async fn start_display(&self, screen: Screen) -> Result<Child, StartError> {
+        let started = display::start(screen, &self.children, &self.log).await;
+        started.map_err(|source| StartError::Display { source })
+    }
+
+    /// Chromium reads commands from descriptor 3 and answers on 4; one socket pair is both.
+    fn start_chromium(&self) -> io::Result<Started> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let mut command = Command::new(&self.args.program);
+        command.args(&self.args.program_args);
+        if self.args.display.is_some() {
+            command.env("DISPLAY", display::DISPLAY);
+        }
+        let mappings = vec![
+            FdMapping { parent_fd: theirs.try_clone()?.into(), child_fd: 3 },
+            FdMapping { parent_fd: theirs.into(), child_fd: 4 },
+        ];
+        command.fd_mappings(mappings).map_err(io::Error::other)?;
+        let child = self.children.spawn(command, &self.log)?;
+        let (pipe, reader) = Pipe::over(UnixStream::from_std(ours)?, self.log.clone());
+        Ok(Started { child, pipe, reader })
+    }
+
+    /// From a started process to its end.
+    async fn run(&self, started: &mut Started) {
+        tokio::select! {
+            version = started.pipe.version() => if let Some(version) = version {
+                match new_id() {
+                    Ok(id) => {
+                        let run = Arc::new(Run { id, version, pipe: started.pipe.clone() });
+                        self.state.send_modify(|state| {
+                            state.pass(PhaseName::Http);
+                            state.stage = Stage::Ready(run);
+                        });
+                    }
+                    // Without an id nobody can attach, so this run is of no use.
+                    Err(error) => {
+                        self.log.note(format_args!("no random bytes for an id: {error}"));
+                        started.child.kill();
+                    }
+                }
+            },
+            // An end before the first word; what it was is found out below.
+            () = ended_reading(&mut started.reader) => {}
+        }
+        let process = self.wait_for_end(started).await;
+        started.pipe.detach(Ending::BrowserGone { what: format!("chromium ended: {process}") });
+        self.state.send_modify(|state| state.process = process);
+    }
+
+    async fn wait_for_end(&self, started: &mut Started) -> ProcessState {
+        let Started { child, reader, .. } = started;
+        let process = tokio::select! {
+            process = &mut child.end => process,
+            () = ended_reading(reader) => match timeout(GOODBYE, &mut child.end).await {
+                Ok(process) => process,
+                Err(_) => {
+                    self.log.note(format_args!("chromium closed its pipe and lived on; killed"));
+                    child.kill();
+                    (&mut child.end).await
+                }
+            },
+        };
+        // Its helpers go with it: a restart begins clean, and the ends of pipe and log are reached.
+        child.kill();
+        if timeout(LAST_WORDS, async {
+            ended_reading(reader).await;
+            ended_reading(&mut child.output).await;
+        })
+        .await
+        .is_err()
+        {
+            self.log.note(format_args!("something still holds chromium's output; not waited for"));
+        }
+        // The sender lives in the reaper, which outlives every child.
+        process.unwrap_or(ProcessState::NotStarted)
+    }
+}
+
+/// Waits for a reading task, which may have been waited for before.
+async fn ended_reading(task: &mut JoinHandle<()>) {
+    if !task.is_finished() {
+        // It can only end by returning: nothing aborts it.
+        task.await.ok();
+    }
+}
+
+fn new_id() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; ID_LENGTH];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("no display")]
+    Display { source: display::DisplayError },
+    #[error("cannot start chromium")]
+    Chromium { source: io::Error },
+}
