@@ -1,0 +1,334 @@
+//! One connection of the browser to the proxy: one request, or one tunnel.
+//!
+//! A connection is used once. Bytes that follow a request are therefore never taken for another request,
+//! and Chromium, which silently sends a request again when a connection that it used before is closed on
+//! it, never orders twice.
+
+use crate::connect::connect;
+use crate::headers;
+use crate::hosts::HostName;
+use crate::ledger::{Asked, Ledger, RowId, Verdict};
+use crate::meter::{Meter, Metered};
+use crate::resolve::Resolver;
+use crate::{Options, Reason, Rules};
+use bytes::Bytes;
+use http_body_util::{Either, Empty};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{HOST, HeaderValue};
+use hyper::http::uri::Scheme;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::net::UnixStream;
+use tokio::task::JoinSet;
+
+/// Longest head, either way, and what may wait in memory for a slow reader; a longer head ends the exchange.
+/// Chromium itself takes no longer head from a site.
+const LONGEST_HEAD: usize = 256 * 1024;
+
+/// Header lines in one head; more end the exchange.
+const MOST_HEADERS: usize = 512;
+
+/// What every connection of a session shares.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) options: Options,
+    pub(crate) resolver: Resolver,
+    pub(crate) ledger: Arc<Ledger>,
+}
+
+/// Ends a plain request without an answer. An answer of ours would be shown as if it were the site's; this
+/// way the browser reports a network error, and the ledger has the reason.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is closed without an answer: {}", reason.code())]
+struct Unanswered {
+    reason: Reason,
+}
+
+type Reply = Response<Either<FromSite, Empty<Bytes>>>;
+type Tunnel = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Exchange {
+    session: Arc<Session>,
+    meter: Arc<Meter>,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    row: Option<RowId>,
+    /// What is left to do after the head was answered.
+    tunnel: Option<Tunnel>,
+}
+
+/// Carries one connection to its end. Dropping the future closes both sides.
+pub(crate) async fn carry(stream: UnixStream, session: Arc<Session>) {
+    let (head_timeout, idle_timeout) = (session.options.head_timeout, session.options.idle_timeout);
+    let exchange = Arc::new(Exchange { session, meter: Arc::default(), progress: Mutex::default() });
+    let served = Arc::clone(&exchange);
+    let connection = server::conn::http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_timeout)
+        .max_buf_size(LONGEST_HEAD)
+        .max_header_size(LONGEST_HEAD)
+        .max_headers(MOST_HEADERS)
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        .serve_connection(
+            TokioIo::new(stream),
+            service_fn(move |request| {
+                let exchange = Arc::clone(&served);
+                async move { exchange.answer(request).await }
+            }),
+        )
+        .with_upgrades();
+    let all = async {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection of the browser ended early");
+        }
+        let tunnel = exchange.progress().tunnel.take();
+        if let Some(tunnel) = tunnel {
+            tunnel.await;
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        () = exchange.meter.idle(idle_timeout) => exchange.gave_up(),
+    }
+}
+
+impl Exchange {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Reply, Unanswered> {
+        let connect = request.method() == Method::CONNECT;
+        let outcome = if connect { self.tunnel(request).await } else { self.forward(request).await };
+        match outcome {
+            Ok(reply) => Ok(reply),
+            Err(reason) if connect => Ok(refusal(reason)),
+            Err(reason) => Err(Unanswered { reason }),
+        }
+    }
+
+    /// `CONNECT`: a tunnel for TLS, or for a WebSocket.
+    async fn tunnel(&self, request: Request<Incoming>) -> Result<Reply, Reason> {
+        let target = self.readable(&request, Target::read(request.uri(), None, None))?;
+        let (mut site, _) = self.reach(request.method(), &target).await?;
+        let browser = hyper::upgrade::on(request);
+        self.progress().tunnel = Some(Box::pin(async move {
+            match browser.await {
+                Ok(browser) => carry_both(&mut TokioIo::new(browser), &mut site).await,
+                Err(error) => tracing::debug!(%error, "a tunnel was given up before it opened"),
+            }
+        }));
+        Ok(empty(StatusCode::OK))
+    }
+
+    /// A plain request, in the form `GET http://host/path`.
+    async fn forward(&self, mut request: Request<Incoming>) -> Result<Reply, Reason> {
+        let target = Target::read(request.uri(), Some(&Scheme::HTTP), Some(80));
+        let target = self.readable(&request, target)?;
+        let (site, row) = self.reach(request.method(), &target).await?;
+        let protocol = headers::upgrade(request.headers());
+        let browser = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
+        let request = for_site(request, target.authority, protocol.clone());
+
+        let (response, connection) =
+            self.ask(site, request).await.inspect_err(|reason| self.session.ledger.failed(row, *reason))?;
+        let (mut parts, body) = response.into_parts();
+        parts.headers = headers::end_to_end(&parts.headers);
+        if parts.status != StatusCode::SWITCHING_PROTOCOLS {
+            let body = FromSite { body, _connection: connection };
+            return Ok(Response::from_parts(parts, Either::Left(body)));
+        }
+        // A site that changes protocol unasked is not speaking HTTP.
+        let (Some(protocol), Some(browser)) = (protocol, browser) else {
+            self.session.ledger.failed(row, Reason::BadAnswer);
+            return Err(Reason::BadAnswer);
+        };
+        headers::set_upgrade(&mut parts.headers, protocol);
+        let mut reply = Response::from_parts(parts, Either::Right(Empty::new()));
+        let site = hyper::upgrade::on(&mut reply);
+        self.progress().tunnel = Some(Box::pin(async move {
+            // The task in it hands the connection over.
+            let _connection = connection;
+            match tokio::try_join!(browser, site) {
+                Ok((browser, site)) => {
+                    carry_both(&mut TokioIo::new(browser), &mut TokioIo::new(site)).await;
+                }
+                Err(error) => tracing::debug!(%error, "a change of protocol was given up"),
+            }
+        }));
+        Ok(reply)
+    }
+
+    /// A request that does not say where it goes is on record as that.
+    fn readable(&self, request: &Request<Incoming>, target: Option<Target>) -> Result<Target, Reason> {
+        target.ok_or_else(|| {
+            let asked = Asked::unreadable(request.method().as_str());
+            self.session.ledger.stopped(asked, Reason::Malformed.into());
+            Reason::Malformed
+        })
+    }
+
+    /// Decides, connects, and puts the outcome on record.
+    async fn reach(&self, method: &Method, target: &Target) -> Result<(Metered, RowId), Reason> {
+        let Session { rules, options, resolver, ledger } = &*self.session;
+        let Target { host, port, .. } = target;
+        let reached = async {
+            let route = rules.route(host, *port, resolver).await?;
+            connect(&route, options.connect_timeout).await
+        };
+        let asked = Asked::new(method.as_str(), host, *port);
+        match reached.await {
+            Ok((stream, address)) => {
+                let row = ledger.allowed(asked, address, Arc::clone(&self.meter));
+                self.progress().row = Some(row);
+                Ok((Metered::new(stream, Arc::clone(&self.meter)), row))
+            }
+            Err(stop) => {
+                ledger.stopped(asked, stop);
+                Err(stop.reason)
+            }
+        }
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    async fn ask(
+        &self,
+        site: Metered,
+        request: Request<Incoming>,
+    ) -> Result<(Response<Incoming>, JoinSet<()>), Reason> {
+        let (mut sender, connection) = client::conn::http1::Builder::new()
+            .max_buf_size(LONGEST_HEAD)
+            .max_header_size(LONGEST_HEAD)
+            .max_headers(MOST_HEADERS)
+            .preserve_header_case(true)
+            .handshake(TokioIo::new(site))
+            .await
+            .map_err(|_| Reason::ConnectionLost)?;
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            if let Err(error) = connection.with_upgrades().await {
+                tracing::debug!(%error, "a site's connection ended early");
+            }
+        });
+        let response = sender.send_request(request).await.map_err(|error| {
+            if error.is_parse() || error.is_parse_too_large() {
+                Reason::BadAnswer
+            } else {
+                Reason::ConnectionLost
+            }
+        })?;
+        Ok((response, task))
+    }
+
+    /// Nothing moved for too long. That is a failure only if the site never said anything.
+    fn gave_up(&self) {
+        if let Some(row) = self.progress().row
+            && self.meter.down() == 0
+        {
+            self.session.ledger.failed(row, Reason::Idle);
+        }
+    }
+
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a request wants to go.
+struct Target {
+    host: HostName,
+    port: u16,
+    /// As it was written, for the site's `Host`.
+    authority: HeaderValue,
+}
+
+impl Target {
+    /// Takes a target of one scheme (none: `host:port`). A user name, or a port that is none, makes it
+    /// unreadable.
+    fn read(uri: &Uri, scheme: Option<&Scheme>, default_port: Option<u16>) -> Option<Target> {
+        let authority = uri.authority().filter(|_| uri.scheme() == scheme)?;
+        let port = match authority.as_str().strip_prefix(authority.host())? {
+            "" => default_port?,
+            rest => rest.strip_prefix(':')?.parse().ok().filter(|port| *port != 0)?,
+        };
+        let host = HostName::parse(authority.host())?;
+        Some(Target { host, port, authority: HeaderValue::from_str(authority.as_str()).ok()? })
+    }
+}
+
+/// The request as the site sees it: the path alone, nothing of this hop, and the host that was decided on.
+fn for_site(
+    request: Request<Incoming>,
+    authority: HeaderValue,
+    protocol: Option<HeaderValue>,
+) -> Request<Incoming> {
+    let (mut parts, body) = request.into_parts();
+    parts.headers = headers::end_to_end(&parts.headers);
+    parts.headers.insert(HOST, authority);
+    if let Some(protocol) = protocol {
+        headers::set_upgrade(&mut parts.headers, protocol);
+    }
+    parts.uri = match parts.uri.path_and_query() {
+        Some(path) => Uri::from(path.clone()),
+        None => Uri::from_static("/"),
+    };
+    Request::from_parts(parts, body)
+}
+
+async fn carry_both<A, B>(browser: &mut A, site: &mut B)
+where
+    A: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+{
+    if let Err(error) = copy_bidirectional(browser, site).await {
+        tracing::debug!(%error, "a tunnel ended early");
+    }
+}
+
+fn refusal(reason: Reason) -> Reply {
+    empty(match Verdict::from(reason) {
+        Verdict::Refused(_) => StatusCode::FORBIDDEN,
+        Verdict::Allowed | Verdict::Failed(_) => StatusCode::BAD_GATEWAY,
+    })
+}
+
+fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(Either::Right(Empty::new()));
+    *reply.status_mut() = status;
+    reply
+}
+
+/// The body of an answer, with the task that reads it from the site: dropped together, when the browser
+/// has all of it or is gone.
+struct FromSite {
+    body: Incoming,
+    _connection: JoinSet<()>,
+}
+
+impl Body for FromSite {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

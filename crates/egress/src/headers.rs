@@ -1,0 +1,100 @@
+//! What of a head is between us and our neighbour only, and must not be passed on.
+
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+/// Headers of one hop, whatever `Connection` says.
+const HOP: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What may be passed on, in its old order. Nothing is added: a site does not learn of the proxy.
+pub(crate) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+    let named = named_by_connection(headers);
+    let mut kept = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let hop = HOP.contains(&name.as_str()) || named.iter().any(|one| one == name.as_str());
+        if !hop {
+            kept.append(name.clone(), value.clone());
+        }
+    }
+    kept
+}
+
+/// Headers that `Connection` declares to be of this hop. A length is never one of them: without it the two
+/// sides could differ about where a message ends.
+fn named_by_connection(headers: &HeaderMap) -> Vec<String> {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let names = values.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| name != header::CONTENT_LENGTH.as_str() && name != header::HOST.as_str()).collect()
+}
+
+/// The protocol that a message asks to change to, if it does.
+pub(crate) fn upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
+    let asked = named_by_connection(headers).iter().any(|name| name == "upgrade");
+    headers.get(header::UPGRADE).filter(|_| asked).cloned()
+}
+
+/// Puts a change of protocol back, for the next hop.
+pub(crate) fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(HeaderName::from_static("upgrade"), protocol);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(n, v)| (HeaderName::from_static(n), HeaderValue::from_static(v))).collect()
+    }
+
+    fn check(before: &[(&'static str, &'static str)], after: &[&str]) {
+        let kept = end_to_end(&map(before));
+        let names: Vec<&str> = kept.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, after, "{before:?}");
+    }
+
+    #[test]
+    fn headers_of_one_hop_stay_behind_and_the_others_keep_their_order() {
+        check(
+            &[
+                ("host", "a"),
+                ("proxy-connection", "keep-alive"),
+                ("connection", "keep-alive, X-Private"),
+                ("x-private", "1"),
+                ("keep-alive", "timeout=5"),
+                ("proxy-authorization", "Basic x"),
+                ("te", "trailers"),
+                ("user-agent", "u"),
+                ("upgrade", "h2c"),
+                ("transfer-encoding", "chunked"),
+                ("accept", "*/*"),
+            ],
+            &["host", "user-agent", "accept"],
+        );
+    }
+
+    #[test]
+    fn connection_cannot_name_the_length_or_the_host_away() {
+        check(
+            &[("host", "a"), ("content-length", "3"), ("connection", "content-length, host")],
+            &["host", "content-length"],
+        );
+    }
+
+    #[test]
+    fn a_change_of_protocol_counts_only_if_connection_names_it() {
+        assert_eq!(upgrade(&map(&[("upgrade", "websocket")])), None);
+        let asked = map(&[("connection", "keep-alive, Upgrade"), ("upgrade", "websocket")]);
+        assert_eq!(upgrade(&asked), Some(HeaderValue::from_static("websocket")));
+    }
+}

@@ -1,0 +1,133 @@
+//! Why something did not go out, in a stable code and in words.
+
+use crate::Range;
+use serde::Serialize;
+
+/// Why a request was refused, or why it failed. Its [`code`](Reason::code) never changes its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Every address of the host is one that a session may not reach.
+    Address(Range),
+    /// The name itself means this machine or a cloud's metadata.
+    Name(Range),
+    /// A port that no website uses and others suffer from.
+    Port,
+    /// The session has all the connections open that it may have.
+    TooManyConnections,
+    /// Not a request that a browser sends to a proxy.
+    Malformed,
+    HostNotFound,
+    LookupTimeout,
+    ConnectTimeout,
+    ConnectionRefused,
+    Unreachable,
+    /// The site took the connection and closed it before it answered in full.
+    ConnectionLost,
+    /// What the site sent is not HTTP, or its head is too large.
+    BadAnswer,
+    /// Nothing moved for as long as the session allows.
+    Idle,
+}
+
+impl Reason {
+    pub fn code(self) -> &'static str {
+        match self {
+            Reason::Address(_) | Reason::Name(_) | Reason::Port => "egress_refused",
+            Reason::TooManyConnections => "egress_busy",
+            Reason::Malformed => "egress_malformed",
+            Reason::HostNotFound => "host_not_found",
+            Reason::LookupTimeout => "host_lookup_timeout",
+            Reason::ConnectTimeout => "connect_timeout",
+            Reason::ConnectionRefused => "connection_refused",
+            Reason::Unreachable => "host_unreachable",
+            Reason::ConnectionLost => "connection_lost",
+            Reason::BadAnswer => "bad_answer",
+            Reason::Idle => "connection_idle",
+        }
+    }
+
+    /// For an agent: it names the host that was asked for, never the address it leads to.
+    pub fn message(self, host: &str, port: u16) -> String {
+        match self {
+            Reason::Address(range) | Reason::Name(range) => {
+                format!("{host} leads to {}, which a session may not reach", range.label())
+            }
+            Reason::Port => format!("a session may not reach port {port}"),
+            Reason::TooManyConnections => {
+                "the session has as many connections open as it may have".to_owned()
+            }
+            Reason::Malformed => "the browser sent something that is not a request to a proxy".to_owned(),
+            Reason::HostNotFound => format!("there is no host named {host}"),
+            Reason::LookupTimeout => format!("looking up {host} took too long"),
+            Reason::ConnectTimeout => format!("{host} did not answer on port {port} in time"),
+            Reason::ConnectionRefused => format!("{host} refuses connections on port {port}"),
+            Reason::Unreachable => format!("{host} cannot be reached from here"),
+            Reason::ConnectionLost => format!("{host} closed the connection before it had answered"),
+            Reason::BadAnswer => format!("{host} answered with something that is not HTTP"),
+            Reason::Idle => format!("nothing came from {host} for too long"),
+        }
+    }
+
+    pub fn hint(self) -> &'static str {
+        match self {
+            Reason::Address(_) | Reason::Name(_) => {
+                "Only public addresses can be reached. If the site is trusted, the operator can name it under security.browser.egress.hosts."
+            }
+            Reason::Port => {
+                "Use the site's web port. The operator can name a trusted host and port under security.browser.egress.hosts."
+            }
+            Reason::TooManyConnections => "Close pages that are not needed, or open a new session.",
+            Reason::Malformed => "Use an http: or https: address with a plain host name.",
+            Reason::HostNotFound => "Check the spelling of the host name.",
+            Reason::LookupTimeout => "Try again. If it stays so, the machine's name server does not answer.",
+            Reason::ConnectTimeout | Reason::Unreachable => {
+                "Try again later. If it stays so, the site is down or does not talk to this network."
+            }
+            Reason::ConnectionRefused => "Check the port. If it is right, nothing is being served there.",
+            Reason::ConnectionLost => {
+                "Try again. Do not repeat an order or a payment before checking for it."
+            }
+            Reason::BadAnswer => "Check the address: https: may be needed instead of http:, or another port.",
+            Reason::Idle => "Try again. If it stays so, the site is too slow to use.",
+        }
+    }
+
+    /// Whether our rules said no, rather than the network.
+    pub(crate) fn is_refusal(self) -> bool {
+        match self {
+            Reason::Address(_)
+            | Reason::Name(_)
+            | Reason::Port
+            | Reason::TooManyConnections
+            | Reason::Malformed => true,
+            Reason::HostNotFound
+            | Reason::LookupTimeout
+            | Reason::ConnectTimeout
+            | Reason::ConnectionRefused
+            | Reason::Unreachable
+            | Reason::ConnectionLost
+            | Reason::BadAnswer
+            | Reason::Idle => false,
+        }
+    }
+
+    /// Whether the same request may work later with nothing changed.
+    pub fn retryable(self) -> bool {
+        match self {
+            Reason::Address(_)
+            | Reason::Name(_)
+            | Reason::Port
+            | Reason::Malformed
+            | Reason::HostNotFound
+            | Reason::BadAnswer => false,
+            Reason::TooManyConnections
+            | Reason::LookupTimeout
+            | Reason::ConnectTimeout
+            | Reason::ConnectionRefused
+            | Reason::Unreachable
+            | Reason::ConnectionLost
+            | Reason::Idle => true,
+        }
+    }
+}

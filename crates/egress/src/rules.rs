@@ -1,0 +1,206 @@
+//! Where a request may go: the name, the port, and every address behind the name.
+
+use crate::address::refused;
+use crate::hosts::{HostMap, HostName, Place};
+use crate::resolve::Resolver;
+use crate::{Range, Reason};
+use std::net::{IpAddr, SocketAddr};
+
+/// What the operator set for a session.
+#[derive(Debug, Default)]
+pub struct Rules {
+    pub hosts: HostMap,
+}
+
+/// Ports on which nobody serves a website and a captured browser hurts strangers: remote logins, mail,
+/// Windows shares, remote desktop, IRC. Chromium keeps pages off some of them; a captured Chromium would not.
+const REFUSED_PORTS: &[u16] = &[22, 23, 25, 135, 137, 138, 139, 445, 465, 587, 3389, 6667];
+
+/// Names of metadata services. They lead to refused addresses too; a resolver may be made to say otherwise.
+const METADATA_NAMES: &[&str] =
+    &["metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
+
+/// At most so many addresses of one name are checked and tried; the rest is left aside.
+const MOST_ADDRESSES: usize = 8;
+
+/// Addresses that passed, for one request. Only [`Rules::route`] makes one, and only
+/// [`connect`](crate::connect::connect) uses it: what is connected to was checked, without a second lookup.
+#[derive(Debug)]
+pub(crate) struct Route {
+    addresses: Vec<SocketAddr>,
+    vouched: bool,
+}
+
+impl Route {
+    pub(crate) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The operator named this host: it may be on this machine.
+    pub(crate) fn vouched(&self) -> bool {
+        self.vouched
+    }
+}
+
+/// Why a request went no further, and the address that it is about, if there was one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) reason: Reason,
+    pub(crate) address: Option<SocketAddr>,
+}
+
+impl From<Reason> for Stop {
+    fn from(reason: Reason) -> Stop {
+        Stop { reason, address: None }
+    }
+}
+
+impl Rules {
+    pub fn new(hosts: HostMap) -> Rules {
+        Rules { hosts }
+    }
+
+    pub(crate) async fn route(&self, host: &HostName, port: u16, resolver: &Resolver) -> Result<Route, Stop> {
+        if let Some(place) = self.hosts.get(host) {
+            return vouched(place, port, resolver).await;
+        }
+        if REFUSED_PORTS.contains(&port) {
+            return Err(Reason::Port.into());
+        }
+        let found = match host {
+            HostName::Address(address) => vec![*address],
+            HostName::Name(name) => {
+                if let Some(range) = refused_name(name) {
+                    return Err(Reason::Name(range).into());
+                }
+                resolver.resolve(name).await?
+            }
+        };
+        permitted(&found, port)
+    }
+}
+
+/// A place that the operator vouches for is looked up if it is a name, and not checked.
+async fn vouched(place: &Place, asked_port: u16, resolver: &Resolver) -> Result<Route, Stop> {
+    let port = place.port.unwrap_or(asked_port);
+    let mut found = match &place.host {
+        HostName::Address(address) => vec![*address],
+        HostName::Name(name) => resolver.resolve(name).await?,
+    };
+    found.truncate(MOST_ADDRESSES);
+    let addresses = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    Ok(Route { addresses, vouched: true })
+}
+
+/// Of a name's addresses only the permitted ones are used; if there are none, the first says why.
+fn permitted(found: &[IpAddr], port: u16) -> Result<Route, Stop> {
+    let good = found.iter().filter(|ip| refused(**ip).is_none()).take(MOST_ADDRESSES);
+    let addresses: Vec<SocketAddr> = good.map(|ip| SocketAddr::new(*ip, port)).collect();
+    if !addresses.is_empty() {
+        return Ok(Route { addresses, vouched: false });
+    }
+    let first = found.iter().find_map(|ip| refused(*ip).map(|range| (*ip, range)));
+    Err(match first {
+        Some((ip, range)) => {
+            Stop { reason: Reason::Address(range), address: Some(SocketAddr::new(ip, port)) }
+        }
+        None => Reason::HostNotFound.into(),
+    })
+}
+
+/// Names that are refused whatever a resolver says about them.
+fn refused_name(name: &str) -> Option<Range> {
+    if name == "localhost" || name.ends_with(".localhost") {
+        return Some(Range::Loopback);
+    }
+    METADATA_NAMES.contains(&name).then_some(Range::Metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::tests::table;
+
+    async fn route(rules: &Rules, host: &str, port: u16) -> Result<Vec<String>, Reason> {
+        let host = HostName::parse(host).unwrap();
+        let routed = rules.route(&host, port, &table()).await;
+        routed.map(|r| r.addresses.iter().map(ToString::to_string).collect()).map_err(|stop| stop.reason)
+    }
+
+    #[tokio::test]
+    async fn a_name_is_reached_only_at_its_public_addresses() {
+        let rules = Rules::default();
+        for (host, expected) in [
+            ("public.test", Ok(vec!["93.184.216.34:80"])),
+            ("mixed.test", Ok(vec!["93.184.216.34:80", "[2606:4700::1]:80"])),
+            ("private.test", Err(Reason::Address(Range::Private))),
+            ("mapped.test", Err(Reason::Address(Range::Loopback))),
+            ("nowhere.test", Err(Reason::HostNotFound)),
+            ("empty.test", Err(Reason::HostNotFound)),
+        ] {
+            let expected = expected.map(|all| all.into_iter().map(str::to_owned).collect());
+            assert_eq!(route(&rules, host, 80).await, expected, "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn this_machine_and_metadata_are_refused_however_they_are_written() {
+        let rules = Rules::default();
+        for host in ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "[::1]", "[::ffff:7f00:1]"]
+        {
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(Range::Loopback)), "{host}");
+        }
+        for host in ["localhost", "LOCALHOST", "localhost.", "foo.localhost", "a.b.localhost."] {
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(Range::Loopback)), "{host}");
+        }
+        for host in ["metadata.google.internal", "Metadata.Google.Internal.", "metadata"] {
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(Range::Metadata)), "{host}");
+        }
+        for host in ["169.254.169.254", "2852039166", "[fd00:ec2::254]", "[64:ff9b::a9fe:a9fe]"] {
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(Range::Metadata)), "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_vouched_host_is_reached_at_its_place_and_no_other_name_is() {
+        let rules = Rules::new(
+            HostMap::parse([
+                ("shop.test", "127.0.0.1:8080"),
+                ("wiki.test", "10.1.2.3"),
+                ("alias.test", "private.test:9000"),
+                ("localhost", "127.0.0.1:7000"),
+            ])
+            .unwrap(),
+        );
+        for (host, port, expected) in [
+            ("shop.test", 80, Ok("127.0.0.1:8080")),
+            ("SHOP.test.", 443, Ok("127.0.0.1:8080")),
+            ("wiki.test", 25, Ok("10.1.2.3:25")),
+            ("alias.test", 80, Ok("10.0.0.5:9000")),
+            ("localhost", 80, Ok("127.0.0.1:7000")),
+            ("a.shop.test", 80, Err(Reason::HostNotFound)),
+            ("127.0.0.1", 8080, Err(Reason::Address(Range::Loopback))),
+            ("private.test", 9000, Err(Reason::Address(Range::Private))),
+            ("foo.localhost", 80, Err(Reason::Name(Range::Loopback))),
+        ] {
+            let expected = expected.map(|one| vec![one.to_owned()]);
+            assert_eq!(route(&rules, host, port).await, expected, "{host}:{port}");
+        }
+    }
+
+    #[tokio::test]
+    async fn ports_that_are_not_for_browsing_are_refused() {
+        for port in [22, 25, 445, 587, 3389] {
+            assert_eq!(route(&Rules::default(), "public.test", port).await, Err(Reason::Port), "{port}");
+        }
+        for port in [80, 443, 8080, 8443, 3000] {
+            assert!(route(&Rules::default(), "public.test", port).await.is_ok(), "{port}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_very_many_addresses_is_cut_short() {
+        let many: Vec<IpAddr> = (1..=200).map(|n| IpAddr::from([93, 184, 216, n])).collect();
+        assert_eq!(permitted(&many, 80).unwrap().addresses.len(), MOST_ADDRESSES);
+    }
+}

@@ -1,0 +1,153 @@
+//! Every wait ends, every number has a limit, and everything ends with the session.
+
+use super::*;
+use crate::{Reason, Verdict};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+const SHORT: Duration = Duration::from_millis(50);
+
+#[tokio::test]
+async fn a_connection_beyond_the_limit_is_closed_and_on_record_until_another_ends() {
+    let site = Site::echoing().await;
+    let proxy = Proxy::new(site.address, Options { max_connections: 2, ..Options::default() });
+    let first = proxy.tunnel().await;
+    let _second = proxy.tunnel().await;
+
+    let mut third = proxy.dial().await.unwrap();
+    assert_eq!(rest(&mut third).await, "");
+    let last = proxy.entries().pop().unwrap();
+    assert_eq!(last.verdict, Verdict::Refused(Reason::TooManyConnections));
+    assert_eq!((last.host.as_str(), site.visits()), ("", 2));
+
+    drop(first);
+    let connect = "CONNECT shop.test:443 HTTP/1.1\r\n\r\n";
+    loop {
+        let mut client = proxy.dial().await.unwrap();
+        if client.write_all(connect.as_bytes()).await.is_ok() && client.read_u8().await.is_ok() {
+            break;
+        }
+    }
+    assert_eq!(site.visits(), 3);
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_cut_off() {
+    let site = Site::echoing().await;
+    let proxy = Proxy::new(site.address, Options { head_timeout: SHORT, ..Options::default() });
+    for beginning in ["", "GET http://shop.test/ HTTP/1.1\r\nHo"] {
+        assert_eq!(proxy.say(beginning).await, "", "{beginning}");
+    }
+    assert_eq!(site.visits(), 0);
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_turned_away() {
+    let site = Site::echoing().await;
+    let proxy = Proxy::new(site.address, Options::default());
+    let long_line = format!("GET http://shop.test/ HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(300 * 1024));
+    let many_lines = format!("GET http://shop.test/ HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(600));
+    for request in [long_line, many_lines] {
+        let mut client = proxy.dial().await.unwrap();
+        // The proxy may stop reading before all of it is written.
+        let (mut from, mut to) = client.split();
+        let (_written, answer) = tokio::join!(to.write_all(request.as_bytes()), rest(&mut from));
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    }
+    assert_eq!(site.visits(), 0);
+}
+
+#[tokio::test]
+async fn a_site_that_says_nothing_is_given_up() {
+    let site = Site::new(|mut stream| async move { drop(rest(&mut stream).await) }).await;
+    let proxy = Proxy::new(site.address, Options { idle_timeout: SHORT, ..Options::default() });
+    assert_eq!(proxy.say(GET).await, "");
+    assert_eq!(proxy.egress.last_problem("shop.test").unwrap().reason, Reason::Idle);
+}
+
+#[tokio::test]
+async fn a_tunnel_that_has_gone_quiet_is_closed_and_was_no_failure() {
+    let site = Site::echoing().await;
+    let proxy = Proxy::new(site.address, Options { idle_timeout: SHORT, ..Options::default() });
+    let mut client = proxy.tunnel().await;
+    client.write_all(b"hello").await.unwrap();
+    assert_eq!(rest(&mut client).await, "hello");
+    assert_eq!(proxy.entries()[0].verdict, Verdict::Allowed);
+}
+
+#[tokio::test]
+async fn a_slow_reader_slows_the_site_and_a_reader_who_leaves_stops_it() {
+    const ALL: usize = 256;
+    let (begins, mut begun) = mpsc::unbounded_channel();
+    let (ends, mut ended) = mpsc::unbounded_channel();
+    let site = Site::new(move |mut stream| {
+        let (begins, ends) = (begins.clone(), ends.clone());
+        async move {
+            head(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            let mebibyte = vec![b'x'; 1024 * 1024];
+            let mut taken = 0;
+            while taken < ALL && stream.write_all(&mebibyte).await.is_ok() {
+                taken += 1;
+                begins.send(()).unwrap();
+            }
+            ends.send(taken).unwrap();
+        }
+    })
+    .await;
+    let proxy = Proxy::new(site.address, Options::default());
+    let mut client = proxy.dial().await.unwrap();
+    client.write_all(GET.as_bytes()).await.unwrap();
+    head(&mut client).await;
+    begun.recv().await.unwrap();
+    drop(client);
+    let taken = ended.recv().await.unwrap();
+    assert!(taken < ALL / 2, "{taken} MiB went into the proxy with nobody reading");
+}
+
+#[tokio::test]
+async fn a_browser_that_leaves_while_it_waits_closes_the_connection_to_the_site() {
+    let (ends, mut ended) = mpsc::unbounded_channel();
+    let (starts, mut started) = mpsc::unbounded_channel();
+    let site = Site::new(move |mut stream| {
+        let (starts, ends) = (starts.clone(), ends.clone());
+        async move {
+            head(&mut stream).await;
+            starts.send(()).unwrap();
+            rest(&mut stream).await;
+            ends.send(()).unwrap();
+        }
+    })
+    .await;
+    let proxy = Proxy::new(site.address, Options::default());
+    let mut client = proxy.dial().await.unwrap();
+    client.write_all(GET.as_bytes()).await.unwrap();
+    started.recv().await.unwrap();
+    drop(client);
+    ended.recv().await.unwrap();
+}
+
+#[tokio::test]
+async fn dropping_the_proxy_closes_its_socket_and_every_connection() {
+    let (ends, mut ended) = mpsc::unbounded_channel();
+    let site = Site::new(move |mut stream| {
+        let ends = ends.clone();
+        async move {
+            rest(&mut stream).await;
+            ends.send(()).unwrap();
+        }
+    })
+    .await;
+    let proxy = Proxy::new(site.address, Options::default());
+    let mut tunnel = proxy.tunnel().await;
+    let mut waiting = proxy.dial().await.unwrap();
+    waiting.write_all(GET.as_bytes()).await.unwrap();
+    proxy.until(|entries| entries.len() == 2).await;
+
+    let Proxy { egress, folder } = proxy;
+    drop(egress);
+    assert_eq!((rest(&mut tunnel).await, rest(&mut waiting).await), (String::new(), String::new()));
+    ended.recv().await.unwrap();
+    ended.recv().await.unwrap();
+    assert!(UnixStream::connect(folder.path().join("egress")).await.is_err());
+}
