@@ -49,6 +49,12 @@ impl Fault {
         self
     }
 
+    /// A next step, unless there is one already.
+    #[must_use]
+    pub fn hint_if_none(self, hint: impl Into<String>) -> Fault {
+        if self.hint.is_empty() { self.hint(hint) } else { self }
+    }
+
     #[must_use]
     pub fn retryable(mut self) -> Fault {
         self.retryable = true;

@@ -2,3 +2,5 @@
 
 pub mod config;
 pub mod error;
+pub mod state;
+pub mod storage;

@@ -151,10 +151,8 @@ fn values_of_every_kind_are_read() {
 fn an_empty_file_and_an_anchor_are_fine() {
     load_text("# only words\n", &[]).unwrap();
     load_text("security:\n  browser:\n", &[]).unwrap();
-    let loaded = load_browser(
-        "hitl:\n  trusted_domains: &mine [example.org]\n  sensitive_domains: *mine",
-    )
-    .unwrap();
+    let loaded =
+        load_browser("hitl:\n  trusted_domains: &mine [example.org]\n  sensitive_domains: *mine").unwrap();
     assert_eq!(loaded.config.hitl.sensitive_domains, loaded.config.hitl.trusted_domains);
 }
 
@@ -284,7 +282,9 @@ fn a_flag_wins_over_the_file_and_says_so() {
         set("egress.hosts", "{shop.test: 127.0.0.1:8080}"),
         Override::new("--listen", "server.listen", "127.0.0.1:9").unwrap(),
     ];
-    let loaded = load_text("security:\n  browser:\n    session_timeout: 10\n    recording: audit\n", &overrides).unwrap();
+    let loaded =
+        load_text("security:\n  browser:\n    session_timeout: 10\n    recording: audit\n", &overrides)
+            .unwrap();
     assert_eq!(loaded.config.session_timeout, Seconds(60));
     assert_eq!(loaded.config.egress.hosts.0.len(), 1);
     assert_eq!(entry(&loaded, "session_timeout").origin.to_string(), "--set");

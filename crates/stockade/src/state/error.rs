@@ -1,0 +1,52 @@
+//! What can be wrong with the state folder.
+
+use crate::error::Fault;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    #[error("no state folder is known: neither --state, $STOCKADE_STATE, $XDG_DATA_HOME nor $HOME is set")]
+    NoFolder,
+    #[error("{doing} the state folder {}", folder.display())]
+    Unusable { doing: &'static str, folder: PathBuf, source: io::Error },
+    #[error("the state folder {} belongs to another user (uid {owner})", folder.display())]
+    NotOurs { folder: PathBuf, owner: u32 },
+    #[error("another control plane{} serves from the state folder {}", holder(*pid), folder.display())]
+    Locked { folder: PathBuf, pid: Option<u32> },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
+impl StateError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            StateError::NoFolder => "state_no_folder",
+            StateError::Unusable { .. } => "state_unusable",
+            StateError::NotOurs { .. } => "state_not_ours",
+            StateError::Locked { .. } => "state_locked",
+        }
+    }
+}
+
+impl From<StateError> for Fault {
+    fn from(error: StateError) -> Fault {
+        if let StateError::Unusable { source, .. } = &error {
+            return Fault::io(error.code(), &error, source)
+                .hint_if_none("Check the path and its permissions, or name another folder with --state.");
+        }
+        let fault = Fault::new(error.code(), error.to_string());
+        match error {
+            StateError::NoFolder => fault.hint("Name one with --state FOLDER."),
+            StateError::NotOurs { .. } => {
+                fault.hint("Run as that user, or name a folder of your own with --state.")
+            }
+            StateError::Locked { .. } => fault.hint(
+                "Use the one that runs, stop it, or start this one with a folder of its own (--state).",
+            ),
+            StateError::Unusable { .. } => fault,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! An agent's key: made here, shown once, stored as a hash.
+
+use crate::storage::StorageError;
+use sha2::{Digest, Sha256};
+
+/// A key in the clear. It derives nothing, so it cannot be printed, copied or serialised by accident.
+pub struct AgentKey(String);
+
+/// Known by this start, a leaked key is found by scanners.
+const PREFIX: &str = "sk_stockade_";
+
+/// 43 of 62 characters are 256 bits.
+const LENGTH: usize = 43;
+
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+impl AgentKey {
+    pub(super) fn random() -> Result<AgentKey, StorageError> {
+        Ok(AgentKey(format!("{PREFIX}{}", random_text(LENGTH)?)))
+    }
+
+    /// The key itself, for the one who asked for it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn hash(&self) -> String {
+        hash(&self.0)
+    }
+}
+
+/// What is stored and looked up. A key has 256 random bits, so a plain hash is as good as a slow one.
+pub(super) fn hash(key: &str) -> String {
+    Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Random letters and digits, each equally likely.
+pub(super) fn random_text(length: usize) -> Result<String, StorageError> {
+    // Bytes from here on would make the first letters likelier than the rest.
+    const UNEVEN: u8 = 248;
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let mut bytes = [0; 64];
+        getrandom::fill(&mut bytes).map_err(|source| StorageError::NoRandomness { source })?;
+        let letters = bytes.iter().filter(|byte| **byte < UNEVEN);
+        let letters = letters.map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
+        text.extend(letters.take(length - text.len()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_have_their_form_and_never_repeat() {
+        let keys: BTreeSet<String> =
+            (0..100).map(|_| AgentKey::random().unwrap().expose().to_owned()).collect();
+        assert_eq!(keys.len(), 100);
+        for key in &keys {
+            let random = key.strip_prefix("sk_stockade_").unwrap();
+            assert!(random.len() == 43 && random.bytes().all(|b| b.is_ascii_alphanumeric()), "{key}");
+        }
+        let used: BTreeSet<char> = keys.iter().flat_map(|key| key[PREFIX.len()..].chars()).collect();
+        assert_eq!(used.len(), 62, "every letter and digit occurs");
+    }
+
+    #[test]
+    fn the_hash_is_sha256() {
+        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}
