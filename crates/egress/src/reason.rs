@@ -79,7 +79,9 @@ impl Reason {
             }
             Reason::TooManyConnections => "Close pages that are not needed, or open a new session.",
             Reason::Malformed => "Use an http: or https: address with a plain host name.",
-            Reason::HostNotFound => "Check the spelling of the host name.",
+            Reason::HostNotFound => {
+                "Check the spelling of the host name. If it is right, this machine's name server may not know it."
+            }
             Reason::LookupTimeout => "Try again. If it stays so, the machine's name server does not answer.",
             Reason::ConnectTimeout | Reason::Unreachable => {
                 "Try again later. If it stays so, the site is down or does not talk to this network."

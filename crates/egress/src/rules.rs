@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 /// What the operator set for a session.
 #[derive(Debug, Default)]
 pub struct Rules {
-    pub hosts: HostMap,
+    hosts: HostMap,
 }
 
 /// Ports on which nobody serves a website and a captured browser hurts strangers: remote logins, mail,
