@@ -56,8 +56,13 @@ impl Fault {
     }
 
     #[must_use]
-    pub fn retryable(mut self) -> Fault {
-        self.retryable = true;
+    pub fn retryable(self) -> Fault {
+        self.retryable_if(true)
+    }
+
+    #[must_use]
+    pub fn retryable_if(mut self, retryable: bool) -> Fault {
+        self.retryable = retryable;
         self
     }
 }

@@ -1,5 +1,6 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
+pub mod cli;
 pub mod config;
 pub mod error;
 pub mod state;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub enum StateError {
     #[error("no state folder is known: neither --state, $STOCKADE_STATE, $XDG_DATA_HOME nor $HOME is set")]
     NoFolder,
+    #[error("cannot find out where this program is")]
+    NoProgram { source: io::Error },
     #[error("{doing} the state folder {}", folder.display())]
     Unusable { doing: &'static str, folder: PathBuf, source: io::Error },
     #[error("the state folder {} belongs to another user (uid {owner})", folder.display())]
@@ -24,6 +26,7 @@ impl StateError {
     pub fn code(&self) -> &'static str {
         match self {
             StateError::NoFolder => "state_no_folder",
+            StateError::NoProgram { .. } => "bridge_missing",
             StateError::Unusable { .. } => "state_unusable",
             StateError::NotOurs { .. } => "state_not_ours",
             StateError::Locked { .. } => "state_locked",
@@ -37,9 +40,10 @@ impl From<StateError> for Fault {
             return Fault::io(error.code(), &error, source)
                 .hint_if_none("Check the path and its permissions, or name another folder with --state.");
         }
-        let fault = Fault::new(error.code(), error.to_string());
+        let fault = Fault::caused(error.code(), &error);
         match error {
             StateError::NoFolder => fault.hint("Name one with --state FOLDER."),
+            StateError::NoProgram { .. } => fault.hint("Name the bridge with --bridge or $STOCKADE_BRIDGE."),
             StateError::NotOurs { .. } => {
                 fault.hint("Run as that user, or name a folder of your own with --state.")
             }

@@ -22,6 +22,17 @@ pub fn templates_dir() -> Result<PathBuf, StateError> {
     templates_dir_in(rustix::process::geteuid().is_root(), &variable)
 }
 
+/// The bridge that goes into templates: `$STOCKADE_BRIDGE`, or `stockade-bridge` beside this program.
+pub fn bridge_program() -> Result<PathBuf, StateError> {
+    match path(&variable, "STOCKADE_BRIDGE") {
+        Some(program) => Ok(program),
+        None => {
+            let own = std::env::current_exe().map_err(|source| StateError::NoProgram { source })?;
+            Ok(own.with_file_name("stockade-bridge"))
+        }
+    }
+}
+
 type Variables<'v> = &'v dyn Fn(&str) -> Option<OsString>;
 
 fn variable(name: &str) -> Option<OsString> {

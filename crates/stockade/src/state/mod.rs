@@ -8,7 +8,7 @@ mod lock;
 mod tests;
 
 pub use error::StateError;
-pub use folders::{runtime_dir, state_dir, templates_dir};
+pub use folders::{bridge_program, runtime_dir, state_dir, templates_dir};
 pub use lock::ServeLock;
 
 use rustix::fs::{Mode, OFlags};

@@ -1,0 +1,140 @@
+//! `stockade config`: the settings.
+
+use crate::cli::output::{BAD, BOLD, DIM, GOOD};
+use crate::cli::{Context, Reply};
+use crate::config::{self, Entry, Loaded, Origin, Places};
+use crate::error::Fault;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade config show > stockade.yaml     a file with every setting, to change
+  stockade config show --set session_timeout=60
+  stockade config check stockade.yaml")]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Print every setting in force and where it came from
+    Show,
+    /// Say what is wrong with a file, all of it, with lines
+    Check {
+        /// The file [default: the one that is in force]
+        file: Option<PathBuf>,
+    },
+    /// Print where the file is looked for, and which one counts
+    Path,
+}
+
+pub(super) fn run(context: &Context, args: ConfigArgs) -> Result<Reply, Fault> {
+    match args.command {
+        ConfigCommand::Show => Ok(show(&context.load_config(Vec::new())?)),
+        ConfigCommand::Check { file } => check(context, file),
+        ConfigCommand::Path => Ok(path(&context.places())),
+    }
+}
+
+/// YAML that can be used as a file again, with the origin of each value as a comment.
+fn show(loaded: &Loaded) -> Reply {
+    let file = loaded.file.as_ref().map(|file| file.display().to_string());
+    let from = file.as_deref().unwrap_or("no file: every value is a default");
+    let mut human = format!("{DIM}# {from}{DIM:#}\n");
+    let mut open: Vec<&str> = Vec::new();
+    for entry in &loaded.entries {
+        let mut path: Vec<&str> = entry.key.split('.').collect();
+        let Some(name) = path.pop() else { continue };
+        let shared = open.iter().zip(&path).take_while(|(a, b)| a == b).count();
+        for (depth, section) in path.iter().enumerate().skip(shared) {
+            human.push_str(&format!("{}{BOLD}{section}:{BOLD:#}\n", "  ".repeat(depth)));
+        }
+        human.push_str(&setting(&"  ".repeat(path.len()), name, entry));
+        open = path;
+    }
+    Reply::new(human, json!({ "file": file, "settings": loaded.entries, "notices": loaded.notices() }))
+}
+
+fn setting(indent: &str, name: &str, entry: &Entry) -> String {
+    const COMMENT_COLUMN: usize = 52;
+    // JSON is YAML, so a value that is printed as JSON is read back as the same value.
+    let (first, below) = match &entry.value {
+        Value::Array(items) if !items.is_empty() => {
+            (String::new(), items.iter().map(|item| format!("{indent}  - {item}\n")).collect())
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            let line = |(key, value): (&String, &Value)| {
+                format!("{indent}  {}: {value}\n", Value::from(key.as_str()))
+            };
+            (String::new(), fields.iter().map(line).collect())
+        }
+        value => (format!(" {value}"), String::new()),
+    };
+    let line = format!("{indent}{name}:{first}");
+    let padding = " ".repeat(COMMENT_COLUMN.saturating_sub(line.width()));
+    format!("{line}{padding} {DIM}# {}{DIM:#}\n{below}", origin(entry))
+}
+
+fn origin(entry: &Entry) -> String {
+    let from = match &entry.origin {
+        // The file stands in the first line.
+        Origin::File { line, .. } => format!("line {line}"),
+        other => other.to_string(),
+    };
+    if entry.in_use { from } else { format!("{from}, not used yet") }
+}
+
+fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
+    let places = match file {
+        Some(file) => Places { flag: Some(file), ..Places::default() },
+        None => context.places(),
+    };
+    let name = places.file().map_or_else(|| "the defaults".to_owned(), |file| file.display().to_string());
+    let errors = match config::load(&places, &[]) {
+        Ok(loaded) => {
+            let notices: String = loaded.notices().iter().map(|notice| format!("{notice}\n")).collect();
+            let human = format!("{notices}{GOOD}{name} is fine.{GOOD:#}\n");
+            return Ok(Reply::new(human, json!({ "ok": true, "problems": [], "notices": loaded.notices() })));
+        }
+        Err(errors) => errors,
+    };
+    let mut human = String::new();
+    let mut problems = Vec::new();
+    for error in errors {
+        let (key, line) = (error.key().map(str::to_owned), error.line());
+        let fault = Fault::from(error);
+        human.push_str(&format!("{BAD}{}{BAD:#}: {}\n  {}\n", fault.code, fault.message, fault.hint));
+        problems.push(json!({
+            "code": fault.code, "message": fault.message, "hint": fault.hint, "key": key, "line": line,
+        }));
+    }
+    Ok(Reply { human, json: json!({ "ok": false, "problems": problems }), ok: false })
+}
+
+fn path(places: &Places) -> Reply {
+    let counts = places.file();
+    let all = [
+        ("--config", &places.flag),
+        ("$STOCKADE_CONFIG", &places.env),
+        ("this folder", &places.here),
+        ("the user's folder", &places.user),
+    ];
+    let mut human = String::new();
+    let mut list = Vec::new();
+    for (by, file) in all {
+        let Some(file) = file else { continue };
+        let used = counts == Some(Path::new(file));
+        let (mark, style) = if used { ("→", BOLD) } else { (" ", DIM) };
+        human.push_str(&format!("{mark} {style}{}{style:#} ({by})\n", file.display()));
+        list.push(json!({ "by": by, "file": file, "used": used }));
+    }
+    if counts.is_none() {
+        human.push_str("None of them is there: every value is a default.\n");
+    }
+    Reply::new(human, json!({ "file": counts, "places": list }))
+}

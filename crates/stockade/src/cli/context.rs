@@ -1,0 +1,97 @@
+//! The flags that every command takes, and what they lead to.
+
+use crate::config::{self, Loaded, Override, Places};
+use crate::error::Fault;
+use crate::state::{self, State};
+use crate::storage::Storage;
+use clap::Args;
+use std::future::Future;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The configuration file [default: $STOCKADE_CONFIG, ./stockade.yaml, or the user's]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A setting for this run, such as session_timeout=60
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    set: Vec<(String, String)>,
+    /// The state folder [default: $STOCKADE_STATE, or ~/.local/share/stockade]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say more on standard error; twice for even more [or set STOCKADE_LOG]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// No colours [or set NO_COLOR]
+    #[arg(long, global = true)]
+    no_color: bool,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE, such as session_timeout=60")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// What a command knows about how it was started.
+#[derive(Debug)]
+pub struct Context {
+    global: Global,
+}
+
+impl Context {
+    pub(super) fn new(global: Global) -> Context {
+        Context { global }
+    }
+
+    pub fn json(&self) -> bool {
+        self.global.json
+    }
+
+    pub(super) fn verbosity(&self) -> u8 {
+        self.global.verbose
+    }
+
+    pub(super) fn choose_colors(&self) {
+        if self.global.no_color {
+            anstream::ColorChoice::Never.write_global();
+        }
+    }
+
+    pub(super) fn places(&self) -> Places {
+        Places::of_this_process(self.global.config.clone())
+    }
+
+    /// The settings in force, with `flags` of the command's own over `--set` and the file.
+    pub fn load_config(&self, flags: Vec<Override>) -> Result<Loaded, Fault> {
+        let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
+        let mut overrides = set.collect::<Result<Vec<_>, _>>()?;
+        overrides.extend(flags);
+        let loaded = config::load(&self.places(), &overrides)?;
+        for notice in loaded.notices() {
+            tracing::warn!("{notice}");
+        }
+        Ok(loaded)
+    }
+
+    pub fn open_state(&self) -> Result<State, Fault> {
+        let folder = state::state_dir(self.global.state.clone())?;
+        Ok(State::open(&folder)?)
+    }
+
+    pub async fn open_storage(&self) -> Result<Storage, Fault> {
+        Ok(Storage::open(&self.open_state()?.database()).await?)
+    }
+
+    /// Runs a command that has to wait for things.
+    pub fn block_on<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Fault::io("internal", "cannot start", &error))?;
+        runtime.block_on(work)
+    }
+}

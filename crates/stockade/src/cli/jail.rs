@@ -1,0 +1,99 @@
+//! `stockade jail`: running jails, and what a crash left of them.
+
+use crate::cli::output::{BAD, GOOD};
+use crate::cli::{Column, Reply, Table};
+use crate::error::{Fault, with_causes};
+use crate::state;
+use anstyle::Style;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade jail list
+  stockade jail reap    after a crash of the machine; safe at any time")]
+pub struct JailArgs {
+    #[command(subcommand)]
+    command: JailCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum JailCommand {
+    /// List the jails of every control plane of this user
+    List,
+    /// Clear what dead control planes left; a live one is never touched
+    Reap,
+}
+
+pub(super) fn run(args: JailArgs) -> Result<Reply, Fault> {
+    match args.command {
+        JailCommand::List => list(),
+        JailCommand::Reap => reap(),
+    }
+}
+
+fn list() -> Result<Reply, Fault> {
+    let instances = ::jail::list(&state::runtime_dir()).map_err(failed)?;
+    let mut table = Table::new(&[
+        Column::Whole("INSTANCE"),
+        Column::Short("STATE"),
+        Column::Short("SERVED BY"),
+        Column::Whole("JAIL"),
+        Column::Short("PROCESSES"),
+        Column::Short("MEMORY"),
+    ]);
+    for instance in &instances {
+        let (state, style) = if instance.alive { ("alive", GOOD) } else { ("dead", BAD) };
+        let head = [
+            (instance.id.to_string(), Style::new()),
+            (state.to_owned(), style),
+            (format!("process {}", instance.control_plane_pid), Style::new()),
+        ];
+        if instance.jails.is_empty() {
+            let [id, state, by] = head;
+            table.styled([id, state, by, plain("–"), plain("–"), plain("–")]);
+            continue;
+        }
+        for jail in &instance.jails {
+            let [id, state, by] = head.clone();
+            let memory = jail.memory_bytes.map_or_else(|| "not counted".to_owned(), mebibytes);
+            table.styled([
+                id,
+                state,
+                by,
+                plain(&jail.id.to_string()),
+                plain(&jail.pids.len().to_string()),
+                plain(&memory),
+            ]);
+        }
+    }
+    Ok(Reply::new(table.render("No control plane has jails here."), json!({ "instances": instances })))
+}
+
+fn reap() -> Result<Reply, Fault> {
+    let reaped = ::jail::reap(&state::runtime_dir()).map_err(failed)?;
+    let human = if reaped.instances.is_empty() {
+        "Nothing to clear.\n".to_owned()
+    } else {
+        format!(
+            "Cleared {} dead control plane(s): {} jail(s), {} process(es).\n",
+            reaped.instances.len(),
+            reaped.jails,
+            reaped.processes
+        )
+    };
+    Ok(Reply::new(human, json!({ "reaped": reaped })))
+}
+
+fn plain(text: &str) -> (String, Style) {
+    (text.to_owned(), Style::new())
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+fn failed(error: ::jail::JailError) -> Fault {
+    Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+}

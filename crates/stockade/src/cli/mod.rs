@@ -1,0 +1,106 @@
+//! The command line: what is asked, who answers it, and how the answer is printed.
+//!
+//! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
+//! this file alone writes it to standard output. Logs, progress and errors go to standard error.
+
+mod config;
+mod context;
+mod jail;
+mod key;
+mod logging;
+mod output;
+mod table;
+mod template;
+
+pub use context::Context;
+pub use output::Reply;
+pub use table::{Column, Table};
+
+use crate::error::Fault;
+use clap::{Parser, Subcommand};
+use context::Global;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Something was done, but it did not work out.
+const FAILURE: u8 = 1;
+/// What was asked cannot be asked.
+const USAGE: u8 = 2;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "stockade",
+    version,
+    about = "A jailed browser for AI agents, with a person at the gate.",
+    after_help = EXAMPLES,
+    max_term_width = 80,
+    arg_required_else_help = true,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  stockade template build           make the file tree that jails run from
+  stockade key make --label laptop  a key for one more agent
+  stockade config show              every setting, and where it came from
+
+Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The keys that agents show: make, list, revoke
+    Key(key::KeyArgs),
+    /// The settings: show, check, path
+    Config(config::ConfigArgs),
+    /// The file trees that jails run from: build, verify, list
+    Template(template::TemplateArgs),
+    /// Running jails, and what a crash left of them: list, reap
+    Jail(jail::JailArgs),
+}
+
+/// Runs the command that this process was started with.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&arguments, &error),
+    };
+    let context = Context::new(cli.global);
+    context.choose_colors();
+    let done = logging::start(context.verbosity()).and_then(|()| run(&context, cli.command));
+    match done {
+        Ok(reply) => output::print_reply(&context, &reply),
+        Err(fault) => output::print_fault(context.json(), &fault, FAILURE),
+    }
+}
+
+fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
+    match command {
+        Command::Key(args) => key::run(context, args),
+        Command::Config(args) => config::run(context, args),
+        Command::Template(args) => template::run(context, args),
+        Command::Jail(args) => jail::run(args),
+    }
+}
+
+/// Help and version are answers; everything else that clap reports is a mistake in the command line.
+fn usage(arguments: &[OsString], error: &clap::Error) -> ExitCode {
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    if error.use_stderr() && wants_json {
+        let text = error.render().to_string();
+        let message = text.trim().trim_start_matches("error: ").to_owned();
+        return output::print_fault(true, &Fault::new("usage", message).hint("Run: stockade --help"), USAGE);
+    }
+    match error.print() {
+        Ok(()) if !error.use_stderr() => ExitCode::SUCCESS,
+        // A reader that went away (`stockade --help | head -1`) is not worth a word.
+        Ok(()) | Err(_) => ExitCode::from(USAGE),
+    }
+}

@@ -1,0 +1,81 @@
+//! How answers and errors are printed.
+
+use crate::cli::{Context, FAILURE};
+use crate::error::Fault;
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A command's answer.
+#[derive(Debug)]
+pub struct Reply {
+    /// For people: whole lines, with colours that are dropped where nobody sees them.
+    pub human: String,
+    /// For programs.
+    pub json: Value,
+    /// False if the command ran and found something wrong.
+    pub ok: bool,
+}
+
+impl Reply {
+    pub fn new(human: impl Into<String>, json: Value) -> Reply {
+        Reply { human: human.into(), json, ok: true }
+    }
+}
+
+pub const BOLD: Style = Style::new().bold();
+pub const DIM: Style = Style::new().dimmed();
+pub const GOOD: Style = AnsiColor::Green.on_default();
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+
+pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
+    let text = if context.json() { format!("{:#}", reply.json) } else { reply.human.clone() };
+    match write_stdout(&text) {
+        Ok(()) if reply.ok => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(FAILURE),
+        Err(error) => lost(&error),
+    }
+}
+
+/// In JSON an error is an answer, so it goes where answers go.
+pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
+    if json {
+        return match write_stdout(&format!("{:#}", serde_json::json!({ "error": fault }))) {
+            Ok(()) => ExitCode::from(code),
+            Err(error) => lost(&error),
+        };
+    }
+    let mut text = format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, fault.message);
+    if !fault.hint.is_empty() {
+        text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", fault.hint));
+    }
+    // If standard error is gone, the exit code is all that can still be said.
+    match anstream::stderr().write_all(text.as_bytes()) {
+        Ok(()) | Err(_) => ExitCode::from(code),
+    }
+}
+
+/// One line of progress; people see it, programs that read standard output do not.
+pub fn progress(context: &Context, line: &str) {
+    if !context.json() && writeln!(anstream::stderr(), "{DIM}{line}{DIM:#}").is_err() {
+        tracing::debug!("nobody reads the progress");
+    }
+}
+
+fn write_stdout(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// The answer did not arrive. A reader that went away (`… | head -1`) knows; other reasons are said.
+fn lost(error: &io::Error) -> ExitCode {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        tracing::error!(%error, "cannot write the answer");
+    }
+    ExitCode::from(FAILURE)
+}
