@@ -73,22 +73,21 @@ impl Loaded {
         Err(ConfigError::Disabled { origin: entry.map_or(Origin::Default, |entry| entry.origin) })
     }
 
-    /// What a person who wrote this configuration should know.
+    /// What a person who wrote this configuration should know. A key that nothing acts on is worth a word
+    /// only where its value asks for something else than what is done anyway.
     pub fn notices(&self) -> Vec<String> {
-        let set = |entry: &&Entry| !entry.in_use && entry.origin != Origin::Default;
-        self.entries
-            .iter()
-            .filter(set)
-            .map(|entry| match entry.key.as_str() {
-                "security.browser.runtime_required" => format!(
-                    "{}: '{}' is accepted and ignored: a browser always runs in a jail",
-                    entry.origin, entry.key
-                ),
-                key => {
-                    format!("{}: '{key}' is checked, but nothing acts on it in this version", entry.origin)
-                }
-            })
-            .collect()
+        let idle = self.entries.iter().filter(|entry| !entry.in_use && entry.origin != Origin::Default);
+        idle.filter_map(|entry| match entry.key.as_str() {
+            "security.browser.runtime_required" => Some(format!(
+                "{}: '{}' is accepted and ignored: a browser always runs in a jail",
+                entry.origin, entry.key
+            )),
+            _ if entry.value == entry.default => None,
+            key => {
+                Some(format!("{}: '{key}' is checked, but nothing acts on it in this version", entry.origin))
+            }
+        })
+        .collect()
     }
 }
 

@@ -63,6 +63,7 @@ pub struct Override {
 pub struct Entry {
     pub key: String,
     pub value: Value,
+    pub default: Value,
     pub origin: Origin,
     /// False for a key that is accepted and checked, but that nothing acts on in this version.
     pub in_use: bool,
@@ -192,6 +193,7 @@ impl<'a> Section<'_, 'a> {
                 (node, origin)
             }),
         };
+        let shown_default = default.shown();
         let (value, origin) = match found {
             None => (default, Origin::Default),
             Some((node, origin)) => match parse(&node) {
@@ -209,7 +211,13 @@ impl<'a> Section<'_, 'a> {
                 }
             },
         };
-        self.reader.entries.push(Entry { key: path, value: value.shown(), origin, in_use });
+        self.reader.entries.push(Entry {
+            key: path,
+            value: value.shown(),
+            default: shown_default,
+            origin,
+            in_use,
+        });
         value
     }
 

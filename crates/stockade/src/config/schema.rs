@@ -115,9 +115,11 @@ impl Config {
     }
 
     fn read_browser(s: &mut Section) -> Config {
+        let enabled = s.get("enabled", true, truth);
+        // S3 calls this one deprecated: there is no way to run without a jail.
         s.later("runtime_required", true, truth);
         let config = Config {
-            enabled: s.get("enabled", true, truth),
+            enabled,
             session_timeout: s.get("session_timeout", Seconds(300), seconds(1..=DAY)),
             max_actions_per_session: s.get("max_actions_per_session", 100, number(1..=1_000_000)),
             max_concurrent_sessions: s.get("max_concurrent_sessions", 5, number(1..=1000)),

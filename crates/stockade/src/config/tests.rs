@@ -371,5 +371,7 @@ fn what_nothing_acts_on_is_said_when_it_is_set() {
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].contains("runtime_required") && notices[0].contains("ignored"), "{notices:?}");
     assert!(notices[1].contains("auto_inject"), "{notices:?}");
-    assert!(load_browser("session_timeout: 5").unwrap().notices().is_empty());
+    for quiet in ["session_timeout: 5", "credentials: {auto_inject: true}"] {
+        assert!(load_browser(quiet).unwrap().notices().is_empty(), "{quiet}");
+    }
 }

@@ -1,0 +1,333 @@
+//! The real binary, run as a person or a script runs it.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A user with a home of their own.
+struct User {
+    home: tempfile::TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.path(name);
+        fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        file
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stockade"));
+        command
+            .args(arguments)
+            .current_dir(self.home.path())
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("STOCKADE_RUNTIME_DIR", self.path("run"))
+            .env("STOCKADE_TEMPLATES", self.path("templates"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// A run that has to work; its standard output.
+    fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(&[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    /// A run that has to fail, in both forms; the error's code.
+    fn fails(&self, arguments: &[&str], exit: i32) -> String {
+        let human = self.run(arguments);
+        assert_eq!(human.status.code(), Some(exit), "{arguments:?}: {}", stderr(&human));
+        assert_eq!(stdout(&human), "", "{arguments:?}: errors for people go to standard error");
+
+        let output = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(exit), "{arguments:?}");
+        let error = serde_json::from_str::<Value>(&stdout(&output)).unwrap()["error"].clone();
+        let code = error["code"].as_str().unwrap().to_owned();
+        assert!(
+            !error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty()
+        );
+        if exit == 1 {
+            assert!(stderr(&human).starts_with(&format!("error[{code}]: ")), "{}", stderr(&human));
+            assert!(stderr(&human).contains("\n  hint: "), "{}", stderr(&human));
+        }
+        code
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn setting<'v>(shown: &'v Value, key: &str) -> &'v Value {
+    let key = format!("security.browser.{key}");
+    let all = shown["settings"].as_array().unwrap();
+    all.iter().find(|entry| entry["key"] == key.as_str()).unwrap_or_else(|| panic!("no {key}"))
+}
+
+#[test]
+fn a_key_is_made_listed_and_revoked() {
+    let user = User::new();
+    assert!(user.ok(&["key", "list"]).contains("stockade key make"));
+    let made = user.json(&["key", "make", "--tenant", "team", "--actor", "bot", "--label", "laptop"]);
+    let key = made["key"].as_str().unwrap();
+    let id = made["made"]["id"].as_str().unwrap();
+    assert!(key.starts_with("sk_stockade_"));
+
+    let listed = user.ok(&["key", "list"]);
+    for part in [id, "team/bot", "laptop", "never", "good"] {
+        assert!(listed.contains(part), "{part} in {listed}");
+    }
+    assert!(!listed.contains(key) && !user.ok(&["key", "list", "--json"]).contains(key));
+
+    assert!(user.ok(&["key", "revoke", id]).contains("revoked"));
+    assert!(user.json(&["key", "list"])["keys"][0]["revoked_at"].is_string());
+    assert!(user.ok(&["key", "list"]).contains("revoked"));
+    assert_eq!(user.fails(&["key", "revoke", "key-none"], 1), "unknown_key");
+}
+
+#[test]
+fn the_state_is_closed_to_other_users() {
+    let user = User::new();
+    user.ok(&["key", "list"]);
+    let state = user.path(".local/share/stockade");
+    assert_eq!((mode(&state), mode(&state.join("stockade.db"))), (0o700, 0o600));
+
+    let named = user.path("named");
+    user.ok(&["key", "list", "--state", named.to_str().unwrap()]);
+    let by_variable = user.path("variable");
+    assert!(user.command(&["key", "list"]).env("STOCKADE_STATE", &by_variable).status().unwrap().success());
+    assert_eq!((mode(&named), mode(&by_variable)), (0o700, 0o700));
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_used_has_a_code() {
+    let user = User::new();
+    user.write("file", "");
+    assert_eq!(user.fails(&["key", "list", "--state", "file"], 1), "state_unusable");
+    fs::create_dir(user.path("damaged")).unwrap();
+    user.write("damaged/stockade.db", &"this is no database ".repeat(200));
+    assert_eq!(user.fails(&["key", "list", "--state", "damaged"], 1), "storage_damaged");
+}
+
+#[test]
+fn a_mistake_in_the_command_line_is_told_apart_from_a_failure() {
+    let user = User::new();
+    let table: &[&[&str]] = &[
+        &["key", "make", "--tenant", "A B"],
+        &["key", "make", "--colour"],
+        &["key"],
+        &["nonsense"],
+        &["config", "show", "--set", "no-equals-sign"],
+    ];
+    for arguments in table {
+        assert_eq!(user.fails(arguments, 2), "usage", "{arguments:?}");
+    }
+}
+
+#[test]
+fn config_show_says_where_each_value_came_from() {
+    let user = User::new();
+    let file =
+        user.write("mine.yaml", "security:\n  browser:\n    session_timeout: 120\n    recording: audit\n");
+    let shown = user.json(&["config", "show", "--config", "mine.yaml", "--set", "session_timeout=60"]);
+    assert_eq!(shown["file"], "mine.yaml");
+    for (key, value, origin) in [
+        ("session_timeout", Value::from(60), "--set"),
+        ("recording", Value::from("audit"), "mine.yaml:4"),
+        ("action_timeout", Value::from(30), "default"),
+    ] {
+        let entry = setting(&shown, key);
+        assert_eq!((&entry["value"], entry["origin"].as_str()), (&value, Some(origin)), "{key}");
+    }
+    let human = user.ok(&["config", "show", "--config", "mine.yaml"]);
+    let line = human.lines().find(|line| line.contains("recording:")).unwrap();
+    assert!(line.contains("\"audit\"") && line.ends_with("# line 4"), "{line}");
+
+    let by_variable =
+        user.command(&["config", "show", "--json"]).env("STOCKADE_CONFIG", &file).output().unwrap();
+    let shown: Value = serde_json::from_str(&stdout(&by_variable)).unwrap();
+    assert_eq!(setting(&shown, "recording")["value"], "audit");
+}
+
+#[test]
+fn the_nearest_file_counts() {
+    let user = User::new();
+    fs::create_dir_all(user.path(".config/stockade")).unwrap();
+    assert!(user.json(&["config", "path"])["file"].is_null());
+    user.write(".config/stockade/stockade.yaml", "security: {browser: {session_timeout: 11}}\n");
+    assert_eq!(setting(&user.json(&["config", "show"]), "session_timeout")["value"], 11);
+    user.write("stockade.yaml", "security: {browser: {session_timeout: 12}}\n");
+    assert_eq!(setting(&user.json(&["config", "show"]), "session_timeout")["value"], 12);
+    assert_eq!(user.json(&["config", "path"])["file"], "stockade.yaml");
+    assert!(user.ok(&["config", "path"]).contains("→ stockade.yaml"));
+}
+
+#[test]
+fn what_config_show_prints_is_a_file_with_the_same_settings() {
+    let user = User::new();
+    let set = [
+        "--set",
+        "egress.hosts={shop.test: 127.0.0.1:8080, b.test: '[::1]:1'}",
+        "--set",
+        "hitl.trusted_domains=[a.test, '*.b.test']",
+        "--set",
+        "container.cgroup_parent=a/b",
+    ];
+    let text = user.ok(&[&["config", "show"], &set[..]].concat());
+    user.write("copy.yaml", &text);
+    assert!(user.ok(&["config", "check", "copy.yaml"]).contains("is fine"));
+    let values = |shown: &Value| -> Vec<(Value, Value)> {
+        let all = shown["settings"].as_array().unwrap();
+        all.iter().map(|entry| (entry["key"].clone(), entry["value"].clone())).collect()
+    };
+    let copy = user.json(&["config", "show", "--config", "copy.yaml"]);
+    assert_eq!(values(&copy), values(&user.json(&[&["config", "show"], &set[..]].concat())));
+}
+
+#[test]
+fn a_bad_configuration_is_refused_with_its_line_and_a_next_step() {
+    let user = User::new();
+    user.write("bad.yaml", "security:\n  browser:\n    sesion_timeout: 5\n    recording: on\n");
+    let output = user.run(&["config", "show", "--config", "bad.yaml"]);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(1));
+    for part in ["config_unknown_key", "bad.yaml:3", "'security.browser.session_timeout'", "1 more"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!(user.fails(&["config", "show", "--config", "none.yaml"], 1), "config_unreadable");
+    assert_eq!(user.fails(&["config", "show", "--set", "container.network=host"], 1), "config_value");
+
+    let check = user.run(&["config", "check", "bad.yaml", "--json"]);
+    assert_eq!(check.status.code(), Some(1));
+    let problems = serde_json::from_str::<Value>(&stdout(&check)).unwrap()["problems"].clone();
+    let found: Vec<_> = problems.as_array().unwrap().iter().map(|p| (&p["code"], &p["line"])).collect();
+    assert_eq!(found, [(&"config_unknown_key".into(), &3.into()), (&"config_value".into(), &4.into())]);
+}
+
+#[test]
+fn a_key_that_is_ignored_is_said_to_be_on_standard_error() {
+    let user = User::new();
+    user.write("stockade.yaml", "security: {browser: {runtime_required: false}}\n");
+    let output = user.run(&["config", "show", "--json"]);
+    assert!(stderr(&output).contains("runtime_required"), "{}", stderr(&output));
+    let shown: Value = serde_json::from_str(&stdout(&output)).expect("standard output is JSON alone");
+    assert_eq!(shown["notices"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn templates_and_jails_start_empty_and_say_what_to_do() {
+    let user = User::new();
+    assert!(user.ok(&["template", "list"]).contains("stockade template build"));
+    assert_eq!(user.json(&["template", "list"])["templates"].as_array().unwrap().len(), 0);
+    assert_eq!(user.fails(&["template", "verify"], 1), "template_missing");
+    assert_eq!(user.fails(&["template", "verify", "none"], 1), "template_missing");
+    assert_eq!(user.fails(&["template", "build", "--bridge", "nowhere"], 1), "bridge_missing");
+    assert_eq!(user.json(&["jail", "list"])["instances"].as_array().unwrap().len(), 0);
+    assert!(user.ok(&["jail", "reap"]).contains("Nothing"));
+    assert_eq!(user.json(&["jail", "reap"])["reaped"]["jails"], 0);
+}
+
+#[test]
+fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
+    let user = User::new();
+    let long = "a".repeat(64);
+    user.ok(&["key", "make", "--tenant", &long, "--actor", &long, "--label", &"語".repeat(30)]);
+    let table: &[&[&str]] = &[
+        &["--help"],
+        &["key", "--help"],
+        &["key", "make", "--help"],
+        &["config", "--help"],
+        &["config", "check", "--help"],
+        &["template", "--help"],
+        &["template", "build", "--help"],
+        &["jail", "--help"],
+        &["key", "list"],
+        &["config", "show"],
+        &["template", "list"],
+        &["jail", "list"],
+    ];
+    for arguments in table {
+        let text = user.ok(arguments);
+        for line in text.lines() {
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            assert!(width <= 80, "{arguments:?}: {width} columns: {line}");
+        }
+        assert!(!text.contains('\u{1b}'), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_shows_examples_and_keeps_the_keeper_to_itself() {
+    let user = User::new();
+    let help = user.ok(&["--help"]);
+    for part in ["key", "config", "template", "jail", "Examples:", "--json"] {
+        assert!(help.contains(part), "{part}");
+    }
+    assert!(!help.contains("keeper"));
+    assert!(user.ok(&["--version"]).starts_with("stockade 0."));
+}
+
+#[test]
+fn logs_never_reach_standard_output() {
+    let user = User::new();
+    let output = user.run(&["key", "list", "--json", "-vvv"]);
+    serde_json::from_str::<Value>(&stdout(&output)).expect("standard output is JSON alone");
+    assert!(!output.stderr.is_empty(), "the log is on standard error");
+
+    let bad = user.command(&["key", "list"]).env("STOCKADE_LOG", "stockade=loud").output().unwrap();
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stderr(&bad).contains("bad_log_filter"), "{}", stderr(&bad));
+}
+
+#[test]
+fn a_reader_that_went_away_and_a_full_disk_are_no_reason_to_panic() {
+    let user = User::new();
+    for arguments in [
+        &["config", "show"][..],
+        &["config", "show", "--json"],
+        &["--help"],
+        &["key", "revoke", "x", "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let gone = user.command(arguments).stdout(writer).output().unwrap();
+        assert!(gone.status.code().is_some(), "{arguments:?}: it ended by itself");
+        assert!(!stderr(&gone).contains("panicked"), "{arguments:?}: {}", stderr(&gone));
+
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let full = user.command(arguments).stdout(full).output().unwrap();
+        assert!(!stderr(&full).contains("panicked"), "{arguments:?}: {}", stderr(&full));
+        assert_ne!(full.status.code(), Some(0), "{arguments:?}: the answer did not arrive");
+    }
+}
