@@ -10,7 +10,7 @@ use crate::log::Log;
 use crate::state::{RestartRefusal, Run, Stage, State};
 use crate::supervisor::Supervisor;
 use bridge::token::{Claims, Refusal, Verifier};
-use bridge::wire::{BROWSER_PATH, RESTART_PATH, Report, STATUS_PATH, VERSION_PATH, Version};
+use bridge::wire::{BROWSER_PATH, RESTART_PATH, Report, STATUS_PATH, StageName, VERSION_PATH, Version};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -191,7 +191,11 @@ impl Control {
     fn report(&self) -> Report {
         let state = self.state.borrow();
         Report {
-            ready: matches!(state.stage, Stage::Ready(_)),
+            stage: match state.stage {
+                Stage::Starting => StageName::Starting,
+                Stage::Ready(_) => StageName::Ready,
+                Stage::Down => StageName::Down,
+            },
             phase: state.phase,
             process: state.process,
             phases: state.phases.clone(),

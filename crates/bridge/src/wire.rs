@@ -116,6 +116,16 @@ impl TryFrom<String> for ProcessState {
     }
 }
 
+/// Where the current run of Chromium stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StageName {
+    Starting,
+    Ready,
+    /// It did not start, or it ended.
+    Down,
+}
+
 /// The answer to [`VERSION_PATH`] when Chromium speaks, in the names of Chromium's own endpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Version {
@@ -136,7 +146,7 @@ pub struct Version {
 /// status 503 when Chromium does not speak.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    pub ready: bool,
+    pub stage: StageName,
     /// The phase it is in: the first one not passed, or the last one when ready.
     pub phase: PhaseName,
     pub process: ProcessState,
