@@ -1,6 +1,6 @@
 //! The one form an error has at every door: a stable code, a message, a next step.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::io;
 /// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
 /// may be empty. It carries no `source`: causes belong in the log, and are folded into `message` by
 /// [`Fault::caused`] where a person needs them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub code: Cow<'static, str>,
     pub message: String,

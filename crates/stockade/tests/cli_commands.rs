@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -126,7 +127,9 @@ fn the_state_is_closed_to_other_users() {
     let named = user.path("named");
     user.ok(&["key", "list", "--state", named.to_str().unwrap()]);
     let by_variable = user.path("variable");
-    assert!(user.command(&["key", "list"]).env("STOCKADE_STATE", &by_variable).status().unwrap().success());
+    assert!(
+        user.command(&["key", "list"]).env("STOCKADE_STATE", &by_variable).output().unwrap().status.success()
+    );
     assert_eq!((mode(&named), mode(&by_variable)), (0o700, 0o700));
 }
 
@@ -259,6 +262,25 @@ fn templates_and_jails_start_empty_and_say_what_to_do() {
 }
 
 #[test]
+fn the_demo_shop_is_served_until_it_is_told_to_stop() {
+    let user = User::new();
+    assert_eq!(user.fails(&["demo", "--listen", "0.0.0.0:0"], 2), "usage");
+    let mut shop = user.command(&["demo"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(shop.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    let address = first.split("http://").nth(1).unwrap().trim_end_matches('/');
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.write_all(b"GET / HTTP/1.0\r\nhost: shop.test\r\n\r\n").unwrap();
+    let mut page = String::new();
+    connection.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.0 200"), "{page}");
+
+    let pid = rustix::process::Pid::from_child(&shop);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(shop.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
     let user = User::new();
     let long = "a".repeat(64);
@@ -272,6 +294,7 @@ fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
         &["template", "--help"],
         &["template", "build", "--help"],
         &["jail", "--help"],
+        &["demo", "--help"],
         &["key", "list"],
         &["config", "show"],
         &["template", "list"],
@@ -291,7 +314,7 @@ fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
 fn help_shows_examples_and_keeps_the_keeper_to_itself() {
     let user = User::new();
     let help = user.ok(&["--help"]);
-    for part in ["key", "config", "template", "jail", "Examples:", "--json"] {
+    for part in ["key", "config", "template", "jail", "demo", "Examples:", "--json"] {
         assert!(help.contains(part), "{part}");
     }
     assert!(!help.contains("keeper"));

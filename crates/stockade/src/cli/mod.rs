@@ -5,6 +5,7 @@
 
 mod config;
 mod context;
+mod demo;
 mod jail;
 mod key;
 mod logging;
@@ -63,6 +64,8 @@ enum Command {
     Template(template::TemplateArgs),
     /// Running jails, and what a crash left of them: list, reap
     Jail(jail::JailArgs),
+    /// Serve the demo shop, a site to try things on
+    Demo(demo::DemoArgs),
 }
 
 /// Runs the command that this process was started with.
@@ -87,6 +90,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
         Command::Jail(args) => jail::run(args),
+        Command::Demo(args) => demo::run(context, &args),
     }
 }
 

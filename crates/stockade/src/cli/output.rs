@@ -22,19 +22,49 @@ impl Reply {
     pub fn new(human: impl Into<String>, json: Value) -> Reply {
         Reply { human: human.into(), json, ok: true }
     }
+
+    /// For a command whose standard output was somebody else's to write: nothing is added, not even in JSON.
+    pub fn silent() -> Reply {
+        Reply::new("", Value::Null)
+    }
 }
 
 pub const BOLD: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
 pub const GOOD: Style = AnsiColor::Green.on_default();
+pub const HINT: Style = AnsiColor::Yellow.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
-    let text = if context.json() { format!("{:#}", reply.json) } else { reply.human.clone() };
-    match write_stdout(&text) {
+    match write_stdout(&text_of(context, reply)) {
         Ok(()) if reply.ok => ExitCode::SUCCESS,
         Ok(()) => ExitCode::from(FAILURE),
         Err(error) => lost(&error),
+    }
+}
+
+/// An answer in the middle of a command that goes on.
+pub fn print_now(context: &Context, reply: &Reply) -> Result<(), Fault> {
+    write_stdout(&text_of(context, reply)).map_err(|error| {
+        Fault::io("output_lost", "cannot write to standard output", &error)
+            .hint_if_none("Something has to read it, or it has to lead to a file with room.")
+    })
+}
+
+/// One line for people, while a command goes on; programs wait for the whole answer.
+pub fn line(context: &Context, line: &str) {
+    if !context.json()
+        && let Err(error) = write_stdout(line)
+    {
+        tracing::debug!(%error, "nobody reads the lines");
+    }
+}
+
+fn text_of(context: &Context, reply: &Reply) -> String {
+    match &reply.json {
+        Value::Null => String::new(),
+        json if context.json() => format!("{json:#}"),
+        _ => reply.human.clone(),
     }
 }
 
@@ -64,6 +94,9 @@ pub fn progress(context: &Context, line: &str) {
 }
 
 fn write_stdout(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
