@@ -29,6 +29,8 @@ pub enum JailError {
     StillAlive { id: Id },
     #[error("{path} cannot be trusted with sockets: {why}")]
     UnsafeRuntimeDir { path: PathBuf, why: &'static str },
+    #[error("the keeper failed: {what}")]
+    InKeeper { what: String, source: io::Error },
     #[error("no random numbers")]
     NoRandomness { source: getrandom::Error },
     #[error("the seccomp filter does not compile")]
@@ -53,11 +55,16 @@ impl JailError {
             JailError::JailExists { .. } => "jail_exists",
             JailError::StillAlive { .. } => "jail_still_alive",
             JailError::UnsafeRuntimeDir { .. } => "runtime_dir_unsafe",
-            JailError::File { source, .. } | JailError::System { source, .. } if is_disk_full(source) => {
+            JailError::File { source, .. }
+            | JailError::System { source, .. }
+            | JailError::InKeeper { source, .. }
+                if is_disk_full(source) =>
+            {
                 "disk_full"
             }
             JailError::NoRandomness { .. }
             | JailError::Filter { .. }
+            | JailError::InKeeper { .. }
             | JailError::File { .. }
             | JailError::System { .. } => "jail_system_error",
         }
@@ -86,11 +93,16 @@ impl JailError {
             JailError::UnsafeRuntimeDir { path, .. } => {
                 format!("Look at who made it, then run: rm -r {}", path.display())
             }
-            JailError::File { source, .. } | JailError::System { source, .. } if is_disk_full(source) => {
+            JailError::File { source, .. }
+            | JailError::System { source, .. }
+            | JailError::InKeeper { source, .. }
+                if is_disk_full(source) =>
+            {
                 "Free some space (df -h shows where it went) and try again.".to_owned()
             }
             JailError::NoRandomness { .. }
             | JailError::Filter { .. }
+            | JailError::InKeeper { .. }
             | JailError::File { .. }
             | JailError::System { .. } => "Run: stockade doctor".to_owned(),
         }

@@ -4,13 +4,17 @@
 //! process that starts jails from it and that outlives the control plane just long enough to clear them
 //! away. Everything here blocks; callers with an event loop use it from a blocking thread.
 
+mod bwrap;
 mod cgroup;
 mod error;
 mod id;
 mod instance;
 pub mod keeper;
 mod limits;
+mod lock;
 mod probe;
+mod seccomp;
+mod spawn;
 pub mod template;
 
 pub use cgroup::{CgroupChoice, Enforcement, Stats};

@@ -1,7 +1,22 @@
 //! Memory, processor and process limits by cgroup, version 1 or 2.
+//!
+//! A jail's cgroup is `<parent>/stockade/<instance>/<jail>`; in version 1 once in each of three
+//! hierarchies, in version 2 once. [`find`] says where the parent is, this file and [`group`] do the rest.
 
+mod find;
+mod group;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use group::Group;
+
+use crate::{Id, JailError, Limits};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Where the cgroups of jails go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,4 +47,245 @@ pub struct Stats {
     pub pids: u64,
     /// Times that a fork or a thread failed at the pids limit.
     pub pids_limit_hits: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Version {
+    V1,
+    V2,
+}
+
+/// The same cgroup in the hierarchies that matter; in version 2 all three are one folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Folders {
+    pub memory: PathBuf,
+    pub cpu: PathBuf,
+    pub pids: PathBuf,
+}
+
+/// The cgroups of one instance. Written into its folder, so that a reaper finds them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cgroups {
+    version: Version,
+    instance: Id,
+    /// `<parent>/stockade`, shared with other instances.
+    shared: Folders,
+}
+
+/// Above a jail's cgroup, so that all of ours are seen at a glance.
+const SHARED: &str = "stockade";
+
+/// Where the control plane moves to when its own cgroup must hold others only (version 2).
+const OWN_LEAF: &str = "stockade-host";
+
+const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+
+/// A cgroup can be removed a moment after its last process died; past this wait it is an error.
+const REMOVE_WAIT: Duration = Duration::from_secs(2);
+
+impl Cgroups {
+    /// Where they would go; `None` in the weaker mode. Changes nothing.
+    pub fn find(choice: &CgroupChoice, instance: Id) -> Result<Option<Cgroups>, JailError> {
+        let Some((version, parent)) = find::parent(choice)? else { return Ok(None) };
+        Ok(Some(Cgroups { version, instance, shared: parent.join(SHARED) }))
+    }
+
+    pub fn enforcement(&self) -> Enforcement {
+        match self.version {
+            Version::V1 => Enforcement::CgroupV1,
+            Version::V2 => Enforcement::CgroupV2,
+        }
+    }
+
+    /// Whether these are the cgroups of that instance: a reaper kills what is in them.
+    pub fn belongs_to(&self, instance: &Id) -> bool {
+        self.instance == *instance && self.shared.each().iter().all(|folder| folder.ends_with(SHARED))
+    }
+
+    fn own(&self) -> Folders {
+        self.shared.join(self.instance.as_str())
+    }
+
+    /// Makes the instance's cgroup, with what is above it.
+    pub fn make(&self) -> Result<(), JailError> {
+        let own = self.own();
+        for (shared, own) in self.shared.each().into_iter().zip(own.each()) {
+            make_both(shared, own)?;
+            if self.version == Version::V2 {
+                let parent = shared.parent().unwrap_or(shared);
+                [parent, shared, own].into_iter().try_for_each(enable_controllers)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn create(&self, jail: &Id, limits: &Limits) -> Result<Group, JailError> {
+        let group = self.group(jail);
+        for folder in group.folders().each() {
+            fs::create_dir(folder).map_err(JailError::file("making the cgroup", folder))?;
+        }
+        group.set_limits(limits)?;
+        Ok(group)
+    }
+
+    pub fn group(&self, jail: &Id) -> Group {
+        Group::new(self.version, self.own().join(jail.as_str()))
+    }
+
+    /// Every jail that has a cgroup, whether or not its folder is still there.
+    pub fn jails(&self) -> Result<Vec<Id>, JailError> {
+        let own = self.own();
+        let mut jails = Vec::new();
+        for folder in own.each() {
+            let entries = match fs::read_dir(folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(JailError::file("reading the cgroup", folder)(error)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(JailError::file("reading the cgroup", folder))?;
+                if entry.path().is_dir()
+                    && let Ok(id) = Id::parse(&entry.file_name().to_string_lossy())
+                {
+                    jails.push(id);
+                }
+            }
+        }
+        jails.sort();
+        jails.dedup();
+        Ok(jails)
+    }
+
+    /// Removes the instance's cgroup, which is empty by now, and the shared one if nobody else is there.
+    pub fn remove(&self) -> Result<(), JailError> {
+        for folder in self.own().each() {
+            remove_folder(folder)?;
+        }
+        for folder in self.shared.each() {
+            match fs::remove_dir(folder) {
+                Ok(()) => {}
+                Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::BUSY | Errno::NOTEMPTY)) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(JailError::file("removing the cgroup", folder)(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Folders {
+    #[cfg(test)]
+    pub fn one(folder: PathBuf) -> Folders {
+        Folders { memory: folder.clone(), cpu: folder.clone(), pids: folder }
+    }
+
+    pub fn join(&self, name: &str) -> Folders {
+        Folders {
+            memory: self.memory.join(name),
+            cpu: self.cpu.join(name),
+            pids: self.pids.join(name),
+        }
+    }
+
+    /// Each different folder once (version 1 may mount several controllers together).
+    pub fn each(&self) -> Vec<&Path> {
+        let mut all: Vec<&Path> = vec![&self.memory, &self.cpu, &self.pids];
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Makes the shared cgroup and the one in it, again if the last other instance just took the shared one away.
+fn make_both(shared: &Path, own: &Path) -> Result<(), JailError> {
+    const ATTEMPTS: usize = 100;
+    for _ in 1..ATTEMPTS {
+        make_folder(shared)?;
+        match make_folder(own) {
+            Err(JailError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    make_folder(shared)?;
+    make_folder(own)
+}
+
+fn make_folder(folder: &Path) -> Result<(), JailError> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(JailError::file("making the cgroup", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets the children of a version 2 cgroup be limited.
+fn enable_controllers(folder: &Path) -> Result<(), JailError> {
+    let file = folder.join("cgroup.subtree_control");
+    let enabled = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
+    let missing: Vec<String> = CONTROLLERS
+        .iter()
+        .filter(|name| !enabled.split_whitespace().any(|word| word == **name))
+        .map(|name| format!("+{name}"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let enable = || fs::write(&file, missing.join(" "));
+    match enable() {
+        // A cgroup that has limited children may not have processes of its own: they go one level down.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+            move_processes(folder, &folder.join(OWN_LEAF))?;
+            enable()
+        }
+        other => other,
+    }
+    .map_err(JailError::file("enabling controllers in", &file))
+}
+
+fn move_processes(from: &Path, to: &Path) -> Result<(), JailError> {
+    make_folder(to)?;
+    let target = to.join("cgroup.procs");
+    for pid in read_pids(from)? {
+        match fs::write(&target, pid.to_string()) {
+            // It ended meanwhile.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => {}
+            other => other.map_err(JailError::file("moving a process to", &target))?,
+        }
+    }
+    Ok(())
+}
+
+/// The processes in a cgroup; none when it is gone.
+fn read_pids(folder: &Path) -> Result<Vec<u32>, JailError> {
+    let file = folder.join("cgroup.procs");
+    match fs::read_to_string(&file) {
+        Ok(text) => Ok(text.lines().filter_map(|line| line.parse().ok()).collect()),
+        // ENODEV: removed between open and read.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || Errno::from_io_error(&error) == Some(Errno::NODEV) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(JailError::file("reading", &file)(error)),
+    }
+}
+
+/// Removes an empty cgroup, waiting out the moment in which the kernel still counts a dead process.
+fn remove_folder(folder: &Path) -> Result<(), JailError> {
+    let deadline = Instant::now() + REMOVE_WAIT;
+    loop {
+        match fs::remove_dir(folder) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error)
+                if Errno::from_io_error(&error) == Some(Errno::BUSY) && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(error) => return Err(JailError::file("removing the cgroup", folder)(error)),
+        }
+    }
 }

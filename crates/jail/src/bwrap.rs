@@ -1,0 +1,92 @@
+//! bubblewrap: finding it, and the arguments that make a jail.
+
+use crate::{JailError, Limits};
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The jail's user and group, seen from inside.
+pub(crate) const INNER_USER: &str = "1000";
+
+/// Where a jail's folder with the two sockets is mounted.
+const SOCKETS: &str = "/run/stockade";
+
+/// Descriptors that bubblewrap inherits and closes before it runs the jail's program.
+pub(crate) struct Passed<'a> {
+    pub root: BorrowedFd<'a>,
+    pub sockets: BorrowedFd<'a>,
+    pub filter: BorrowedFd<'a>,
+    pub status: BorrowedFd<'a>,
+}
+
+pub(crate) fn find() -> Result<PathBuf, JailError> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("bwrap"))
+        .find(|program| program.is_file())
+        .ok_or(JailError::BubblewrapMissing)
+}
+
+/// Its version, if it can do what we ask of it.
+pub(crate) fn check(program: &Path) -> Result<String, JailError> {
+    let run = |argument: &str| {
+        let output = Command::new(program).arg(argument).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let version = run("--version").map_err(JailError::file("running", program))?;
+    let version = version.trim().trim_start_matches("bubblewrap ").to_owned();
+    let help = run("--help").map_err(JailError::file("running", program))?;
+    if help.contains("--ro-bind-fd") { Ok(version) } else { Err(JailError::BubblewrapOld { version }) }
+}
+
+/// Namespaces of its own for everything, no capability, and death when its parent dies.
+pub(crate) fn isolation() -> Vec<&'static str> {
+    vec![
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup",
+        "--uid",
+        INNER_USER,
+        "--gid",
+        INNER_USER,
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        // Without a terminal of the host's to push keys into.
+        "--new-session",
+    ]
+}
+
+/// Folders go in as descriptors: the jail's user on the host need not be able to reach their paths, and
+/// nobody can swap a path between our look at it and the mount.
+pub(crate) fn arguments(
+    passed: &Passed<'_>,
+    limits: &Limits,
+    env: &[(String, String)],
+    command: &[String],
+) -> Vec<String> {
+    let mut arguments: Vec<String> = isolation().into_iter().map(str::to_owned).collect();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));
+    let number = |fd: BorrowedFd<'_>| fd.as_raw_fd().to_string();
+
+    add(&["--as-pid-1", "--hostname", "jail", "--chdir", "/", "--clearenv"]);
+    for (name, value) in env {
+        add(&["--setenv", name, value]);
+    }
+    add(&["--ro-bind-fd", &number(passed.root), "/"]);
+    add(&["--proc", "/proc", "--dev", "/dev"]);
+    // A tmpfs without a size may take half of the machine's memory.
+    add(&["--size", &limits.shm_bytes.to_string(), "--tmpfs", "/dev/shm"]);
+    add(&["--size", &limits.tmp_bytes.to_string(), "--tmpfs", "/tmp"]);
+    add(&["--ro-bind-fd", &number(passed.sockets), SOCKETS]);
+    // /dev is a tmpfs too; its mounts below, /dev/shm among them, stay as they are.
+    add(&["--remount-ro", "/dev"]);
+    add(&["--seccomp", &number(passed.filter), "--json-status-fd", &number(passed.status), "--"]);
+    add(&command.iter().map(String::as_str).collect::<Vec<_>>());
+    arguments
+}

@@ -1,0 +1,173 @@
+//! The cgroup of one jail: its limits, its counts, its end.
+
+use super::{Folders, REMOVE_WAIT, Stats, Version, read_pids, remove_folder};
+use crate::{JailError, Limits};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The span over which CPU time is rationed; the kernel's own default.
+const CPU_PERIOD_US: u64 = 100_000;
+
+/// The smallest ration that the kernel takes.
+const CPU_QUOTA_LEAST_US: u64 = 1_000;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    version: Version,
+    folders: Folders,
+}
+
+impl Group {
+    pub fn new(version: Version, folders: Folders) -> Group {
+        Group { version, folders }
+    }
+
+    pub fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    pub fn set_limits(&self, limits: &Limits) -> Result<(), JailError> {
+        let memory = limits.memory_bytes.to_string();
+        match self.version {
+            Version::V1 => {
+                write(&self.folders.memory, "memory.limit_in_bytes", &memory)?;
+                // Memory and swap together: equal means no swap. Absent where the kernel does not count swap.
+                write_if_there(&self.folders.memory, "memory.memsw.limit_in_bytes", &memory)?;
+            }
+            Version::V2 => {
+                write(&self.folders.memory, "memory.max", &memory)?;
+                write_if_there(&self.folders.memory, "memory.swap.max", "0")?;
+            }
+        }
+        write(&self.folders.pids, "pids.max", &limits.pids.to_string())
+    }
+
+    /// Rations CPU time, or with `None` lifts the ration.
+    pub fn set_cpu(&self, cpu: Option<f64>) -> Result<(), JailError> {
+        let quota = cpu.map(|share| ((share * CPU_PERIOD_US as f64) as u64).max(CPU_QUOTA_LEAST_US));
+        match self.version {
+            Version::V1 => {
+                write(&self.folders.cpu, "cpu.cfs_period_us", &CPU_PERIOD_US.to_string())?;
+                let quota = quota.map_or("-1".to_owned(), |quota| quota.to_string());
+                write(&self.folders.cpu, "cpu.cfs_quota_us", &quota)
+            }
+            Version::V2 => {
+                let quota = quota.map_or("max".to_owned(), |quota| quota.to_string());
+                write(&self.folders.cpu, "cpu.max", &format!("{quota} {CPU_PERIOD_US}"))
+            }
+        }
+    }
+
+    /// For a child to write itself into, before it does anything else.
+    pub fn join_files(&self) -> Result<Vec<File>, JailError> {
+        let open = |folder: &Path| {
+            let path = folder.join("cgroup.procs");
+            OpenOptions::new().write(true).open(&path).map_err(JailError::file("opening", &path))
+        };
+        self.folders.each().into_iter().map(open).collect()
+    }
+
+    pub fn exists(&self) -> bool {
+        self.folders.each().into_iter().all(Path::is_dir)
+    }
+
+    pub fn stats(&self) -> Result<Stats, JailError> {
+        let (usage, oom_file) = match self.version {
+            Version::V1 => ("memory.usage_in_bytes", "memory.oom_control"),
+            Version::V2 => ("memory.current", "memory.events"),
+        };
+        Ok(Stats {
+            memory_bytes: read_number(&self.folders.memory, usage)?,
+            oom_kills: read_keyed(&self.folders.memory, oom_file, "oom_kill")?,
+            pids: read_number(&self.folders.pids, "pids.current")?,
+            pids_limit_hits: read_keyed(&self.folders.pids, "pids.events", "max")?,
+        })
+    }
+
+    pub fn pids(&self) -> Result<Vec<u32>, JailError> {
+        let mut pids = Vec::new();
+        for folder in self.folders.each() {
+            pids.extend(read_pids(folder)?);
+        }
+        pids.sort_unstable();
+        pids.dedup();
+        Ok(pids)
+    }
+
+    /// Kills whatever is in it, until nothing is; how many there were at first. `None`: some would not die.
+    pub fn kill_all(&self) -> Result<Option<usize>, JailError> {
+        let deadline = Instant::now() + REMOVE_WAIT;
+        let mut first = None;
+        loop {
+            let pids = self.pids()?;
+            let count = *first.get_or_insert(pids.len());
+            if pids.is_empty() {
+                return Ok(Some(count));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            if self.version == Version::V2 {
+                write_if_there(&self.folders.pids, "cgroup.kill", "1")?;
+            }
+            for pid in pids {
+                kill(pid)?;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub fn remove(&self) -> Result<(), JailError> {
+        self.folders.each().into_iter().try_for_each(remove_folder)
+    }
+}
+
+fn kill(pid: u32) -> Result<(), JailError> {
+    // 0 stands for a process of another PID namespace, which cannot be named from here.
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+    match kill_process(pid, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(JailError::system("killing a process of a jail")(error)),
+    }
+}
+
+fn write(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
+    let path = folder.join(name);
+    open_existing(&path)
+        .and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()))
+        .map_err(JailError::file("setting", &path))
+}
+
+fn write_if_there(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
+    if folder.join(name).exists() { write(folder, name, value) } else { Ok(()) }
+}
+
+/// Never creates: a limit written to a file that is no kernel knob would limit nothing.
+fn open_existing(path: &PathBuf) -> io::Result<File> {
+    OpenOptions::new().write(true).truncate(true).open(path)
+}
+
+fn read_number(folder: &Path, name: &str) -> Result<u64, JailError> {
+    let path = folder.join(name);
+    let text = fs::read_to_string(&path).map_err(JailError::file("reading", &path))?;
+    text.trim().parse().map_err(|_| unexpected(&path))
+}
+
+/// The number after `key` in lines of `key number`.
+fn read_keyed(folder: &Path, name: &str, key: &str) -> Result<u64, JailError> {
+    let path = folder.join(name);
+    let text = fs::read_to_string(&path).map_err(JailError::file("reading", &path))?;
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .find(|(found, _)| *found == key)
+        .and_then(|(_, number)| number.trim().parse().ok())
+        .ok_or_else(|| unexpected(&path))
+}
+
+fn unexpected(path: &Path) -> JailError {
+    JailError::file("making sense of", path)(io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,169 @@
+//! Both layouts, against folders that look like the kernel's.
+
+use super::find::Host;
+use super::*;
+
+const V1: &str = "\
+30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+32 24 0:28 / /sys/fs/cgroup/pids rw shared:9 - cgroup cgroup rw,pids
+33 24 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
+const V2_IN_CONTAINER: &str = "29 23 0:26 /box/7 /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
+const OWN_V1: &str = "6:pids:/me\n5:memory:/me/m\n4:cpu,cpuacct:/\n0::/";
+const OWN_V2: &str = "0::/user.slice/run-1.scope";
+
+#[test]
+fn the_parent_is_the_mount_for_root_and_a_delegated_cgroup_for_others() {
+    let auto = CgroupChoice::Auto;
+    let under = CgroupChoice::Under(PathBuf::from("/box/7/mine"));
+    let sys = |tail: &str| PathBuf::from("/sys/fs/cgroup").join(tail);
+    let three = |memory: &str, cpu: &str, pids: &str| Folders {
+        memory: sys(memory),
+        cpu: sys(cpu),
+        pids: sys(pids),
+    };
+    let cases = [
+        (V1, OWN_V1, &auto, true, Version::V1, three("memory", "cpu,cpuacct", "pids")),
+        (V1, OWN_V1, &auto, false, Version::V1, three("memory/me/m", "cpu,cpuacct", "pids/me")),
+        (V1, OWN_V1, &under, false, Version::V1, three("memory/box/7/mine", "cpu,cpuacct/box/7/mine", "pids/box/7/mine")),
+        (V2, OWN_V2, &auto, true, Version::V2, Folders::one(sys(""))),
+        (V2, OWN_V2, &auto, false, Version::V2, Folders::one(sys("user.slice/run-1.scope"))),
+        (V2_IN_CONTAINER, OWN_V2, &under, true, Version::V2, Folders::one(sys("mine"))),
+    ];
+    for (mounts, own, choice, root, version, folders) in cases {
+        let found = Host::parse(mounts, own).parent(choice, root).unwrap();
+        assert_eq!(found, (version, folders), "{choice:?} root={root}\n{mounts}");
+    }
+}
+
+#[test]
+fn hosts_without_the_controllers_are_told_apart_from_hosts_with_them() {
+    let outside = CgroupChoice::Under(PathBuf::from("/a/../../etc"));
+    let cases = [
+        ("", CgroupChoice::Auto),
+        ("31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory", CgroupChoice::Auto),
+        (V2, outside),
+    ];
+    for (mounts, choice) in cases {
+        let error = Host::parse(mounts, OWN_V2).parent(&choice, true).unwrap_err();
+        assert_eq!(error.code(), "limits_unavailable", "{mounts}");
+        assert!(!error.hint().is_empty());
+    }
+}
+
+/// A folder with the files that the kernel would put there.
+fn fake(folder: &Path, files: &[(&str, &str)]) {
+    fs::create_dir_all(folder).unwrap();
+    for (name, text) in files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+fn id(text: &str) -> Id {
+    Id::parse(text).unwrap()
+}
+
+const KNOBS_V1: &[(&str, &str)] = &[
+    ("memory.limit_in_bytes", ""),
+    ("memory.memsw.limit_in_bytes", ""),
+    ("memory.usage_in_bytes", "4096\n"),
+    ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
+    ("cpu.cfs_period_us", ""),
+    ("cpu.cfs_quota_us", ""),
+    ("pids.max", ""),
+    ("pids.current", "7\n"),
+    ("pids.events", "max 2\n"),
+];
+const KNOBS_V2: &[(&str, &str)] = &[
+    ("memory.max", ""),
+    ("memory.swap.max", ""),
+    ("memory.current", "4096\n"),
+    ("memory.events", "low 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n"),
+    ("cpu.max", ""),
+    ("pids.max", ""),
+    ("pids.current", "7\n"),
+    ("pids.events", "max 2\n"),
+];
+
+#[test]
+fn limits_are_written_and_counts_read_in_both_versions() {
+    let v1: &[(&str, &str)] = &[
+        ("memory.limit_in_bytes", "1000"),
+        ("memory.memsw.limit_in_bytes", "1000"),
+        ("cpu.cfs_period_us", "100000"),
+        ("cpu.cfs_quota_us", "50000"),
+        ("pids.max", "9"),
+    ];
+    let v2: &[(&str, &str)] =
+        &[("memory.max", "1000"), ("memory.swap.max", "0"), ("cpu.max", "50000 100000"), ("pids.max", "9")];
+    let lifted = [("cpu.cfs_quota_us", "-1"), ("cpu.max", "max 100000")];
+    for (index, (version, knobs, expected)) in
+        [(Version::V1, KNOBS_V1, v1), (Version::V2, KNOBS_V2, v2)].into_iter().enumerate()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        fake(folder.path(), knobs);
+        let group = Group::new(version, Folders::one(folder.path().to_owned()));
+        group.set_limits(&Limits { memory_bytes: 1000, pids: 9, ..Limits::default() }).unwrap();
+        group.set_cpu(Some(0.5)).unwrap();
+        for (name, value) in expected {
+            assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), *value, "{name}");
+        }
+        let stats = Stats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
+        assert_eq!(group.stats().unwrap(), stats);
+        group.set_cpu(None).unwrap();
+        let (name, value) = lifted[index];
+        assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), value);
+    }
+}
+
+#[test]
+fn a_limit_is_never_written_to_a_file_that_is_not_a_knob() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in [Version::V1, Version::V2] {
+        let group = Group::new(version, Folders::one(folder.path().to_owned()));
+        assert!(group.set_limits(&Limits::default()).is_err());
+        assert!(group.set_cpu(Some(1.0)).is_err());
+        assert!(group.stats().is_err());
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn version_2_enables_controllers_on_the_whole_way_down() {
+    let root = tempfile::tempdir().unwrap();
+    let control = [("cgroup.subtree_control", "pids\n"), ("cgroup.procs", "")];
+    for folder in ["", "stockade", "stockade/i1"] {
+        fake(&root.path().join(folder), &control);
+    }
+    let shared = Folders::one(root.path().join(SHARED));
+    Cgroups { version: Version::V2, instance: id("i1"), shared }.make().unwrap();
+    for folder in ["", "stockade", "stockade/i1"] {
+        let file = root.path().join(folder).join("cgroup.subtree_control");
+        assert_eq!(fs::read_to_string(file).unwrap(), "+memory +cpu", "{folder}");
+    }
+}
+
+#[test]
+fn the_shared_cgroup_goes_with_the_last_instance() {
+    let root = tempfile::tempdir().unwrap();
+    let folders = Folders {
+        memory: root.path().join("memory/stockade"),
+        cpu: root.path().join("cpu/stockade"),
+        pids: root.path().join("pids/stockade"),
+    };
+    let of = |name: &str| Cgroups { version: Version::V1, instance: id(name), shared: folders.clone() };
+    for hierarchy in ["memory", "cpu", "pids"] {
+        fs::create_dir(root.path().join(hierarchy)).unwrap();
+    }
+    let (first, second) = (of("i1"), of("i2"));
+    first.make().unwrap();
+    second.make().unwrap();
+    first.remove().unwrap();
+    assert!(folders.memory.join("i2").is_dir() && !folders.memory.join("i1").exists());
+    second.remove().unwrap();
+    second.remove().unwrap();
+    for folder in folders.each() {
+        assert!(!folder.exists(), "{}", folder.display());
+    }
+}

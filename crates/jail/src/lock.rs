@@ -1,0 +1,67 @@
+//! Advisory locks on folders and files, which the kernel lets go of when their holder dies.
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Held until every descriptor that shares it is closed.
+#[derive(Debug)]
+pub(crate) struct Lock(OwnedFd);
+
+impl Lock {
+    /// Waits for whoever holds the folder. Holders do a bounded piece of work and never wait themselves.
+    pub fn folder(path: &Path) -> io::Result<Lock> {
+        let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
+        flock(&lock.0, FlockOperation::LockExclusive)?;
+        Ok(lock)
+    }
+
+    /// Makes a new file and takes its lock.
+    pub fn new_file(path: &Path) -> io::Result<Lock> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let lock = Lock(open(path, flags, Mode::RUSR | Mode::WUSR)?);
+        flock(&lock.0, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(lock)
+    }
+
+    /// `None` when someone else holds it.
+    pub fn try_existing(path: &Path) -> io::Result<Option<Lock>> {
+        let lock = Lock(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
+        match flock(&lock.0, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(lock)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Another descriptor of the same lock, for a child to hold it too.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_free_only_when_all_who_share_it_are_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = Lock::new_file(&path).unwrap();
+        let shared = lock.share().unwrap();
+        assert!(Lock::try_existing(&path).unwrap().is_none());
+        drop(lock);
+        assert!(Lock::try_existing(&path).unwrap().is_none());
+        drop(shared);
+        assert!(Lock::try_existing(&path).unwrap().is_some());
+    }
+}

@@ -1,0 +1,101 @@
+//! The shared libraries that programs need, found as the loader would find them.
+
+use super::TemplateError;
+use super::tree::Tree;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What `ldd` says of one program.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Closure {
+    /// The loader: an absolute path, which stands in the program itself.
+    pub loader: Option<PathBuf>,
+    /// By name and where it is.
+    pub libraries: Vec<(String, PathBuf)>,
+}
+
+/// Asks `ldd`, which runs the loader and not the program.
+pub(super) fn of(program: &Path) -> Result<Closure, TemplateError> {
+    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output();
+    let output = output.map_err(TemplateError::file("running ldd on", program))?;
+    parse(program, &String::from_utf8_lossy(&output.stdout))
+}
+
+fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {
+    let mut closure = Closure::default();
+    for line in text.lines().map(str::trim) {
+        if let Some((name, path)) = line.split_once(" => ") {
+            if path.starts_with("not found") {
+                return Err(TemplateError::LibraryMissing {
+                    program: program.to_owned(),
+                    library: name.to_owned(),
+                });
+            }
+            let path = path.rsplit_once(" (").map_or(path, |(path, _)| path);
+            closure.libraries.push((name.to_owned(), PathBuf::from(path)));
+        } else if let Some((path, _)) = line.split_once(" (")
+            && path.starts_with('/')
+        {
+            closure.loader = Some(PathBuf::from(path));
+        }
+    }
+    Ok(closure)
+}
+
+impl Closure {
+    pub fn find(&self, name: &str) -> Option<&Path> {
+        self.libraries.iter().find(|(found, _)| found == name).map(|(_, path)| path.as_path())
+    }
+
+    /// The loader's first choice of a folder, which differs between processors and distributions: where it
+    /// found libc. Everything goes there, so that the tree needs no cache and no search path.
+    pub fn library_folder(&self) -> Option<&str> {
+        self.find("libc.so.6")?.parent()?.to_str()
+    }
+
+    /// Puts the loader and the libraries into the tree, but for those that lie beside the program.
+    pub fn copy(&self, tree: &Tree, folder: &str, beside: Option<&Path>) -> Result<(), TemplateError> {
+        if let Some(loader) = &self.loader {
+            tree.program(loader, &loader.to_string_lossy())?;
+        }
+        for (name, path) in &self.libraries {
+            if beside.is_none() || path.parent() != beside {
+                // A library named by its path is looked for at that path.
+                let to = if name.starts_with('/') { name.clone() } else { format!("{folder}/{name}") };
+                tree.data(path, &to)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ldd_is_understood_on_both_processors() {
+        let program = Path::new("/p");
+        let x86 = "\tlinux-vdso.so.1 (0x00007f)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\
+                   \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let arm = "\tlinux-vdso.so.1 (0x0000ff)\n\tlibc.so.6 => /lib/aarch64-linux-gnu/libc.so.6 (0x0000ff)\n\
+                   \t/lib/ld-linux-aarch64.so.1 (0x0000ff)\n";
+        for (text, folder, loader) in [
+            (x86, "/lib/x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2"),
+            (arm, "/lib/aarch64-linux-gnu", "/lib/ld-linux-aarch64.so.1"),
+        ] {
+            let closure = parse(program, text).unwrap();
+            assert_eq!(closure.library_folder(), Some(folder));
+            assert_eq!(closure.loader.as_deref(), Some(Path::new(loader)));
+            assert_eq!(closure.libraries.len(), 1);
+        }
+        assert_eq!(parse(program, "\tstatically linked\n").unwrap(), Closure::default());
+    }
+
+    #[test]
+    fn a_missing_library_is_named() {
+        let error = parse(Path::new("/p"), "\tlibnss3.so => not found\n").unwrap_err();
+        assert_eq!(error.code(), "library_missing");
+        assert!(error.to_string().contains("libnss3.so"));
+    }
+}

@@ -1,0 +1,179 @@
+//! Fonts: which of the host's go into a template, and which are missing.
+
+use super::TemplateError;
+use super::tree::Tree;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A script that no font on this host covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingScript {
+    pub script: &'static str,
+    /// The Debian package that mends it.
+    pub package: &'static str,
+}
+
+/// Scripts that a template should be able to show.
+struct Script {
+    name: &'static str,
+    package: &'static str,
+    /// Sets of files, the best first. The first set with any file on this host is taken, and only that, so
+    /// that a host with every font there is does not make a template of a gigabyte.
+    sets: &'static [&'static [&'static str]],
+}
+
+const SCRIPTS: &[Script] = &[
+    Script {
+        name: "Latin, Greek and Cyrillic",
+        package: "fonts-liberation",
+        sets: &[
+            &[
+                "LiberationSans-Regular.ttf",
+                "LiberationSans-Bold.ttf",
+                "LiberationSans-Italic.ttf",
+                "LiberationSans-BoldItalic.ttf",
+                "LiberationSerif-Regular.ttf",
+                "LiberationSerif-Bold.ttf",
+                "LiberationSerif-Italic.ttf",
+                "LiberationSerif-BoldItalic.ttf",
+                "LiberationMono-Regular.ttf",
+                "LiberationMono-Bold.ttf",
+                "LiberationMono-Italic.ttf",
+                "LiberationMono-BoldItalic.ttf",
+            ],
+            &["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf"],
+            &["NotoSans-Regular.ttf", "NotoSans-Bold.ttf", "NotoSerif-Regular.ttf", "NotoMono-Regular.ttf"],
+        ],
+    },
+    Script {
+        name: "Chinese, Japanese and Korean",
+        package: "fonts-noto-cjk",
+        sets: &[
+            &["NotoSansCJK-Regular.ttc"],
+            &["NotoSansCJK-VF.ttc", "NotoSansCJK-VF.otf.ttc"],
+            &["wqy-zenhei.ttc"],
+            &["DroidSansFallbackFull.ttf"],
+        ],
+    },
+    Script {
+        name: "emoji",
+        package: "fonts-noto-color-emoji",
+        sets: &[&["NotoColorEmoji.ttf"], &["Noto-COLRv1.ttf"]],
+    },
+];
+
+/// Small, and taken when they are there; nobody is told to install them.
+const ALSO: &[&str] = &[
+    "NotoSansArabic-Regular.ttf",
+    "NotoSansHebrew-Regular.ttf",
+    "NotoSansThai-Regular.ttf",
+    "NotoSansDevanagari-Regular.ttf",
+    "NotoSansSymbols2-Regular.ttf",
+];
+
+const HOST_FOLDERS: &[&str] = &["/usr/share/fonts", "/usr/local/share/fonts"];
+const FOLDER: &str = "/usr/share/fonts";
+
+/// Maps the names that pages ask for to what is there, and says what comes after when a glyph is missing.
+const CONFIG: &str = r#"<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>/tmp/fontconfig</cachedir>
+  <alias binding="same"><family>Arial</family><accept><family>Liberation Sans</family></accept></alias>
+  <alias binding="same"><family>Helvetica</family><accept><family>Liberation Sans</family></accept></alias>
+  <alias binding="same"><family>Times New Roman</family><accept><family>Liberation Serif</family></accept></alias>
+  <alias binding="same"><family>Times</family><accept><family>Liberation Serif</family></accept></alias>
+  <alias binding="same"><family>Courier New</family><accept><family>Liberation Mono</family></accept></alias>
+  <alias binding="same"><family>Courier</family><accept><family>Liberation Mono</family></accept></alias>
+  <alias><family>sans-serif</family><prefer><family>Liberation Sans</family><family>DejaVu Sans</family><family>Noto Sans</family><family>Noto Sans CJK JP</family><family>Noto Color Emoji</family></prefer></alias>
+  <alias><family>serif</family><prefer><family>Liberation Serif</family><family>DejaVu Serif</family><family>Noto Serif</family><family>Noto Sans CJK JP</family><family>Noto Color Emoji</family></prefer></alias>
+  <alias><family>monospace</family><prefer><family>Liberation Mono</family><family>DejaVu Sans Mono</family><family>Noto Mono</family><family>Noto Sans Mono CJK JP</family><family>Noto Color Emoji</family></prefer></alias>
+  <alias><family>system-ui</family><prefer><family>Liberation Sans</family></prefer></alias>
+  <alias><family>emoji</family><prefer><family>Noto Color Emoji</family></prefer></alias>
+</fontconfig>
+"#;
+
+/// The scripts that a template built here could not show.
+pub fn font_coverage() -> Vec<MissingScript> {
+    missing(&host_fonts())
+}
+
+fn missing(fonts: &BTreeMap<String, PathBuf>) -> Vec<MissingScript> {
+    SCRIPTS
+        .iter()
+        .filter(|script| chosen(script, fonts).is_empty())
+        .map(|script| MissingScript { script: script.name, package: script.package })
+        .collect()
+}
+
+pub(super) fn copy(tree: &Tree) -> Result<(), TemplateError> {
+    let fonts = host_fonts();
+    tree.folder(FOLDER)?;
+    tree.text("/etc/fonts/fonts.conf", CONFIG)?;
+    let wanted = SCRIPTS.iter().flat_map(|script| chosen(script, &fonts)).chain(ALSO.iter().copied());
+    for name in wanted {
+        if let Some(path) = fonts.get(name) {
+            tree.data(path, &format!("{FOLDER}/{name}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of the first set that is there, or none.
+fn chosen(script: &Script, fonts: &BTreeMap<String, PathBuf>) -> Vec<&'static str> {
+    let there = |set: &&[&'static str]| {
+        set.iter().copied().filter(|name| fonts.contains_key(*name)).collect::<Vec<_>>()
+    };
+    script.sets.iter().map(there).find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+fn host_fonts() -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    for folder in HOST_FOLDERS {
+        collect(Path::new(folder), 0, &mut found);
+    }
+    found
+}
+
+/// A folder that cannot be read has no fonts for us; links are not followed, so it ends.
+fn collect(folder: &Path, depth: usize, found: &mut BTreeMap<String, PathBuf>) {
+    const DEEPEST: usize = 6;
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth < DEEPEST {
+            collect(&entry.path(), depth + 1, found);
+        } else if entry.path().is_file() {
+            found.entry(entry.file_name().to_string_lossy().into_owned()).or_insert_with(|| entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(names: &[&str]) -> BTreeMap<String, PathBuf> {
+        names.iter().map(|name| ((*name).to_owned(), PathBuf::from(name))).collect()
+    }
+
+    #[test]
+    fn each_missing_script_names_the_package_that_mends_it() {
+        let packages = |names: &[&str]| -> Vec<&str> {
+            missing(&host(names)).into_iter().map(|script| script.package).collect()
+        };
+        assert_eq!(packages(&[]), ["fonts-liberation", "fonts-noto-cjk", "fonts-noto-color-emoji"]);
+        assert_eq!(packages(&["DejaVuSans.ttf", "NotoColorEmoji.ttf"]), ["fonts-noto-cjk"]);
+        let all = ["LiberationSans-Regular.ttf", "NotoSansCJK-Regular.ttc", "NotoColorEmoji.ttf"];
+        assert_eq!(packages(&all), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_best_set_is_taken() {
+        let fonts = host(&["LiberationSans-Regular.ttf", "LiberationMono-Bold.ttf", "DejaVuSans.ttf"]);
+        let names = chosen(&SCRIPTS[0], &fonts);
+        assert_eq!(names, ["LiberationSans-Regular.ttf", "LiberationMono-Bold.ttf"]);
+    }
+}

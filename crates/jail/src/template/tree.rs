@@ -1,0 +1,109 @@
+//! A file tree in the making: every file gets its mode here, none keeps the host's.
+
+use super::TemplateError;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+const FOLDER: u32 = 0o755;
+const DATA: u32 = 0o444;
+const PROGRAM: u32 = 0o555;
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    pub fn new(root: PathBuf) -> Result<Tree, TemplateError> {
+        let tree = Tree { root };
+        tree.folder("/")?;
+        Ok(tree)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `path` and all above it.
+    pub fn folder(&self, path: &str) -> Result<(), TemplateError> {
+        let mut folder = self.root.clone();
+        for part in std::iter::once("").chain(path.split('/').filter(|part| !part.is_empty())) {
+            if !part.is_empty() {
+                folder.push(part);
+            }
+            if !folder.is_dir() {
+                fs::create_dir(&folder).map_err(TemplateError::file("making", &folder))?;
+                self.mode(&folder, FOLDER)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder that any user may write to, as a tmpfs over it takes on its mode in some runtimes.
+    pub fn scratch(&self, path: &str) -> Result<(), TemplateError> {
+        self.folder(path)?;
+        self.mode(&self.at(path), 0o1777)
+    }
+
+    pub fn data(&self, from: &Path, to: &str) -> Result<(), TemplateError> {
+        self.copy(from, to, DATA)
+    }
+
+    /// A program, or the loader, which the kernel wants to be executable although nobody runs it.
+    pub fn program(&self, from: &Path, to: &str) -> Result<(), TemplateError> {
+        self.copy(from, to, PROGRAM)
+    }
+
+    pub fn text(&self, to: &str, text: &str) -> Result<(), TemplateError> {
+        let path = self.place(to)?;
+        fs::write(&path, text).map_err(TemplateError::file("writing", &path))?;
+        self.mode(&path, DATA)
+    }
+
+    pub fn link(&self, at: &str, target: &str) -> Result<(), TemplateError> {
+        let path = self.place(at)?;
+        symlink(target, &path).map_err(TemplateError::file("linking", &path))
+    }
+
+    /// A folder of data files, with those below it and the links between them.
+    pub fn data_folder(&self, from: &Path, to: &str) -> Result<(), TemplateError> {
+        self.folder(to)?;
+        for entry in fs::read_dir(from).map_err(TemplateError::file("reading", from))? {
+            let entry = entry.map_err(TemplateError::file("reading", from))?;
+            let (source, target) = (entry.path(), format!("{to}/{}", entry.file_name().to_string_lossy()));
+            let kind = entry.file_type().map_err(TemplateError::file("reading", &source))?;
+            if kind.is_dir() {
+                self.data_folder(&source, &target)?;
+            } else if source.is_file() {
+                self.data(&source, &target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&self, from: &Path, to: &str, mode: u32) -> Result<(), TemplateError> {
+        let path = self.place(to)?;
+        if !path.exists() {
+            fs::copy(from, &path).map_err(TemplateError::file("copying", from))?;
+            self.mode(&path, mode)?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, path: &str) -> Result<PathBuf, TemplateError> {
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            self.folder(folder)?;
+        }
+        Ok(self.at(path))
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    fn mode(&self, path: &Path, mode: u32) -> Result<(), TemplateError> {
+        fs::set_permissions(path, Permissions::from_mode(mode))
+            .map_err(TemplateError::file("setting the mode of", path))
+    }
+}
