@@ -262,6 +262,24 @@ fn templates_and_jails_start_empty_and_say_what_to_do() {
 }
 
 #[test]
+fn a_template_is_built_listed_verified_and_found_altered() {
+    let user = User::new();
+    // Any program can stand in for the bridge here: nothing is started.
+    let bridge = env!("CARGO_BIN_EXE_stockade");
+    let built = user.json(&["template", "build", "--bridge", bridge]);
+    let id = built["template"]["id"].as_str().unwrap();
+    assert!(user.ok(&["template", "list"]).contains(id));
+    assert!(user.ok(&["template", "verify", id]).contains("Unchanged"));
+
+    let root = PathBuf::from(built["template"]["root"].as_str().unwrap());
+    fs::write(root.join("added"), "").unwrap();
+    let output = user.run(&["template", "verify"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("error[template_altered]"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("added"), "{}", stderr(&output));
+}
+
+#[test]
 fn the_demo_shop_is_served_until_it_is_told_to_stop() {
     let user = User::new();
     assert_eq!(user.fails(&["demo", "--listen", "0.0.0.0:0"], 2), "usage");

@@ -44,12 +44,10 @@ fn list() -> Result<Reply, Fault> {
         Column::Short("MEMORY"),
     ]);
     for instance in &instances {
+        let served_by =
+            instance.control_plane_pid.map_or_else(|| "unknown".to_owned(), |pid| format!("process {pid}"));
         let (state, style) = if instance.alive { ("alive", GOOD) } else { ("dead", BAD) };
-        let head = [
-            (instance.id.to_string(), Style::new()),
-            (state.to_owned(), style),
-            (format!("process {}", instance.control_plane_pid), Style::new()),
-        ];
+        let head = [plain(instance.id.as_str()), (state.to_owned(), style), plain(&served_by)];
         if instance.jails.is_empty() {
             let [id, state, by] = head;
             table.styled([id, state, by, plain("–"), plain("–"), plain("–")]);
@@ -62,7 +60,7 @@ fn list() -> Result<Reply, Fault> {
                 id,
                 state,
                 by,
-                plain(&jail.id.to_string()),
+                plain(jail.id.as_str()),
                 plain(&jail.pids.len().to_string()),
                 plain(&memory),
             ]);

@@ -107,7 +107,7 @@ impl From<ConfigError> for Fault {
 #[derive(Debug, thiserror::Error)]
 #[error("{first}")]
 pub struct ConfigErrors {
-    pub first: ConfigError,
+    pub first: Box<ConfigError>,
     pub rest: Vec<ConfigError>,
 }
 
@@ -118,14 +118,14 @@ impl ConfigErrors {
         let mut found = found.into_iter();
         match found.next() {
             None => Ok(()),
-            Some(first) => Err(ConfigErrors { first, rest: found.collect() }),
+            Some(first) => Err(ConfigErrors { first: Box::new(first), rest: found.collect() }),
         }
     }
 }
 
 impl From<ConfigError> for ConfigErrors {
     fn from(first: ConfigError) -> ConfigErrors {
-        ConfigErrors { first, rest: Vec::new() }
+        ConfigErrors { first: Box::new(first), rest: Vec::new() }
     }
 }
 
@@ -134,14 +134,14 @@ impl IntoIterator for ConfigErrors {
     type IntoIter = std::iter::Chain<std::iter::Once<ConfigError>, std::vec::IntoIter<ConfigError>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        std::iter::once(self.first).chain(self.rest)
+        std::iter::once(*self.first).chain(self.rest)
     }
 }
 
 impl From<ConfigErrors> for Fault {
     fn from(errors: ConfigErrors) -> Fault {
         let more = errors.rest.len();
-        let mut fault = Fault::from(errors.first);
+        let mut fault = Fault::from(*errors.first);
         if more > 0 {
             fault.message = format!("{} ({more} more)", fault.message);
             fault.hint = format!("{} `stockade config check` lists all that is wrong.", fault.hint);

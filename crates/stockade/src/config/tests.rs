@@ -260,7 +260,7 @@ fn an_unknown_key_names_the_nearest_known_one() {
         ("zzzzzzzzzz: 1", None),
     ] {
         let errors = load_browser(text).map(|loaded| loaded.config).expect_err(text);
-        let ConfigError::UnknownKey { nearest: found, .. } = errors.first else { panic!("{text}") };
+        let ConfigError::UnknownKey { nearest: found, .. } = *errors.first else { panic!("{text}") };
         assert_eq!(found, nearest.map(|key| format!("security.browser.{key}")), "{text}");
     }
     let errors = load_text("session_timeout: 10\n", &[]).unwrap_err();
