@@ -6,6 +6,7 @@ use crate::{Reason, rules::Stop};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,7 +53,7 @@ pub struct Snapshot {
     pub dropped: u64,
 }
 
-/// The latest thing that went wrong with a host.
+/// What went wrong with a host, in words for an agent when it is displayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
     pub at: Timestamp,
@@ -66,16 +67,18 @@ impl Problem {
         self.reason.code()
     }
 
-    pub fn message(&self) -> String {
-        self.reason.message(&self.host, self.port)
-    }
-
     pub fn hint(&self) -> &'static str {
         self.reason.hint()
     }
 
     pub fn retryable(&self) -> bool {
         self.reason.retryable()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason.message(&self.host, self.port))
     }
 }
 
@@ -166,12 +169,14 @@ impl Ledger {
     pub(crate) fn last_problem(&self, host: &str) -> Option<Problem> {
         let host = HostName::parse(host)?.to_string();
         let rows = self.rows();
-        rows.list.iter().rev().filter(|row| row.entry.host == host).find_map(|row| match row.entry.verdict {
+        let Entry { at, port, verdict, .. } =
+            rows.list.iter().rev().map(|row| &row.entry).find(|entry| entry.host == host)?;
+        match *verdict {
             Verdict::Allowed => None,
             Verdict::Refused(reason) | Verdict::Failed(reason) => {
-                Some(Problem { at: row.entry.at, host: host.clone(), port: row.entry.port, reason })
+                Some(Problem { at: *at, host, port: *port, reason })
             }
-        })
+        }
     }
 
     /// Rows are whole between any two statements, so a panic elsewhere leaves nothing to mistrust.
@@ -222,6 +227,8 @@ mod tests {
         let problem = ledger.last_problem("2130706433").unwrap();
         assert_eq!((problem.reason, problem.code()), (Reason::Port, "egress_refused"));
         assert_eq!(ledger.last_problem("unheard.test"), None);
+        ledger.allowed(asked("127.0.0.1"), "127.0.0.1:80".parse().unwrap(), Arc::default());
+        assert_eq!(ledger.last_problem("127.0.0.1"), None, "what was mended is no problem any more");
     }
 
     #[test]

@@ -69,8 +69,7 @@ impl Egress {
         self.ledger.snapshot()
     }
 
-    /// Why the latest refused or failed request to a host went wrong. A caller that asks about one
-    /// navigation compares [`Problem::at`] with its start.
+    /// Why the latest request to a host went wrong; `None` if it did not.
     pub fn last_problem(&self, host: &str) -> Option<Problem> {
         self.ledger.last_problem(host)
     }

@@ -30,7 +30,7 @@ async fn a_refused_plain_request_gets_no_answer_and_the_ledger_says_why() {
             (reason, "egress_refused", port),
             "{host}"
         );
-        assert!(problem.message().contains(&problem.host) && !problem.retryable(), "{problem:?}");
+        assert!(problem.to_string().contains(&problem.host) && !problem.retryable(), "{problem:?}");
         assert!(problem.hint().contains("egress.hosts"), "{problem:?}");
         assert_eq!(proxy.entries().last().unwrap().verdict, Verdict::Refused(reason), "{host}");
     }
