@@ -1,5 +1,8 @@
 //! The real binary, run as a person or a script runs it.
 
+// Clippy's exception for tests does not cover the helpers of an integration test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
