@@ -2,6 +2,8 @@
 
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod error;
+pub mod random;
 pub mod state;
 pub mod storage;
