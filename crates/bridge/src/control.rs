@@ -10,7 +10,9 @@ use crate::log::Log;
 use crate::state::{RestartRefusal, Run, Stage, State};
 use crate::supervisor::Supervisor;
 use bridge::token::{Claims, Refusal, Verifier};
-use bridge::wire::{BROWSER_PATH, RESTART_PATH, Report, STATUS_PATH, StageName, VERSION_PATH, Version};
+use bridge::wire::{
+    BROWSER_PATH, MAX_HEAD, RESTART_PATH, Report, STATUS_PATH, StageName, VERSION_PATH, Version,
+};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,7 +104,10 @@ impl Control {
     async fn answer(&self, mut stream: UnixStream, mut buffer: Vec<u8>) {
         let Ok(head) = timeout(EXCHANGE, Request::read(&mut stream, &mut buffer)).await else { return };
         let answer = match head {
-            Ok(request) => self.route(request).await,
+            Ok(request) => tokio::select! {
+                answer = self.route(request) => answer,
+                () = hung_up(&mut stream, &mut buffer) => return,
+            },
             Err(HeadError::Read { .. }) => return,
             Err(error @ HeadError::TooLarge) => {
                 Err(Reply::refused(Status::HeadTooLarge, "head_too_large", error))
@@ -220,6 +225,17 @@ impl Control {
             carry(stream, leftover, attachment, &claims, &self.gate).await;
         }
     }
+}
+
+/// Returns when the host has stopped waiting for its answer, so that a request nobody waits for does not
+/// hold a connection. What it sends meanwhile is kept, up to the size of a head.
+async fn hung_up(stream: &mut UnixStream, buffer: &mut Vec<u8>) {
+    while buffer.len() < MAX_HEAD {
+        if !matches!(stream.read_buf(buffer).await, Ok(1..)) {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 /// A WebSocket that was granted.

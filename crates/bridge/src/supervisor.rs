@@ -4,7 +4,7 @@ use crate::args::{Args, Screen};
 use crate::children::{Child, Children};
 use crate::display;
 use crate::log::{Log, with_causes};
-use crate::pipe::{Ending, Pipe};
+use crate::pipe::{BrowserVersion, Ending, Pipe};
 use crate::state::{Run, Stage, State};
 use bridge::wire::{PhaseName, ProcessState};
 use command_fds::{CommandFdExt, FdMapping};
@@ -14,6 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::UnixStream;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -99,62 +100,72 @@ impl Supervisor {
 
     /// From a started process to its end.
     async fn run(&self, started: &mut Started) {
-        tokio::select! {
-            version = started.pipe.version() => if let Some(version) = version {
-                match new_id() {
-                    Ok(id) => {
-                        let run = Arc::new(Run { id, version, pipe: started.pipe.clone() });
-                        self.state.send_modify(|state| {
-                            state.pass(PhaseName::Http);
-                            state.stage = Stage::Ready(run);
-                        });
-                    }
-                    // Without an id nobody can attach, so this run is of no use.
-                    Err(error) => {
-                        self.log.note(format_args!("no random bytes for an id: {error}"));
-                        started.child.kill();
-                    }
+        let early_end = tokio::select! {
+            version = started.pipe.version() => {
+                if let Some(version) = version {
+                    self.become_ready(started, version);
                 }
-            },
-            // An end before the first word; what it was is found out below.
-            () = ended_reading(&mut started.reader) => {}
-        }
-        let process = self.wait_for_end(started).await;
+                None
+            }
+            end = &mut started.child.end => Some(end),
+        };
+        let end = match early_end {
+            Some(end) => end,
+            None => self.wait_for_end(started).await,
+        };
+        self.take_last_words(started).await;
+        // The sender is with the reaper, which outlives every child.
+        let process = end.unwrap_or(ProcessState::NotStarted);
         started.pipe.detach(Ending::BrowserGone { what: format!("chromium ended: {process}") });
         self.state.send_modify(|state| state.process = process);
     }
 
-    async fn wait_for_end(&self, started: &mut Started) -> ProcessState {
+    fn become_ready(&self, started: &Started, version: BrowserVersion) {
+        match new_id() {
+            Ok(id) => {
+                let run = Arc::new(Run { id, version, pipe: started.pipe.clone() });
+                self.state.send_modify(|state| {
+                    state.pass(PhaseName::Http);
+                    state.stage = Stage::Ready(run);
+                });
+            }
+            // Without an id nobody can attach, so this run is of no use.
+            Err(error) => {
+                self.log.note(format_args!("no random bytes for an id: {error}"));
+                started.child.kill();
+            }
+        }
+    }
+
+    async fn wait_for_end(&self, started: &mut Started) -> Result<ProcessState, RecvError> {
         let Started { child, reader, .. } = started;
-        let process = tokio::select! {
-            process = &mut child.end => process,
-            () = ended_reading(reader) => match timeout(GOODBYE, &mut child.end).await {
-                Ok(process) => process,
-                Err(_) => {
-                    self.log.note(format_args!("chromium closed its pipe and lived on; killed"));
-                    child.kill();
-                    (&mut child.end).await
-                }
-            },
-        };
-        // Its helpers go with it: a restart begins clean, and the ends of pipe and log are reached.
+        tokio::select! {
+            end = &mut child.end => return end,
+            () = ended(reader) => {}
+        }
+        if let Ok(end) = timeout(GOODBYE, &mut child.end).await {
+            return end;
+        }
+        self.log.note(format_args!("chromium closed its pipe and lived on; killed"));
         child.kill();
-        if timeout(LAST_WORDS, async {
-            ended_reading(reader).await;
-            ended_reading(&mut child.output).await;
-        })
-        .await
-        .is_err()
-        {
+        (&mut child.end).await
+    }
+
+    /// Its helpers go with it: a restart begins clean, and the ends of pipe and log are reached.
+    async fn take_last_words(&self, started: &mut Started) {
+        started.child.kill();
+        let last_words = async {
+            ended(&mut started.reader).await;
+            ended(&mut started.child.output).await;
+        };
+        if timeout(LAST_WORDS, last_words).await.is_err() {
             self.log.note(format_args!("something still holds chromium's output; not waited for"));
         }
-        // The sender lives in the reaper, which outlives every child.
-        process.unwrap_or(ProcessState::NotStarted)
     }
 }
 
 /// Waits for a reading task, which may have been waited for before.
-async fn ended_reading(task: &mut JoinHandle<()>) {
+async fn ended(task: &mut JoinHandle<()>) {
     if !task.is_finished() {
         // It can only end by returning: nothing aborts it.
         task.await.ok();

@@ -56,7 +56,10 @@ async fn a_failed_start_says_phase_process_and_log() {
     let no_exec = ["/"];
     let missing = ["/nowhere/chromium"];
     let by_signal = ["/bin/bash", "-c", "echo dying >&2; kill -SEGV $$"];
-    let cases: [(Vec<&str>, &str, &str, &str); 4] = [
+    // Its end is noticed although something else holds its pipe open.
+    let pipe_held = ["/bin/bash", "-c", "setsid sleep 2 2>/dev/null & echo leaving >&2; exit 5"];
+    let cases: [(Vec<&str>, &str, &str, &str); 5] = [
+        (pipe_held.to_vec(), "http", "exited:5", "leaving"),
         (fake(&["exit", "7"]), "http", "exited:7", "cannot find a reason to live"),
         (by_signal.to_vec(), "http", "signal:11", "dying"),
         (missing.to_vec(), "process", "not_started", "cannot start chromium: No such file"),

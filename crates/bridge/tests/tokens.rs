@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// Short enough to live through several, long enough for a busy machine.
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT: Duration = Duration::from_secs(3);
 
 /// One token of each bad kind, and the code it is refused with.
 fn bad_tokens(host: &Host, used: &str) -> Vec<(String, &'static str)> {
@@ -73,8 +73,8 @@ async fn a_renewed_connection_outlives_three_tokens() {
     let path = host.ready().await;
     let mint = || host.signer.mint(SCOPE, TARGET, SHORT).unwrap();
     let mut socket = host.try_open(&path, &mint()).await.unwrap();
-    for round in 0..7 {
-        sleep(SHORT / 2).await;
+    for round in 0..10 {
+        sleep(SHORT / 3).await;
         socket.send(Message::Binary(Bytes::from(mint()))).await.unwrap();
         let echoed = call(&mut socket, round, "Test.echo", json!({ "round": round })).await;
         assert_eq!(echoed, json!({ "round": round }), "and the token itself did not reach chromium");

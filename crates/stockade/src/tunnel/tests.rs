@@ -1,0 +1,302 @@
+//! The host's end of a bridge, against a peer that plays the bridge.
+
+use super::*;
+use crate::error::Fault;
+use bridge::token::Verifier;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use std::process::Stdio;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio_tungstenite::accept_hdr_async;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+
+const SCOPE: &str = "default/alice";
+const TARGET: &str = "j-1";
+/// How long anything may take before a test is called stuck. No test measures it.
+const STUCK: Duration = Duration::from_secs(30);
+
+struct Jail {
+    folder: TempDir,
+    tunnel: Arc<Tunnel>,
+    verifier: Verifier,
+}
+
+fn jail(lifetime: Duration) -> Jail {
+    let folder = TempDir::new().unwrap();
+    let listener = UnixListener::bind(folder.path().join("cdp.sock")).unwrap();
+    let signer = Arc::new(Signer::generate().unwrap());
+    let verifier = Verifier::new(&signer.public_key(), SCOPE, TARGET).unwrap();
+    let tunnel = Tunnel::new(listener, signer, SCOPE.to_owned(), TARGET.to_owned()).token_lifetime(lifetime);
+    Jail { folder, tunnel: Arc::new(tunnel), verifier }
+}
+
+impl Jail {
+    async fn dial(&self) -> UnixStream {
+        UnixStream::connect(self.folder.path().join("cdp.sock")).await.unwrap()
+    }
+
+    /// Plays a bridge for one request: checks its token and answers. Gives back the request's head.
+    async fn answer(&mut self, status: u16, body: &str) -> String {
+        let mut stream = self.dial().await;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            assert_ne!(timeout(STUCK, stream.read_buf(&mut head)).await.unwrap().unwrap(), 0);
+        }
+        let head = String::from_utf8(head).unwrap();
+        let token = head.split_once("Bearer ").unwrap().1.lines().next().unwrap();
+        self.verifier.accept(token.as_bytes()).unwrap();
+        let reply = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        // A host that has heard enough hangs up.
+        stream.write_all(reply.as_bytes()).await.ok();
+        head
+    }
+}
+
+fn version(url: &str) -> Value {
+    json!({
+        "Browser": "Fake/1.0", "Protocol-Version": "1.3", "User-Agent": "Fake", "V8-Version": "0",
+        "webSocketDebuggerUrl": url, "phases": [{ "name": "bridge", "ms": 1.5 }],
+    })
+}
+
+fn report(stage: &str, phase: &str, process: &str) -> Value {
+    json!({
+        "stage": stage, "phase": phase, "process": process, "phases": [], "restarts_left": 1,
+        "log_tail": "first line\nit hurts\u{1b}[31m\n\n",
+    })
+}
+
+#[tokio::test]
+async fn readiness_is_what_the_bridge_says() {
+    let mut jail = jail(MAX_LIFETIME);
+    let tunnel = jail.tunnel.clone();
+    let body = version("ws://bridge/devtools/browser/00ff").to_string();
+    let (ready, head) = tokio::join!(tunnel.version(STUCK), jail.answer(200, &body));
+    let ready = ready.unwrap();
+    assert_eq!((ready.browser.as_str(), ready.ws_path.as_str()), ("Fake/1.0", "/devtools/browser/00ff"));
+    assert_eq!(ready.phases, [Phase { name: PhaseName::Bridge, ms: 1.5 }]);
+    assert!(
+        head.starts_with("GET /json/version HTTP/1.1\r\n") && head.contains("stockade-wait-ms: "),
+        "{head}"
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_points_elsewhere_is_not_followed() {
+    for url in [
+        "ws://127.0.0.1:9222/devtools/browser/00",
+        "ws://bridge/devtools/browser/",
+        "ws://bridge/devtools/browser/00\r\nx: y",
+        "ws://bridge/devtools/browser/../../restart",
+        "ws://bridge/restart",
+    ] {
+        let mut jail = jail(MAX_LIFETIME);
+        let tunnel = jail.tunnel.clone();
+        let body = version(url).to_string();
+        let (ready, _) = tokio::join!(tunnel.version(STUCK), jail.answer(200, &body));
+        assert_eq!(ready.unwrap_err().code(), "bridge_refused", "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_still_waiting_is_asked_again_with_a_fresh_token() {
+    let mut jail = jail(MAX_LIFETIME);
+    let tunnel = jail.tunnel.clone();
+    let waiting = report("starting", "http", "running").to_string();
+    let ready = version("ws://bridge/devtools/browser/00").to_string();
+    let bridge = async {
+        for body in [&waiting, &waiting] {
+            jail.answer(503, body).await;
+        }
+        jail.answer(200, &ready).await;
+    };
+    let (result, ()) = tokio::join!(tunnel.version(STUCK), bridge);
+    assert!(result.is_ok());
+}
+
+#[tokio::test]
+async fn each_failure_has_a_code_a_hint_and_what_is_known() {
+    let down = report("down", "http", "exited:1").to_string();
+    let refused = json!({ "code": "token_expired", "message": "m" }).to_string();
+    let huge = format!("\"{}\"", "x".repeat(1 << 20));
+    for (status, body, code, said) in [
+        (
+            503,
+            down.as_str(),
+            "browser_start_failed",
+            "phase http, process exited:1; its log ends: it hurts[31m",
+        ),
+        (401, refused.as_str(), "bridge_refused", "401 token_expired"),
+        (418, "tea", "bridge_refused", "418 unavailable"),
+        (200, "not json", "bridge_refused", "makes no sense"),
+        (200, huge.as_str(), "bridge_lost", "length limit exceeded"),
+    ] {
+        let mut jail = jail(MAX_LIFETIME);
+        let tunnel = jail.tunnel.clone();
+        let (result, _) = tokio::join!(tunnel.version(STUCK), jail.answer(status, body));
+        let fault = Fault::from(&result.unwrap_err());
+        assert_eq!(fault.code, code);
+        assert!(fault.message.contains(said), "{}", fault.message);
+        assert!(!fault.hint.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_jail_whose_bridge_never_dials_fails_in_its_first_phase() {
+    let jail = jail(MAX_LIFETIME);
+    let error = jail.tunnel.version(Duration::from_millis(50)).await.unwrap_err();
+    assert_eq!((error.code(), error.phase()), ("browser_start_failed", Some(PhaseName::Bridge)));
+}
+
+#[tokio::test]
+async fn a_bridge_that_hangs_up_is_lost() {
+    let jail = jail(MAX_LIFETIME);
+    drop(jail.dial().await);
+    assert_eq!(jail.tunnel.version(STUCK).await.unwrap_err().code(), "bridge_lost");
+}
+
+#[tokio::test]
+async fn a_restart_is_asked_for_and_its_refusals_are_told_apart() {
+    let fine = report("starting", "process", "not_started").to_string();
+    let refusal = |code: &str| json!({ "code": code, "message": "m" }).to_string();
+    for (status, body, code) in [
+        (200, fine, None),
+        (409, refusal("restarts_used_up"), Some("browser_lost")),
+        (409, refusal("still_running"), Some("bridge_refused")),
+    ] {
+        let mut jail = jail(MAX_LIFETIME);
+        let tunnel = jail.tunnel.clone();
+        let (result, head) = tokio::join!(tunnel.restart(), jail.answer(status, &body));
+        assert_eq!(result.err().map(|error| error.code()), code);
+        assert!(head.starts_with("POST /restart HTTP/1.1\r\n"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_process_that_dialled_first_is_taken_for_the_bridge() {
+    let mut jail = jail(MAX_LIFETIME);
+    let path = jail.folder.path().join("cdp.sock");
+    let first = jail.dial().await;
+    // Taking it makes sure that it was seen.
+    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(first);
+    let status = report("ready", "http", "running").to_string();
+    // Another process dials and would answer; it is hung up on and never hears a token.
+    let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nsys.stdout.write(str(len(s.recv(1))))";
+    let stranger = std::process::Command::new("python3")
+        .args(["-c", script])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let heard = tokio::task::spawn_blocking(move || stranger.wait_with_output().unwrap());
+    let heard = timeout(STUCK, heard).await.unwrap().unwrap();
+    assert_eq!(String::from_utf8(heard.stdout).unwrap(), "0");
+    let tunnel = jail.tunnel.clone();
+    let (result, _) = tokio::join!(tunnel.status(), jail.answer(200, &status));
+    assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
+}
+
+#[tokio::test]
+async fn connections_nobody_asked_for_are_turned_away() {
+    let jail = jail(MAX_LIFETIME);
+    let mut dialled = Vec::new();
+    for _ in 0..5 {
+        dialled.push(jail.dial().await);
+    }
+    let mut ended = 0;
+    for stream in &mut dialled[2..] {
+        ended += timeout(STUCK, stream.read(&mut [0])).await.unwrap().unwrap();
+    }
+    assert_eq!(ended, 0, "the third and later ones were closed");
+}
+
+#[tokio::test]
+async fn the_websocket_is_opened_with_a_token_and_kept_renewed_with_others() {
+    let mut jail = jail(Duration::from_secs(2));
+    let tunnel = jail.tunnel.clone();
+    let mut first = String::new();
+    #[expect(clippy::result_large_err, reason = "the handshake's own type")]
+    let note = |request: &Request, response: Response| {
+        first = request.headers()["authorization"].to_str().unwrap().to_owned();
+        Ok(response)
+    };
+    let stream = jail.dial().await;
+    let (opened, served) =
+        tokio::join!(tunnel.open_cdp("/devtools/browser/00"), accept_hdr_async(stream, note));
+    let (mut host, mut bridge) = (opened.unwrap(), served.unwrap());
+    jail.verifier.accept(first.strip_prefix("Bearer ").unwrap().as_bytes()).unwrap();
+
+    let (renewals, mut tokens) = mpsc::channel(1);
+    let renewing = tokio::spawn(keep_renewed(tunnel, renewals));
+    for _ in 0..3 {
+        let token = timeout(STUCK, tokens.recv()).await.unwrap().unwrap();
+        host.send(Message::Binary(token)).await.unwrap();
+        let frame = timeout(STUCK, bridge.next()).await.unwrap().unwrap().unwrap();
+        jail.verifier.accept(&frame.into_data()).unwrap();
+    }
+    drop(tokens);
+    timeout(STUCK, renewing).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn the_listener_goes_with_the_tunnel() {
+    let Jail { folder, tunnel, .. } = jail(MAX_LIFETIME);
+    drop(tunnel);
+    let gone = async { while UnixStream::connect(folder.path().join("cdp.sock")).await.is_ok() {} };
+    timeout(STUCK, gone).await.unwrap();
+}
+
+/// A program of the workspace, which lies beside the folder that tests are built into.
+fn program(name: &str) -> std::path::PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.parent().unwrap().parent().unwrap().join(name);
+    assert!(program.exists(), "run `cargo build -p bridge` first: {} is missing", program.display());
+    program
+}
+
+#[tokio::test]
+async fn a_real_bridge_is_driven_from_start_to_its_last_restart() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let listener = UnixListener::bind(path("cdp.sock")).unwrap();
+    let signer = Arc::new(Signer::generate().unwrap());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut bridge = std::process::Command::new(program("stockade-bridge"))
+        .arg("--cdp")
+        .arg(path("cdp.sock"))
+        .arg("--egress")
+        .arg(path("egress.sock"))
+        .args(["--public-key", &signer.public_key(), "--scope", SCOPE, "--target", TARGET])
+        .args(["--restarts", "1", "--proxy-port", &free.to_string(), "--"])
+        .args(["/bin/bash", "-c", "exec \"$0\" <&3 >&4 3<&- 4>&-"])
+        .arg(program("fake-chromium"))
+        .spawn()
+        .unwrap();
+    let tunnel = Tunnel::new(listener, signer, SCOPE.to_owned(), TARGET.to_owned());
+    for restarts_left in [1, 0] {
+        let ready = tunnel.version(STUCK).await.unwrap();
+        assert_eq!(ready.browser, "Fake/1.0");
+        let mut socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
+        let call = json!({ "id": 1, "method": "Test.exit", "params": { "size": 3 } });
+        socket.send(Message::text(call.to_string())).await.unwrap();
+        let end = timeout(STUCK, socket.next()).await.unwrap().unwrap().unwrap();
+        assert!(matches!(&end, Message::Close(Some(frame)) if u16::from(frame.code) == 4502), "{end:?}");
+        let report = tunnel.status().await.unwrap();
+        assert_eq!((report.process, report.restarts_left), (ProcessState::Exited(3), restarts_left));
+        let stale = tunnel.open_cdp(&ready.ws_path).await.unwrap_err();
+        assert_eq!(stale.code(), "bridge_refused");
+        let restarted = tunnel.restart().await;
+        assert_eq!(restarted.err().map(|error| error.code()), (restarts_left == 0).then_some("browser_lost"));
+    }
+    drop(tunnel);
+    let ended = tokio::task::spawn_blocking(move || bridge.wait().unwrap());
+    assert_eq!(
+        timeout(STUCK, ended).await.unwrap().unwrap().code(),
+        Some(2),
+        "the bridge goes with its host"
+    );
+}
