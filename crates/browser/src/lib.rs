@@ -1,1 +1,25 @@
 //! The driver: CDP, pages, snapshots, actions and screenshots.
+//!
+//! It acts on one thing only, a [`policy::Permitted`] action, and on the element that was decided on.
+//! What it tells of a page comes from a script in an isolated world, which the page cannot reach.
+
+mod ask;
+mod browser;
+pub mod cdp;
+mod deadline;
+mod error;
+mod flags;
+mod frames;
+mod incident;
+mod locate;
+mod script;
+mod snapshot;
+mod state;
+mod verbs;
+
+pub use browser::{Browser, BrowserOptions, TabState};
+pub use error::BrowserError;
+pub use flags::{Display, LaunchOptions, launch_flags};
+pub use incident::Incident;
+pub use snapshot::{Content, InteractiveElement, REPLY_BYTES, Snapshot, States, Tree, TreeNode};
+pub use verbs::{After, Image, Omitted, Outcome};

@@ -1,0 +1,192 @@
+//! Asking our own script, in a frame's isolated world.
+
+use crate::{
+    browser::Browser,
+    cdp::{CallError, SessionId, protocol as p},
+    deadline::Deadline,
+    error::BrowserError,
+    frames::World,
+    script,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::marker::PhantomData;
+
+/// A document may be replaced while it is asked; the new one is asked this many times.
+const ATTEMPTS: usize = 4;
+
+#[derive(Debug)]
+pub(crate) enum AskError {
+    /// The frame is not there, or was replaced each time.
+    Gone,
+    Failed(BrowserError),
+}
+
+impl From<BrowserError> for AskError {
+    fn from(error: BrowserError) -> AskError {
+        AskError::Failed(error)
+    }
+}
+
+impl From<AskError> for BrowserError {
+    fn from(error: AskError) -> BrowserError {
+        match error {
+            AskError::Gone => BrowserError::PageScript { reason: "the page kept changing".to_owned() },
+            AskError::Failed(error) => error,
+        }
+    }
+}
+
+impl Browser {
+    /// Calls one function of the script in whatever document the frame shows.
+    pub(crate) async fn ask<A: Serialize, T: DeserializeOwned>(
+        &self,
+        frame: &str,
+        function: &str,
+        argument: &A,
+        deadline: Deadline,
+    ) -> Result<T, AskError> {
+        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
+        self.call_script(frame, &declaration, &[p::ByValue { value: argument }], deadline).await
+    }
+
+    async fn call_script<A: Serialize, T: DeserializeOwned>(
+        &self,
+        frame: &str,
+        declaration: &str,
+        arguments: &A,
+        deadline: Deadline,
+    ) -> Result<T, AskError> {
+        for _ in 0..ATTEMPTS {
+            let Some((session, world)) = self.world(frame, deadline).await? else { continue };
+            let command = p::CallFunction {
+                function_declaration: declaration,
+                unique_context_id: &world.unique,
+                arguments,
+                return_by_value: true,
+                await_promise: true,
+                silent: true,
+                returns: PhantomData,
+            };
+            match self.connection.call(Some(&session), &command, deadline.at).await {
+                Ok(evaluated) => return returned(evaluated),
+                Err(error) if error.is_context_lost() => self.forget(frame, &world),
+                // A frame in a process of its own may go at any time; the tab going is another matter.
+                Err(CallError::Detached { .. } | CallError::Crashed { .. }) if !self.is_tab(&session) => {
+                    return Err(AskError::Gone);
+                }
+                Err(error) => return Err(AskError::Failed(self.explain(deadline.error(error)).await)),
+            }
+        }
+        Err(AskError::Gone)
+    }
+
+    /// The world our script runs in; made now if the frame's document has none. `None`: look again.
+    async fn world(&self, frame: &str, deadline: Deadline) -> Result<Option<(SessionId, World)>, AskError> {
+        let session = {
+            let state = self.shared.lock();
+            let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).ok_or(AskError::Gone)?;
+            if let Some(world) = &known.world {
+                return Ok(Some((known.session.clone(), world.clone())));
+            }
+            known.session.clone()
+        };
+        let make = p::CreateIsolatedWorld { frame_id: frame, world_name: script::WORLD };
+        match self.connection.call(Some(&session), &make, deadline.at).await {
+            Ok(_) => {}
+            Err(CallError::Refused { .. }) => return Ok(None),
+            Err(error) => return Err(AskError::Failed(self.explain(deadline.error(error)).await)),
+        }
+        // Chromium announces the world before it answers.
+        let made = {
+            let state = self.shared.lock();
+            state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).and_then(|frame| frame.world.clone())
+        };
+        let Some(world) = made else { return Ok(None) };
+        let install =
+            p::Evaluate { expression: script::SOURCE, unique_context_id: &world.unique, silent: true };
+        match self.connection.call(Some(&session), &install, deadline.at).await {
+            Ok(_) => Ok(Some((session, world))),
+            Err(CallError::Refused { .. }) => {
+                self.forget(frame, &world);
+                Ok(None)
+            }
+            Err(error) => Err(AskError::Failed(self.explain(deadline.error(error)).await)),
+        }
+    }
+
+    fn forget(&self, frame: &str, world: &World) {
+        let mut state = self.shared.lock();
+        if let Some(tab) = state.tab.as_mut()
+            && tab.frames.get(frame).is_some()
+        {
+            tab.frames.forget_world(&world.unique);
+        }
+    }
+
+    fn is_tab(&self, session: &SessionId) -> bool {
+        self.shared.lock().tab.as_ref().is_some_and(|tab| tab.session == *session)
+    }
+
+    /// Tells the parent's script which of its elements shows this frame.
+    pub(crate) async fn introduce(&self, frame: &str, deadline: Deadline) -> Result<(), AskError> {
+        let (parent, known_to) = {
+            let state = self.shared.lock();
+            let tab = state.tab.as_ref().ok_or(AskError::Gone)?;
+            let child = tab.frames.get(frame).ok_or(AskError::Gone)?;
+            (child.parent.clone().ok_or(AskError::Gone)?, child.known_to.clone())
+        };
+        for _ in 0..ATTEMPTS {
+            let Some((session, world)) = self.world(&parent, deadline).await? else { continue };
+            if known_to.as_deref() == Some(world.unique.as_str()) {
+                return Ok(());
+            }
+            let to = Some(&session);
+            let owner =
+                self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
+            let Some(owner) = gone_or(owner, deadline)? else { return Err(AskError::Gone) };
+            let resolve =
+                p::ResolveNode { backend_node_id: owner.backend_node_id, execution_context_id: world.id };
+            let resolved = self.connection.call(to, &resolve, deadline.at).await;
+            let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
+                self.forget(&parent, &world);
+                continue;
+            };
+            let command = p::CallFunction::<_, Option<()>> {
+                function_declaration: "function(owner, frame) { stockade.adoptFrame(owner, frame); }",
+                // Chromium refuses a handle of another world, so the page itself is never told.
+                unique_context_id: &world.unique,
+                arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: &frame }),
+                return_by_value: true,
+                await_promise: false,
+                silent: true,
+                returns: PhantomData,
+            };
+            let told = self.connection.call(to, &command, deadline.at).await;
+            if gone_or(told, deadline)?.is_some_and(|told| told.exception_details.is_none()) {
+                let mut state = self.shared.lock();
+                if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
+                    child.known_to = Some(world.unique);
+                }
+                return Ok(());
+            }
+        }
+        Err(AskError::Gone)
+    }
+}
+
+fn gone_or<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Option<T>, AskError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(None),
+        Err(error) => Err(AskError::Failed(deadline.error(error))),
+    }
+}
+
+fn returned<T>(evaluated: p::Evaluated<T>) -> Result<T, AskError> {
+    let failed = |reason: String| AskError::Failed(BrowserError::PageScript { reason });
+    if let Some(details) = evaluated.exception_details {
+        let thrown = details.exception.map(|thrown| thrown.description).filter(|text| !text.is_empty());
+        return Err(failed(crate::state::cut(&thrown.unwrap_or(details.text), 300)));
+    }
+    evaluated.result.value.ok_or_else(|| failed("the script returned nothing".to_owned()))
+}

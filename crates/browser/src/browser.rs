@@ -1,0 +1,253 @@
+//! One Chromium, one tab of it, and the calls that reach them.
+
+use crate::{
+    cdp::{Command, Connection, SessionId, protocol as p},
+    deadline::Deadline,
+    error::BrowserError,
+    script,
+    state::{Ended, Shared, State, Tab, attach_to_frames},
+};
+use policy::Action;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+/// How long Chromium may take to tell why a tab crashed, once it has told that it did.
+const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Debug)]
+pub struct BrowserOptions {
+    /// Bounds one `resolve` or `perform`, and the first attachment.
+    pub action_timeout: Duration,
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Default for BrowserOptions {
+    fn default() -> BrowserOptions {
+        BrowserOptions { action_timeout: Duration::from_secs(30), width: 1280, height: 800 }
+    }
+}
+
+/// The browser of one session.
+pub struct Browser {
+    pub(crate) connection: Connection,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) options: BrowserOptions,
+    /// One call at a time: an action must not find the page moved by another.
+    pub(crate) turn: Mutex<()>,
+}
+
+/// What the tab shows, as of the last event; page-made text in it is bounded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TabState {
+    pub url: String,
+    pub title: String,
+    /// The tab crashed or closed, and the next call opens a new one.
+    pub ended: bool,
+}
+
+impl Browser {
+    /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
+    pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Browser, BrowserError> {
+        let shared = Arc::new(Shared::new());
+        let observing = Arc::clone(&shared);
+        connection.observe(move |event, reactions| observing.apply(event, reactions));
+        let browser = Browser { connection, shared, options, turn: Mutex::new(()) };
+        let deadline = browser.deadline("attach");
+        let page = |r#type| p::TargetFilter { r#type, exclude: false };
+        let discover = p::SetDiscoverTargets { discover: true, filter: vec![page("page")] };
+        let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
+        let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
+        // Every page is paused before its first byte, so that a popup can be closed before it runs.
+        let pause_pages = p::SetAutoAttach {
+            auto_attach: true,
+            wait_for_debugger_on_start: true,
+            flatten: true,
+            filter: vec![page("page")],
+        };
+        browser.shared.lock().opening = true;
+        tokio::try_join!(
+            browser.call(None, &discover, deadline),
+            browser.call(None, &deny_downloads, deadline),
+            browser.call(None, &deny_permissions, deadline),
+            browser.call(None, &pause_pages, deadline),
+        )?;
+        browser.open_tab(deadline).await?;
+        Ok(browser)
+    }
+
+    pub fn state(&self) -> TabState {
+        let state = self.shared.lock();
+        let ended = state.ended.is_some();
+        state.tab.as_ref().map_or_else(TabState::default, |tab| TabState {
+            url: tab.url.clone(),
+            title: tab.title.clone(),
+            ended,
+        })
+    }
+
+    pub(crate) fn deadline(&self, action: &'static str) -> Deadline {
+        Deadline::after(self.options.action_timeout, action)
+    }
+
+    /// A tab to work in: the present one, or a new one if it crashed or closed.
+    ///
+    /// A tab that ended while nobody was asking is told of once, unless the agent is leaving it anyway.
+    pub(crate) async fn ensure_tab(&self, action: &Action, deadline: Deadline) -> Result<(), BrowserError> {
+        let ended = {
+            let state = self.shared.lock();
+            match &state.ended {
+                None if state.tab.is_some() => return Ok(()),
+                Some(ended) if !state.ended_told => Some(ended.clone()),
+                _ => None,
+            }
+        };
+        self.open_tab(deadline).await?;
+        match ended {
+            Some(ended) if !matches!(action, Action::Navigate(_)) => Err(ended.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn open_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.shared.lock().opening = true;
+        let claimed = self.claim_page(deadline).await;
+        let (old, spare) = {
+            let mut state = self.shared.lock();
+            state.opening = false;
+            (state.tab.take(), std::mem::take(&mut state.unclaimed))
+        };
+        let claimed = claimed?;
+        let session = claimed.session_id;
+        {
+            let mut state = self.shared.lock();
+            let serials = old.as_ref().map_or(0, |tab| tab.frames.serials());
+            state.tab = Some(Tab::new(claimed.target_info.target_id.clone(), session.clone(), serials));
+            state.ended = None;
+            state.ended_told = false;
+        }
+        self.set_up(&session, deadline).await?;
+        // Last, because a Chromium with a window exits with its last page.
+        let unwanted = spare.into_iter().map(|spare| spare.target_info.target_id);
+        for target in unwanted.chain(old.map(|tab| tab.target)).filter(|id| *id != claimed.target_info.target_id) {
+            match self.call(None, &p::CloseTarget { target_id: &target }, deadline).await {
+                // It is gone already, which is what was wanted.
+                Ok(_) | Err(BrowserError::Protocol { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn claim_page(&self, deadline: Deadline) -> Result<p::Attached, BrowserError> {
+        let blank = |state: &mut State, wanted: &dyn Fn(&p::TargetInfo) -> bool| {
+            let found = state.unclaimed.iter().position(|page| wanted(&page.target_info))?;
+            Some(state.unclaimed.swap_remove(found))
+        };
+        if let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank") {
+            return Ok(page);
+        }
+        let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
+        let is_ours = move |info: &p::TargetInfo| info.target_id == created.target_id;
+        self.wait(deadline, move |state| blank(state, &is_ours)).await
+    }
+
+    async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        let to = Some(session);
+        let BrowserOptions { width, height, .. } = self.options;
+        let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
+        let script = p::AddScript {
+            source: script::SOURCE,
+            world_name: script::WORLD,
+            run_immediately: true,
+        };
+        let frames = attach_to_frames();
+        tokio::try_join!(
+            self.call(to, &p::EnableInspector {}, deadline),
+            self.call(to, &p::EnablePage {}, deadline),
+            self.call(to, &p::SetLifecycleEvents { enabled: true }, deadline),
+            self.call(to, &p::EnableRuntime {}, deadline),
+            self.call(to, &script, deadline),
+            self.call(to, &frames, deadline),
+            self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
+            self.call(to, &metrics, deadline),
+            self.call(to, &p::Resume {}, deadline),
+        )?;
+        Ok(())
+    }
+
+    pub(crate) async fn call<C: Command>(
+        &self,
+        session: Option<&SessionId>,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<C::Response, BrowserError> {
+        match self.connection.call(session, command, deadline.at).await {
+            Ok(response) => Ok(response),
+            Err(error) => Err(self.explain(deadline.error(error)).await),
+        }
+    }
+
+    /// A call to the tab itself.
+    pub(crate) async fn call_tab<C: Command>(
+        &self,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<C::Response, BrowserError> {
+        let session = self.shared.lock().tab.as_ref().map(|tab| tab.session.clone());
+        let session = session.ok_or(BrowserError::TabClosed)?;
+        self.call(Some(&session), command, deadline).await
+    }
+
+    /// Waits for a state of the tab; fails when the tab, the connection or the time ends first.
+    pub(crate) async fn wait<T>(
+        &self,
+        deadline: Deadline,
+        mut check: impl FnMut(&mut State) -> Option<T>,
+    ) -> Result<T, BrowserError> {
+        let mut closed = self.connection.closed();
+        let found = self.shared.until(|state| match check(state) {
+            Some(found) => Some(Ok(found)),
+            None if state.opening => None,
+            None => state.ended.clone().map(|ended| Err(BrowserError::from(ended))),
+        });
+        let result = tokio::select! {
+            found = found => found,
+            () = tokio::time::sleep_until(deadline.at) => Err(deadline.timeout()),
+            ended = closed.wait_for(Option::is_some) => Err(match ended.ok().and_then(|ended| ended.clone()) {
+                Some(closed) => BrowserError::BrowserLost { closed },
+                None => BrowserError::TabClosed,
+            }),
+        };
+        match result {
+            Ok(found) => Ok(found),
+            Err(error) => Err(self.explain(error).await),
+        }
+    }
+
+    /// Adds to a crash what Chromium tells of it a moment later, and remembers that it was told.
+    pub(crate) async fn explain(&self, error: BrowserError) -> BrowserError {
+        if !matches!(error, BrowserError::TabCrashed { .. } | BrowserError::TabClosed) {
+            return error;
+        }
+        let status = self.shared.until(|state| match &state.ended {
+            Some(Ended::Crashed { status: Some(status) }) => Some(status.clone()),
+            _ => None,
+        });
+        let status = tokio::time::timeout(CRASH_STATUS_WAIT, status).await.ok();
+        self.shared.lock().ended_told = true;
+        match error {
+            BrowserError::TabCrashed { .. } => BrowserError::TabCrashed { status },
+            other => other,
+        }
+    }
+}
+
+impl From<Ended> for BrowserError {
+    fn from(ended: Ended) -> BrowserError {
+        match ended {
+            Ended::Crashed { status } => BrowserError::TabCrashed { status },
+            Ended::Closed => BrowserError::TabClosed,
+        }
+    }
+}

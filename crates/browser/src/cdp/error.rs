@@ -1,0 +1,40 @@
+//! Why a call to Chromium gave no result.
+
+use super::Closed;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error("chromium did not answer {method} in time")]
+    Timeout { method: &'static str },
+    #[error("the connection to chromium is closed: {closed}")]
+    Closed { closed: Closed },
+    /// Chromium never answers what was asked of a renderer that has crashed.
+    #[error("the tab crashed before it answered {method}")]
+    Crashed { method: &'static str },
+    #[error("the target was detached before it answered {method}")]
+    Detached { method: &'static str },
+    #[error("chromium refused {method}: {message}")]
+    Refused { method: &'static str, code: i64, message: String },
+    #[error("too many calls are waiting for chromium, {method} was not sent")]
+    Busy { method: &'static str },
+    #[error("could not encode {method}")]
+    Encode { method: &'static str, source: serde_json::Error },
+    #[error("chromium's answer to {method} was not understood")]
+    Decode { method: &'static str, source: serde_json::Error },
+}
+
+impl CallError {
+    /// The frame or context that was asked is not there any more; the page moved on.
+    pub fn is_context_lost(&self) -> bool {
+        const SAID: [&str; 7] = [
+            "Cannot find context",
+            "uniqueContextId not found",
+            "Execution context was destroyed",
+            "Inspected target navigated or closed",
+            "Promise was collected",
+            "Could not find object",
+            "No frame",
+        ];
+        matches!(self, CallError::Refused { message, .. } if SAID.iter().any(|said| message.contains(said)))
+    }
+}

@@ -1,0 +1,172 @@
+//! The commands and events in use, field for field as Chromium names them.
+
+use super::{Command, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// A result or event that carries nothing the driver reads.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Nothing {}
+
+macro_rules! commands {
+    ($($(#[$doc:meta])* $method:literal $name:ident $(<$life:lifetime>)? { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? } -> $response:ty;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, Serialize)]
+            #[serde(rename_all = "camelCase")]
+            pub struct $name $(<$life>)? { $($(#[$meta])* pub $field: $type,)* }
+
+            impl $(<$life>)? Command for $name $(<$life>)? {
+                const METHOD: &'static str = $method;
+                type Response = $response;
+            }
+        )*
+    };
+}
+
+commands! {
+    /// Grants what is listed and rejects all else, for every origin.
+    "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
+    "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
+    "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
+    "DOM.resolveNode" ResolveNode { backend_node_id: i64, execution_context_id: i64 } -> ResolvedNode;
+    "Emulation.setDeviceMetricsOverride" SetDeviceMetrics { width: u32, height: u32, device_scale_factor: f64, mobile: bool } -> Nothing;
+    "Input.dispatchKeyEvent" DispatchKey<'a> { r#type: &'a str, key: &'a str, code: &'a str, windows_virtual_key_code: u32, #[serde(skip_serializing_if = "Option::is_none")] text: Option<&'a str> } -> Nothing;
+    "Input.dispatchMouseEvent" DispatchMouse<'a> { r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32 } -> Nothing;
+    "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
+    "Inspector.enable" EnableInspector {} -> Nothing;
+    "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> { source: &'a str, world_name: &'a str, run_immediately: bool } -> Nothing;
+    "Page.captureScreenshot" CaptureScreenshot<'a> { format: &'a str, #[serde(skip_serializing_if = "Option::is_none")] quality: Option<u32>, #[serde(skip_serializing_if = "Option::is_none")] clip: Option<Clip>, capture_beyond_viewport: bool } -> Captured;
+    "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
+    "Page.enable" EnablePage {} -> Nothing;
+    "Page.getLayoutMetrics" GetLayoutMetrics {} -> LayoutMetrics;
+    "Page.handleJavaScriptDialog" HandleDialog { accept: bool } -> Nothing;
+    "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
+    "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
+    "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
+    "Page.stopLoading" StopLoading {} -> Nothing;
+    "Runtime.enable" EnableRuntime {} -> Nothing;
+    "Runtime.evaluate" Evaluate<'a> { expression: &'a str, unique_context_id: &'a str, silent: bool } -> Evaluated<serde::de::IgnoredAny>;
+    "Runtime.runIfWaitingForDebugger" Resume {} -> Nothing;
+    "Target.closeTarget" CloseTarget<'a> { target_id: &'a str } -> Nothing;
+    "Target.createTarget" CreateTarget<'a> { url: &'a str } -> CreatedTarget;
+    "Target.setAutoAttach" SetAutoAttach { auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter> } -> Nothing;
+    "Target.setDiscoverTargets" SetDiscoverTargets { discover: bool, filter: Vec<TargetFilter> } -> Nothing;
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetFilter {
+    pub r#type: &'static str,
+    pub exclude: bool,
+}
+
+/// One function of the driver's own script; `T` is what it returns.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallFunction<'a, A, T> {
+    pub function_declaration: &'a str,
+    /// System-wide unique, unlike the plain context id, which another process may use for the page itself.
+    pub unique_context_id: &'a str,
+    pub arguments: A,
+    pub return_by_value: bool,
+    pub await_promise: bool,
+    pub silent: bool,
+    #[serde(skip)]
+    pub returns: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<A: Serialize, T: serde::de::DeserializeOwned> Command for CallFunction<'_, A, T> {
+    const METHOD: &'static str = "Runtime.callFunctionOn";
+    type Response = Evaluated<T>;
+}
+
+#[derive(Debug, Serialize)]
+pub struct ByValue<'a, A> {
+    pub value: &'a A,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ByHandle<'a> {
+    pub object_id: &'a str,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", bound = "T: Deserialize<'de>")]
+pub struct Evaluated<T> {
+    pub result: RemoteObject<T>,
+    pub exception_details: Option<ExceptionDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(bound = "T: Deserialize<'de>")]
+pub struct RemoteObject<T> {
+    pub value: Option<T>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ExceptionDetails {
+    #[serde(default)]
+    pub text: String,
+    pub exception: Option<ThrownObject>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ThrownObject {
+    #[serde(default)]
+    pub description: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Clip {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+    pub scale: f64,
+}
+
+/// Structs that Chromium fills: results, event parameters and what they are made of.
+macro_rules! received {
+    ($($name:ident { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
+        $(
+            #[derive(Clone, Debug, Deserialize)]
+            #[serde(rename_all = "camelCase")]
+            pub struct $name { $($(#[$meta])* pub $field: $type,)* }
+        )*
+    };
+}
+
+received! {
+    FrameOwner { backend_node_id: i64 }
+    ResolvedNode { object: Handle }
+    Handle { object_id: Option<String> }
+    Captured { data: String }
+    Frame { id: String, parent_id: Option<String>, loader_id: String, url: String, unreachable_url: Option<String> }
+    LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
+    Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
+    Size { width: f64, height: f64 }
+    Navigated { loader_id: Option<String>, error_text: Option<String> }
+    CreatedTarget { target_id: String }
+    TargetInfo { target_id: String, r#type: String, #[serde(default)] title: String, #[serde(default)] url: String }
+
+    Attached { session_id: SessionId, target_info: TargetInfo }
+    ContextCreated { context: Context }
+    Context { id: i64, name: String, unique_id: String, aux_data: Option<ContextData> }
+    ContextData { frame_id: String }
+    ContextDestroyed { execution_context_unique_id: String }
+    Detached { session_id: SessionId }
+    DialogOpening { message: String, r#type: String }
+    DownloadWillBegin { url: String }
+    FrameAttached { frame_id: String, parent_frame_id: String }
+    FrameDetached { frame_id: String, reason: String }
+    FrameNavigated { frame: Frame }
+    Lifecycle { frame_id: String, loader_id: String, name: String }
+    NavigatedWithin { frame_id: String, url: String }
+    NavigationRequested { frame_id: String, disposition: String }
+    NavigationScheduled { frame_id: String, delay: f64 }
+    NavigationStarted { frame_id: String, #[serde(default)] navigation_type: String }
+    OfFrame { frame_id: String }
+    TargetChanged { target_info: TargetInfo }
+    TargetCrashed { target_id: String, #[serde(default)] status: String, #[serde(default)] error_code: i64 }
+    WindowOpen { url: String }
+}

@@ -1,0 +1,151 @@
+//! What can go wrong in a browser, in words for an agent: a stable code, a message, a next step.
+
+use crate::cdp::{CallError, Closed};
+use std::borrow::Cow;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BrowserError {
+    #[error("{action} was not done within {seconds} s")]
+    Timeout { action: &'static str, seconds: u64 },
+    #[error("{url} could not be opened: {net_error}")]
+    NavigationFailed { url: String, net_error: String },
+    #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
+    SchemeRefused { scheme: String },
+    #[error("{url} is a download, and downloads are refused")]
+    DownloadRefused { url: String },
+    #[error("no element answers to {wanted}{}", near(.candidates))]
+    ElementNotFound { wanted: String, candidates: Vec<String> },
+    #[error("{element} is covered by {by}")]
+    ElementCovered { element: String, by: String },
+    #[error("{element} is disabled")]
+    ElementDisabled { element: String },
+    #[error("{element} is not visible")]
+    ElementNotVisible { element: String },
+    #[error("{element} is not a field that text can be typed into")]
+    ElementNotEditable { element: String },
+    #[error("{element} did not take the focus{}", .taken_by.as_ref().map(|by| format!("; {by} has it")).unwrap_or_default())]
+    FocusLost { element: String, taken_by: Option<String> },
+    #[error("the ref {reference} stands for nothing on this page any more")]
+    StaleRef { reference: String },
+    #[error("{element} changed between the decision and the action: {what}")]
+    TargetChanged { element: String, what: &'static str },
+    /// The layer above asks the kernel whether memory was the reason.
+    #[error("the tab crashed{}", .status.as_ref().map(|status| format!(" ({status})")).unwrap_or_default())]
+    TabCrashed { status: Option<String> },
+    #[error("the tab closed itself")]
+    TabClosed,
+    #[error("the browser is gone: {closed}")]
+    BrowserLost { closed: Closed },
+    #[error("the page could not be examined: {reason}")]
+    PageScript { reason: String },
+    #[error("chromium did not do what was asked")]
+    Protocol { source: CallError },
+    #[error("chromium sent an image that is not one")]
+    BadImage { source: base64::DecodeError },
+}
+
+impl BrowserError {
+    pub fn code(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            BrowserError::Timeout { action, seconds } => {
+                return Cow::Owned(format!("browser_action_timeout:{action}:{seconds}s"));
+            }
+            BrowserError::NavigationFailed { .. } => "navigation_failed",
+            BrowserError::SchemeRefused { .. } => "blocked_scheme",
+            BrowserError::DownloadRefused { .. } => "download_refused",
+            BrowserError::ElementNotFound { .. } => "element_not_found",
+            BrowserError::ElementCovered { .. } => "element_covered",
+            BrowserError::ElementDisabled { .. } => "element_disabled",
+            BrowserError::ElementNotVisible { .. } => "element_not_visible",
+            BrowserError::ElementNotEditable { .. } => "element_not_editable",
+            BrowserError::FocusLost { .. } => "focus_lost",
+            BrowserError::StaleRef { .. } => "stale_ref",
+            BrowserError::TargetChanged { .. } => "target_changed",
+            BrowserError::TabCrashed { .. } => "tab_crashed",
+            BrowserError::TabClosed => "tab_closed",
+            BrowserError::BrowserLost { .. } => "browser_lost",
+            BrowserError::PageScript { .. } => "page_script_failed",
+            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => "browser_protocol",
+        })
+    }
+
+    pub fn hint(&self) -> &'static str {
+        match self {
+            BrowserError::Timeout { .. } => "Try again, or read the page to see how far it came.",
+            BrowserError::NavigationFailed { .. } => "Check the address, and that the site is up and allowed.",
+            BrowserError::SchemeRefused { .. } => "Stay on http: and https: pages; this cannot be allowed.",
+            BrowserError::DownloadRefused { .. } => "Look for the same content on a page.",
+            BrowserError::ElementNotFound { .. } => "Read the page, and use a role and name, or a ref, from it.",
+            BrowserError::ElementCovered { .. } => "Close or move what covers it first.",
+            BrowserError::ElementDisabled { .. } => "See what the page still needs before this can be used.",
+            BrowserError::ElementNotVisible { .. } => "Open the part of the page that holds it first.",
+            BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
+            BrowserError::FocusLost { .. } => "The page moves the focus; click the field, then read the page.",
+            BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
+            BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
+            BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
+            BrowserError::TabClosed => "The next call gets a new, empty tab; navigate again.",
+            BrowserError::BrowserLost { .. } => "Open a new session.",
+            BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
+            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {
+                "Try again; if it stays, open a new session and report it."
+            }
+        }
+    }
+
+    /// Whether the same call may well succeed when it is made again.
+    pub fn retryable(&self) -> bool {
+        match self {
+            BrowserError::Timeout { .. }
+            | BrowserError::NavigationFailed { .. }
+            | BrowserError::FocusLost { .. }
+            | BrowserError::TargetChanged { .. }
+            | BrowserError::TabCrashed { .. }
+            | BrowserError::TabClosed
+            | BrowserError::PageScript { .. } => true,
+            BrowserError::SchemeRefused { .. }
+            | BrowserError::DownloadRefused { .. }
+            | BrowserError::ElementNotFound { .. }
+            | BrowserError::ElementCovered { .. }
+            | BrowserError::ElementDisabled { .. }
+            | BrowserError::ElementNotVisible { .. }
+            | BrowserError::ElementNotEditable { .. }
+            | BrowserError::StaleRef { .. }
+            | BrowserError::BrowserLost { .. }
+            | BrowserError::Protocol { .. }
+            | BrowserError::BadImage { .. } => false,
+        }
+    }
+}
+
+fn near(candidates: &[String]) -> String {
+    if candidates.is_empty() { String::new() } else { format!("; near it are {}", candidates.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_tells_its_code_and_what_happened() {
+        for (error, code, message) in [
+            (
+                BrowserError::Timeout { action: "navigate", seconds: 30 },
+                "browser_action_timeout:navigate:30s",
+                "navigate was not done within 30 s",
+            ),
+            (
+                BrowserError::ElementNotFound {
+                    wanted: "button \"Buy\"".into(),
+                    candidates: vec!["button \"Buy now\"".into()],
+                },
+                "element_not_found",
+                "no element answers to button \"Buy\"; near it are button \"Buy now\"",
+            ),
+            (BrowserError::TabCrashed { status: None }, "tab_crashed", "the tab crashed"),
+            (BrowserError::TabCrashed { status: Some("killed".into()) }, "tab_crashed", "the tab crashed (killed)"),
+        ] {
+            assert_eq!((error.code().as_ref(), error.to_string().as_str()), (code, message));
+        }
+    }
+}

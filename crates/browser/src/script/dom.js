@@ -1,0 +1,130 @@
+// Access to the page that the page cannot fake.
+//
+// `<input name=action>` replaces `form.action`, and `<img name=body>` replaces `document.body`, in an
+// isolated world too. So nothing here reads a property of a node directly: every getter and method is
+// taken from its prototype once, before the page has run.
+
+const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+const getter = (type, key) => uncurry(Object.getOwnPropertyDescriptor(type.prototype, key).get);
+const method = (type, key) => uncurry(type.prototype[key]);
+
+const nodeType = getter(Node, 'nodeType');
+const firstChild = getter(Node, 'firstChild');
+const nextSibling = getter(Node, 'nextSibling');
+const parentNode = getter(Node, 'parentNode');
+const isConnected = getter(Node, 'isConnected');
+const baseUri = getter(Node, 'baseURI');
+const getRootNode = method(Node, 'getRootNode');
+const characters = getter(CharacterData, 'data');
+const localName = getter(Element, 'localName');
+const attribute = method(Element, 'getAttribute');
+const hasAttribute = method(Element, 'hasAttribute');
+const matches = method(Element, 'matches');
+const shadowRoot = getter(Element, 'shadowRoot');
+const assignedSlot = getter(Element, 'assignedSlot');
+const checkVisibility = method(Element, 'checkVisibility');
+const boundingRect = method(Element, 'getBoundingClientRect');
+const clientRects = method(Element, 'getClientRects');
+const scrollIntoView = method(Element, 'scrollIntoView');
+const clientLeft = getter(Element, 'clientLeft');
+const clientTop = getter(Element, 'clientTop');
+const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
+const elementById = method(Document, 'getElementById');
+const documentElement = getter(Document, 'documentElement');
+const elementFromPoint = method(Document, 'elementFromPoint');
+const activeElement = getter(Document, 'activeElement');
+const title = getter(Document, 'title');
+const readyState = getter(Document, 'readyState');
+const hrefOf = getter(HTMLAnchorElement, 'href');
+const innerText = getter(HTMLElement, 'innerText');
+const isContentEditable = getter(HTMLElement, 'isContentEditable');
+const offsetWidth = getter(HTMLElement, 'offsetWidth');
+const offsetHeight = getter(HTMLElement, 'offsetHeight');
+const focusElement = method(HTMLElement, 'focus');
+const rootById = method(DocumentFragment, 'getElementById');
+
+const isElement = (node) => nodeType(node) === 1;
+const isText = (node) => nodeType(node) === 3;
+const isHtml = (node) => node instanceof HTMLElement;
+
+const INPUT = {
+  type: getter(HTMLInputElement, 'type'),
+  value: getter(HTMLInputElement, 'value'),
+  checked: getter(HTMLInputElement, 'checked'),
+  indeterminate: getter(HTMLInputElement, 'indeterminate'),
+  labels: getter(HTMLInputElement, 'labels'),
+  form: getter(HTMLInputElement, 'form'),
+  select: method(HTMLInputElement, 'select'),
+  setSelectionRange: method(HTMLInputElement, 'setSelectionRange'),
+};
+const TEXTAREA = {
+  value: getter(HTMLTextAreaElement, 'value'),
+  labels: getter(HTMLTextAreaElement, 'labels'),
+  form: getter(HTMLTextAreaElement, 'form'),
+  select: method(HTMLTextAreaElement, 'select'),
+  setSelectionRange: method(HTMLTextAreaElement, 'setSelectionRange'),
+};
+const SELECT = {
+  labels: getter(HTMLSelectElement, 'labels'),
+  form: getter(HTMLSelectElement, 'form'),
+  selected: getter(HTMLSelectElement, 'selectedOptions'),
+};
+const BUTTON = {
+  type: getter(HTMLButtonElement, 'type'),
+  labels: getter(HTMLButtonElement, 'labels'),
+  form: getter(HTMLButtonElement, 'form'),
+};
+const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
+const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
+const LABEL = { control: getter(HTMLLabelElement, 'control') };
+const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
+
+const controlTable = (el) =>
+  el instanceof HTMLInputElement ? INPUT
+  : el instanceof HTMLTextAreaElement ? TEXTAREA
+  : el instanceof HTMLSelectElement ? SELECT
+  : el instanceof HTMLButtonElement ? BUTTON
+  : null;
+
+const tagOf = (el) => localName(el);
+const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
+
+// The parent in the flat tree, through slots and shadow roots.
+const flatParent = (node) => {
+  const slot = isElement(node) ? assignedSlot(node) : null;
+  if (slot) return slot;
+  const parent = parentNode(node);
+  return parent instanceof ShadowRoot ? parent.host : parent;
+};
+
+const isInside = (node, ancestor) => {
+  for (let at = node; at; at = flatParent(at)) if (at === ancestor) return true;
+  return false;
+};
+
+// The children in the flat tree: what is rendered, not what is written.
+const flatChildren = (el) => {
+  if (el instanceof HTMLSlotElement) {
+    const assigned = assignedNodes(el, { flatten: true });
+    if (assigned.length) return assigned;
+  }
+  const root = isElement(el) ? shadowRoot(el) : null;
+  if (root) watchForPasswords(root);
+  const children = [];
+  for (let child = firstChild(root ?? el); child; child = nextSibling(child)) children.push(child);
+  return children;
+};
+
+const inSameTree = (el, id) => {
+  const root = getRootNode(el);
+  return root instanceof Document ? elementById(root, id) : root instanceof ShadowRoot ? rootById(root, id) : null;
+};
+
+// Page text on one line, without characters that reorder or end what is around them.
+const clean = (text, limit) => {
+  const plain = text
+    .slice(0, limit * 4 + 64)
+    .replace(/[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/\s+/g, ' ');
+  return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
+};

@@ -1,0 +1,231 @@
+// Finding one element, telling the facts about it, and making sure that it is what would be hit.
+
+const MAX_FOUND = 200;
+const MAX_NEAR = 8;
+// One frame of animation, or this long when the page is not being drawn.
+const FRAME_MILLISECONDS = 100;
+
+const TEXT_ROLES = new Set(['searchbox', 'textbox']);
+const sameRole = (wanted, role) => wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
+
+// All elements of a role, sorted by how well they answer to the name.
+const find = ({ prefix, role, name }) => {
+  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true };
+  const wanted = name === null ? null : clean(name, MAX_NAME).trim();
+  const lower = wanted?.toLowerCase();
+  const add = (tier, list, el) => { found.total[tier] += 1; if (list.length < MAX_FOUND) list.push(`${prefix}e${refOf(el)}`); };
+  const near = (el, elRole, elName) => {
+    if (elName && found.near.length < MAX_NEAR) found.near.push({ role: elRole, name: elName });
+  };
+  const visit = (el, elRole, depth, silent) => {
+    const shown = elRole || (isActionable(el, elRole) ? 'generic' : '');
+    if (!shown) return { depth, silent };
+    if (sameRole(role, shown)) {
+      const elName = nameOf(el, elRole || 'button');
+      if (wanted === null || elName === wanted) add(0, found.exact, el);
+      else if (elName.toLowerCase() === lower) add(1, found.close, el);
+      else if (lower && elName.toLowerCase().includes(lower)) add(2, found.part, el);
+      else near(el, shown, elName);
+    } else if (lower && INTERACTIVE.has(shown)) {
+      const elName = nameOf(el, shown);
+      if (elName.toLowerCase().includes(lower)) near(el, shown, elName);
+    }
+    return { depth, silent };
+  };
+  const root = documentElement(document);
+  if (root) found.complete = walk(root, visit, () => {}, () => {}).complete;
+  return found;
+};
+
+const elementOf = (number) => {
+  const el = elements.get(number)?.deref();
+  return el && isConnected(el) ? el : null;
+};
+
+const describe = (el) => {
+  const role = roleOf(el);
+  const name = role ? nameOf(el, role) : '';
+  const id = attribute(el, 'id');
+  return clean(`${role || tagOf(el)}${name ? ` "${name}"` : id ? ` #${id}` : ''}`, 120);
+};
+
+const submitter = (el) => {
+  const type = el instanceof HTMLButtonElement ? BUTTON.type(el) : inputType(el);
+  return type === 'submit' || type === 'image';
+};
+
+const formFacts = (el) => {
+  const control = controlTable(el);
+  const form = control?.form(el);
+  if (!form) return null;
+  const own = submitter(el);
+  const action = own && hasAttribute(el, 'formaction') ? new URL(attribute(el, 'formaction'), baseUri(document)).href : FORM.action(form);
+  const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
+  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000) };
+};
+
+const closestLink = (el) => {
+  for (let at = el; at; at = flatParent(at)) if (at instanceof HTMLAnchorElement && hasAttribute(at, 'href')) return hrefOf(at);
+  return null;
+};
+
+const factsOf = (prefix, el) => {
+  const role = roleOf(el);
+  const secret = isSecret(el);
+  const href = closestLink(el);
+  return {
+    element: `${prefix}e${refOf(el)}`,
+    role: role || 'generic',
+    name: nameOf(el, role || 'button'),
+    text: secret || !isHtml(el) ? '' : clean(innerText(el), 200).trim(),
+    tag: tagOf(el),
+    input_type: inputType(el),
+    secret,
+    href: href === null ? null : href.slice(0, 2000),
+    form: formFacts(el),
+  };
+};
+
+// The innermost element at a point, through open shadow roots.
+const elementAt = (x, y) => {
+  let hit = elementFromPoint(document, x, y);
+  for (let steps = 0; hit && steps < 100; steps += 1) {
+    const root = shadowRoot(hit);
+    const inner = root ? root.elementFromPoint(x, y) : null;
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+};
+
+// The middle of the largest part of the element that is inside the viewport.
+const pointOf = (el) => {
+  const { innerWidth: width, innerHeight: height } = globalThis;
+  let best = null;
+  let largest = 0;
+  for (const rect of clientRects(el)) {
+    const left = Math.max(rect.left, 0);
+    const top = Math.max(rect.top, 0);
+    const right = Math.min(rect.right, width);
+    const bottom = Math.min(rect.bottom, height);
+    const area = (right - left) * (bottom - top);
+    if (right > left && bottom > top && area > largest) {
+      largest = area;
+      best = { x: (left + right) / 2, y: (top + bottom) / 2 };
+    }
+  }
+  return best;
+};
+
+// What a click on `hit` sets off: the nearest control around it, or the control of its label.
+const effective = (hit, target) => {
+  for (let at = hit; at; at = flatParent(at)) {
+    if (!isElement(at)) continue;
+    if (at instanceof HTMLLabelElement && LABEL.control(at)) return LABEL.control(at);
+    if (at === target || isActionable(at, roleOf(at))) return at;
+  }
+  return target;
+};
+
+const isEditable = (el) => {
+  if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
+  if (el instanceof HTMLInputElement) {
+    const role = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
+    return (role === 'textbox' || role === 'searchbox' || role === 'spinbutton') && !hasAttribute(el, 'readonly');
+  }
+  return isHtml(el) && isContentEditable(el);
+};
+
+const look = (prefix, el, editable) => {
+  if (!isConnected(el)) return { problem: 'gone' };
+  const box = boundingRect(el);
+  if (!checkVisibility(el, { visibilityProperty: true }) || box.width <= 0 || box.height <= 0) return { problem: 'invisible' };
+  if (isDisabled(el)) return { problem: 'disabled' };
+  if (editable && !isEditable(el)) return { problem: 'not_editable' };
+  let point = pointOf(el);
+  const middle = { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  const { innerWidth: width, innerHeight: height } = globalThis;
+  const centred = middle.x >= 0 && middle.y >= 0 && middle.x < width && middle.y < height;
+  if (!point || !centred) {
+    scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
+    point = pointOf(el);
+  }
+  if (!point) return { problem: 'invisible' };
+  const hit = elementAt(point.x, point.y);
+  if (!hit) return { problem: 'invisible' };
+  const reached = effective(hit, el);
+  if (reached !== el && !isInside(hit, el)) return { problem: 'covered', by: describe(hit) };
+  return { x: point.x, y: point.y, facts: factsOf(prefix, editable ? el : reached) };
+};
+
+const nextFrame = () => new Promise((resolve) => {
+  const timer = setTimeout(resolve, FRAME_MILLISECONDS);
+  requestAnimationFrame(() => { clearTimeout(timer); resolve(); });
+});
+
+// Waits until the element can be acted on and has stopped moving, then tells where it is and what it is.
+const aim = async ({ prefix, number, editable, steady, wait }) => {
+  const end = performance.now() + wait;
+  let before = null;
+  for (;;) {
+    const el = elementOf(number);
+    const seen = el ? look(prefix, el, editable) : { problem: 'gone' };
+    if (!steady || seen.problem === 'gone' || seen.problem === 'not_editable') return seen;
+    if (!seen.problem) {
+      if (before && before.x === seen.x && before.y === seen.y) return seen;
+      before = seen;
+    } else {
+      before = null;
+    }
+    if (performance.now() >= end) return seen;
+    await nextFrame();
+  }
+};
+
+// Where a point of a child frame lies in this one, and whether a click there would reach that frame.
+const through = ({ frame, x, y }) => {
+  const owner = frameOwners.get(frame)?.deref();
+  if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  const box = boundingRect(owner);
+  const style = getComputedStyle(owner);
+  const scaleX = offsetWidth(owner) ? box.width / offsetWidth(owner) : 1;
+  const scaleY = offsetHeight(owner) ? box.height / offsetHeight(owner) : 1;
+  const at = {
+    x: box.left + (clientLeft(owner) + parseFloat(style.paddingLeft) + x) * scaleX,
+    y: box.top + (clientTop(owner) + parseFloat(style.paddingTop) + y) * scaleY,
+  };
+  const hit = elementAt(at.x, at.y);
+  if (hit !== owner) return { problem: hit ? 'covered' : 'invisible', by: hit ? describe(hit) : null };
+  return at;
+};
+
+const deepActive = () => {
+  let active = activeElement(document);
+  while (active && shadowRoot(active) && shadowRoot(active).activeElement) active = shadowRoot(active).activeElement;
+  return active;
+};
+
+// Puts the caret into a field: at its end, or over all of it.
+const focusField = ({ number, all }) => {
+  const el = elementOf(number);
+  if (!el) return { problem: 'gone' };
+  focusElement(el, { preventScroll: true });
+  const active = deepActive();
+  if (active !== el) {
+    if (!(active && isHtml(el) && isContentEditable(el) && isInside(el, active))) return { problem: 'focus', by: active ? describe(active) : null };
+  }
+  const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
+  if (field) {
+    if (all) field.select(el);
+    // Fields like type=email have no selection to set; the caret is at the end there after focus().
+    else try { const end = field.value(el).length; field.setSelectionRange(el, end, end); } catch (error) { if (error.name !== 'InvalidStateError') throw error; }
+    return { empty: field.value(el) === '' };
+  }
+  const selection = getSelection();
+  selection.selectAllChildren(el);
+  if (!all) selection.collapseToEnd();
+  return { empty: textOf(el, null) === '' };
+};
+
+// Lets two frames pass, so that what a handler did is laid out.
+const rest = async () => { await nextFrame(); await nextFrame(); return readyState(document); };

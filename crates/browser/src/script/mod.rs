@@ -1,0 +1,17 @@
+//! What runs inside a page: our own script, in a world that the page's scripts cannot see or touch.
+
+/// The isolated world's name; only contexts of this name are ever asked anything.
+pub(crate) const WORLD: &str = "stockade";
+
+/// Evaluated in every new document before the page's own scripts, and again where it was missed.
+pub(crate) const SOURCE: &str = concat!(
+    "(() => {\n'use strict';\nif (Object.hasOwn(globalThis, 'stockade')) return;\n",
+    include_str!("dom.js"),
+    include_str!("secret.js"),
+    include_str!("names.js"),
+    include_str!("snapshot.js"),
+    include_str!("element.js"),
+    "watchForPasswords(document);\n",
+    "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
+    "snapshot, find, aim, through, adoptFrame, focusField, rest }) });\n})();",
+);

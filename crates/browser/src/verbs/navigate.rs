@@ -1,0 +1,94 @@
+//! Going to an address, and waiting until the page has come as far as was asked.
+
+use super::{Outcome, settle::has_reached};
+use crate::{
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    state::cut,
+};
+use policy::{LoadState, Navigate, ReadFormat};
+use std::time::Duration;
+
+/// A page that has loaded may take this long to go quiet; then the reply says that it has not.
+const GOING_QUIET: Duration = Duration::from_secs(10);
+/// How Chromium tells of an address that it will not go to whatever the network says.
+const SCHEME_ERRORS: [&str; 3] =
+    ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
+
+impl Browser {
+    pub(super) async fn navigate(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+        self.start();
+        let url = wanted.url.as_str();
+        let navigated = match self.call_tab(&p::Navigate { url }, deadline).await {
+            Ok(navigated) => navigated,
+            Err(error @ BrowserError::Timeout { .. }) => {
+                // Or the page could still appear, long after the agent was told that it did not.
+                self.stop_loading().await?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        };
+        self.not_refused()?;
+        if let Some(net_error) = navigated.error_text {
+            return Err(self.navigation_error(url, &net_error));
+        }
+        // Without a loader it was a jump within the page, which is there at once.
+        if let Some(loader) = navigated.loader_id {
+            self.wait_for(&loader, wanted.wait_for, deadline).await?;
+        }
+        self.settle(wanted.wait_for, deadline).await?;
+        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+        let incidents = self.shared.lock().incidents.take();
+        Ok(Outcome::Navigated {
+            final_url: snapshot.url.clone(),
+            title: snapshot.title.clone(),
+            status: snapshot.status,
+            snapshot,
+            incidents,
+        })
+    }
+
+    async fn wait_for(&self, loader: &str, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
+        let reached = async |wanted, deadline| {
+            self.wait(deadline, |state| {
+                let tab = state.tab.as_ref()?;
+                let shown = tab.loaders.iter().any(|known| known == loader);
+                (tab.refused.is_some() || (shown && has_reached(state, wanted))).then_some(())
+            })
+            .await
+        };
+        match wanted {
+            LoadState::NetworkIdle => {
+                reached(LoadState::Load, deadline).await?;
+                match reached(LoadState::NetworkIdle, deadline.within(GOING_QUIET)).await {
+                    Err(BrowserError::Timeout { .. }) => {
+                        self.shared.lock().incidents.add(Incident::StillLoading);
+                    }
+                    other => other?,
+                }
+            }
+            other => reached(other, deadline).await?,
+        }
+        self.not_refused()
+    }
+
+    fn navigation_error(&self, url: &str, net_error: &str) -> BrowserError {
+        let state = self.shared.lock();
+        if let Some(url) = state.incidents.download() {
+            return BrowserError::DownloadRefused { url: url.to_owned() };
+        }
+        if SCHEME_ERRORS.contains(&net_error) {
+            return BrowserError::SchemeRefused { scheme: "non-web".to_owned() };
+        }
+        let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
+        BrowserError::NavigationFailed { url: url.to_owned(), net_error: cut(net_error, 64) }
+    }
+
+    async fn stop_loading(&self) -> Result<(), BrowserError> {
+        let deadline = Deadline::after(Duration::from_secs(1), "navigate");
+        match self.call_tab(&p::StopLoading {}, deadline).await {
+            // A renderer that hangs does not answer; the next navigation replaces it.
+            Ok(_) | Err(BrowserError::Timeout { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Pictures of the page, bounded in pixels whatever size the page claims to be.
+
+use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use policy::{ImageFormat, Screenshot};
+
+/// The tallest and widest picture of a full page: Chromium's own limit for one texture.
+const LONGEST_SIDE: u32 = 16_384;
+/// 40 megapixels are 160 MB in the renderer.
+const MOST_PIXELS: u32 = 40_000_000;
+/// Good enough to read small text, at about a tenth of a PNG's size.
+const QUALITY: u32 = 80;
+
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub bytes: Bytes,
+    pub format: ImageFormat,
+    pub width: u32,
+    pub height: u32,
+    /// What of the page is not in the picture.
+    pub omitted: Option<Omitted>,
+}
+
+/// How much of a full page was cut off, in CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Omitted {
+    pub right: u32,
+    pub bottom: u32,
+}
+
+impl Browser {
+    pub(super) async fn screenshot(&self, wanted: &Screenshot, deadline: Deadline) -> Result<Image, BrowserError> {
+        let (clip, omitted) = if wanted.full_page {
+            let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
+            let (width, height, omitted) = fit(whole(size.width), whole(size.height));
+            (rectangle(0.0, 0.0, width, height), omitted)
+        } else {
+            let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
+            let (width, height, _) = fit(whole(view.client_width), whole(view.client_height));
+            (rectangle(view.page_x, view.page_y, width, height), None)
+        };
+        let (width, height) = (whole(clip.width), whole(clip.height));
+        let format = match wanted.format {
+            ImageFormat::Png => "png",
+            ImageFormat::Jpeg => "jpeg",
+            ImageFormat::Webp => "webp",
+        };
+        let capture = p::CaptureScreenshot {
+            format,
+            quality: (wanted.format != ImageFormat::Png).then_some(QUALITY),
+            clip: Some(clip),
+            capture_beyond_viewport: wanted.full_page,
+        };
+        let captured = self.call_tab(&capture, deadline).await?;
+        let bytes = STANDARD.decode(captured.data).map_err(|source| BrowserError::BadImage { source })?;
+        Ok(Image { bytes: bytes.into(), format: wanted.format, width, height, omitted })
+    }
+}
+
+fn rectangle(x: f64, y: f64, width: u32, height: u32) -> p::Clip {
+    p::Clip { x, y, width: f64::from(width), height: f64::from(height), scale: 1.0 }
+}
+
+/// A page's idea of its size, made a number of pixels; at least one, and what is no number is one.
+fn whole(size: f64) -> u32 {
+    // A cast of a float saturates, and takes NaN to zero.
+    (size.ceil() as u32).max(1)
+}
+
+/// Cuts a page to what may be pictured: the width first, then as much height as the pixels allow.
+fn fit(width: u32, height: u32) -> (u32, u32, Option<Omitted>) {
+    let fit_width = width.min(LONGEST_SIDE);
+    let fit_height = height.min(LONGEST_SIDE).min(MOST_PIXELS / fit_width);
+    let omitted = Omitted { right: width - fit_width, bottom: height - fit_height };
+    (fit_width, fit_height, (omitted != Omitted { right: 0, bottom: 0 }).then_some(omitted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_is_pictured_beyond_the_bounds() {
+        for ((width, height), (fit_width, fit_height), cut) in [
+            ((1280, 800), (1280, 800), false),
+            ((1280, 20_000), (1280, 16_384), true),
+            ((4000, 16_384), (4000, 10_000), true),
+            ((100_000, 10), (16_384, 10), true),
+            ((u32::MAX, u32::MAX), (16_384, 2441), true),
+        ] {
+            let (w, h, omitted) = fit(width, height);
+            assert_eq!((w, h, omitted.is_some()), (fit_width, fit_height, cut), "{width} x {height}");
+            assert!(w * h <= MOST_PIXELS);
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_no_number_is_one_pixel() {
+        for (size, expected) in [(f64::NAN, 1), (-5.0, 1), (0.0, 1), (1.2, 2), (f64::INFINITY, u32::MAX)] {
+            assert_eq!(whole(size), expected, "{size}");
+        }
+    }
+}
