@@ -1,6 +1,6 @@
 //! What one line of the log holds.
 
-use policy::{JailId, Scope, SessionId};
+use policy::{Scope, SessionId};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct About {
 }
 
 impl About {
-    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&JailId>) -> About {
+    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&str>) -> About {
         About {
             tenant: scope.tenant.to_string(),
             actor: scope.actor.to_string(),

@@ -85,10 +85,6 @@ named!(
     /// One agent's use of one browser.
     SessionId
 );
-named!(
-    /// One running jail.
-    JailId
-);
 
 /// The effective user whose runtimes are kept apart: a tenant and an actor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

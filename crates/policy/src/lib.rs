@@ -15,6 +15,6 @@ pub use action::{
 };
 pub use decide::{Decision, Denial, Policy};
 pub use facts::{ElementFacts, Facts, FormFacts};
-pub use ids::{Actor, BadName, JailId, Name, Scope, SessionId, Tenant};
+pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use permit::{Permit, Permitted, Rule};
 pub use url::{Origin, UrlRefusal, WebUrl};

@@ -1,9 +1,19 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
 pub mod cli;
+mod client;
 pub mod config;
+pub mod control;
 pub mod demo;
+pub mod doctor;
 pub mod error;
+pub mod gate;
+mod mcp;
 pub mod random;
+pub mod server;
+pub mod session;
+pub mod smoke;
 pub mod state;
+mod stop;
 pub mod storage;
+pub mod tunnel;

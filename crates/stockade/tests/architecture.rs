@@ -10,7 +10,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("policy", &[]),
     ("audit", &["policy"]),
     ("browser", &["policy"]),
-    ("egress", &["policy"]),
+    ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),
     ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy"]),
@@ -44,7 +44,10 @@ fn sources() -> Vec<(PathBuf, String)> {
 
 fn is_test(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    text.contains("/tests/") || text.ends_with("tests.rs") || text.contains("/benches/") || text.contains("/examples/")
+    text.contains("/tests/")
+        || text.ends_with("tests.rs")
+        || text.contains("/benches/")
+        || text.contains("/examples/")
 }
 
 #[test]

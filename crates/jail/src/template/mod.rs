@@ -42,6 +42,11 @@ pub struct BuildOptions {
     pub browser: Option<PathBuf>,
 }
 
+/// The version of the browser that a template built now would hold; for telling that one is out of date.
+pub fn host_version(flavour: Flavour) -> Result<String, TemplateError> {
+    chromium::Browser::find(flavour, None).map(|browser| browser.version)
+}
+
 /// A folder of templates.
 #[derive(Clone, Debug)]
 pub struct Store {

@@ -6,10 +6,15 @@
 mod config;
 mod context;
 mod demo;
+mod doctor;
 mod jail;
 mod key;
 mod logging;
+mod mcp;
 mod output;
+mod serve;
+mod session;
+mod smoke;
 mod table;
 mod template;
 
@@ -48,6 +53,9 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  stockade serve                    agents connect here
+  stockade smoke --demo             try it on the demo shop
+  stockade doctor                   what works here, and what does not
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
   stockade config show              every setting, and where it came from
@@ -56,6 +64,16 @@ Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve agents over HTTP, until told to stop
+    Serve(serve::ServeArgs),
+    /// Serve one agent over standard input and output
+    Mcp(mcp::McpArgs),
+    /// Try the whole way once: start, goto, extract, screenshot, archive
+    Smoke(smoke::SmokeArgs),
+    /// What works on this machine, what does not, what to do
+    Doctor(doctor::DoctorArgs),
+    /// The sessions of a running server: list, show, close, archive
+    Session(session::SessionArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -86,6 +104,11 @@ pub fn main() -> ExitCode {
 
 fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
     match command {
+        Command::Serve(args) => serve::run(context, args),
+        Command::Mcp(args) => mcp::run(context, args),
+        Command::Smoke(args) => smoke::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
+        Command::Session(args) => session::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

@@ -27,6 +27,11 @@ use std::sync::Arc;
 use store::Store;
 use tokio::net::TcpListener;
 
+/// The name under which the jailed browser reaches the shop.
+pub const HOST: &str = "shop.test";
+/// The same server under another name, for the frame of "another site".
+pub const FRAME_HOST: &str = "delivery.test";
+
 /// A larger form is answered with 413.
 const LARGEST_FORM: usize = 64 * 1024;
 

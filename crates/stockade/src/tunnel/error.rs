@@ -106,9 +106,9 @@ impl TunnelError {
 }
 
 /// A failed start happens before any page is open, so its last line of log can be shown.
-impl From<&TunnelError> for Fault {
-    fn from(error: &TunnelError) -> Fault {
-        let mut fault = Fault::caused(error.code(), error).hint(error.hint());
+impl From<TunnelError> for Fault {
+    fn from(error: TunnelError) -> Fault {
+        let mut fault = Fault::caused(error.code(), &error).hint(error.hint());
         fault.retryable = matches!(error, TunnelError::NotReady { .. });
         let last_line = error.log_tail().lines().rev().find(|line| !line.trim().is_empty());
         if let Some(line) = last_line {

@@ -1,0 +1,129 @@
+//! `stockade serve`: the control plane, until it is told to stop.
+
+use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
+use crate::cli::{Context, Reply};
+use crate::config::{Config, Override};
+use crate::control::Control;
+use crate::error::Fault;
+use crate::storage::{AgentKey, Storage};
+use crate::{demo, server, stop};
+use clap::Args;
+use serde_json::json;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade serve
+  stockade serve --demo                  with the demo shop at http://shop.test/
+  stockade serve --listen 127.0.0.1:0    on any free port")]
+pub struct ServeArgs {
+    /// Where to listen; a loopback address [default: 127.0.0.1:7700]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Ask agents for no key: anyone on this machine can use the browser
+    #[arg(long)]
+    open: bool,
+    /// Serve the demo shop too, for the browser to visit at http://shop.test/
+    #[arg(long)]
+    demo: bool,
+}
+
+pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
+    let mut flags = Vec::new();
+    if let Some(listen) = &args.listen {
+        flags.push(Override::new("--listen", "server.listen", listen)?);
+    }
+    if args.open {
+        flags.push(Override::new("--open", "server.open", "true")?);
+    }
+    let mut config = context.load_config(flags)?.enabled()?;
+    let state = context.open_state()?;
+    let lock = state.lock()?;
+    context.block_on(async {
+        let storage = Storage::open(&state.database()).await?;
+        let first = storage.first_start().await?;
+        if args.demo {
+            start_demo(&mut config).await?;
+        }
+        let bound = server::bind(config.server.listen, lock.listen()?).await?;
+        let control = Arc::new(Control::start(&config, &state, storage).await?);
+        let key = first.map(|first| first.agent_key);
+        output::print_now(context, &banner(&config, bound.address, key.as_ref(), args.demo, control.is_weaker()))?;
+        drop(key);
+
+        let stop = stop::on_signal(control.clone())?;
+        let served = server::serve(bound, control.clone(), config.server.open, stop).await;
+        control.shut_down().await;
+        served
+    })?;
+    Ok(Reply::new(format!("{DIM}Stopped; nothing is left running.{DIM:#}\n"), json!({"stopped": true})))
+}
+
+/// Serves the shop on a free port and lets the browser reach it by name.
+pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault> {
+    let failed = |e: std::io::Error| Fault::io("cannot_listen", "cannot serve the demo shop", &e);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    for host in [demo::HOST, demo::FRAME_HOST] {
+        config.egress.hosts.0.insert(host.to_owned(), address);
+    }
+    tokio::spawn(async move {
+        if let Err(error) = demo::serve(listener).await {
+            tracing::error!(%error, "the demo shop stopped");
+        }
+    });
+    Ok(address)
+}
+
+fn banner(config: &Config, address: SocketAddr, key: Option<&AgentKey>, demo: bool, weaker: bool) -> Reply {
+    let url = format!("http://{address}/mcp");
+    let console = format!("http://{address}/");
+    let program = std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
+    let shown = match key {
+        Some(key) => key.expose().to_owned(),
+        None => "KEY".to_owned(),
+    };
+    let header = format!("Authorization: Bearer {shown}");
+    let mut human = format!("{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n  {BOLD}MCP{BOLD:#}      {url}\n");
+    human.push_str(&match key {
+        _ if config.server.open => format!("  {BOLD}Key{BOLD:#}      {BAD}none is asked for: anyone on this machine can use the browser{BAD:#}\n"),
+        Some(key) => format!("  {BOLD}Key{BOLD:#}      {}\n           {DIM}shown this once; only its hash is kept{DIM:#}\n", key.expose()),
+        None => format!("  {BOLD}Key{BOLD:#}      {DIM}made at the first start; for another: stockade key make{DIM:#}\n"),
+    });
+    if demo {
+        human.push_str(&format!("  {BOLD}Shop{BOLD:#}     http://shop.test/  {DIM}(for the jailed browser){DIM:#}\n"));
+    }
+    if weaker {
+        human.push_str(&format!("\n{BAD}Limits are not enforced: container.weaker_limits is on.{BAD:#}\n"));
+    }
+    human.push_str(&format!(
+        r#"
+{BOLD}Claude Code{BOLD:#}
+  claude mcp add --transport http stockade {url} \
+    --header "{header}"
+
+{BOLD}Claude Desktop{BOLD:#}  claude_desktop_config.json
+  {{"mcpServers": {{"stockade": {{
+    "command": "{program}",
+    "args": ["mcp"]}}}}}}
+
+{BOLD}Cursor{BOLD:#}  ~/.cursor/mcp.json
+  {{"mcpServers": {{"stockade": {{"url": "{url}",
+    "headers": {{"Authorization": "Bearer {shown}"}}}}}}}}
+
+{BOLD}VS Code{BOLD:#}  .vscode/mcp.json
+  {{"servers": {{"stockade": {{"type": "http", "url": "{url}",
+    "headers": {{"Authorization": "Bearer {shown}"}}}}}}}}
+
+{DIM}Stop with Ctrl-C.{DIM:#}
+"#
+    ));
+    let json = json!({
+        "serving": true, "console": console, "mcp": url, "key": key.map(AgentKey::expose),
+        "open": config.server.open, "weaker_limits": weaker,
+    });
+    Reply::new(human, json)
+}

@@ -1,0 +1,115 @@
+//! `stockade session`: what a running server has open, and ending it.
+
+use crate::cli::output::{BOLD, DIM};
+use crate::cli::{Column, Context, Reply, Table};
+use crate::client;
+use crate::error::Fault;
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+These ask the `stockade serve` that runs from the same state folder.
+
+Examples:
+  stockade session list
+  stockade session close s-4f2kq7m9xw3c")]
+pub struct SessionArgs {
+    #[command(subcommand)]
+    command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionCommand {
+    /// List the sessions: the open ones, then the ended ones that are remembered
+    List,
+    /// Show one session: where it is, what it did, how it started
+    Show {
+        /// Its id or name
+        session: String,
+    },
+    /// End a session now
+    Close {
+        /// Its id or name
+        session: String,
+    },
+    /// Write what a session did, with its pictures, to the state folder, and end it
+    Archive {
+        /// Its id or name
+        session: String,
+    },
+}
+
+pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> {
+    let state = context.open_state()?;
+    let (verb, id, what) = match &args.command {
+        SessionCommand::List => ("GET", None, ""),
+        SessionCommand::Show { session } => ("GET", Some(session), ""),
+        SessionCommand::Close { session } => ("POST", Some(session), "/close"),
+        SessionCommand::Archive { session } => ("POST", Some(session), "/archive"),
+    };
+    let path = id.map_or_else(|| "/v1/sessions".to_owned(), |id| format!("/v1/sessions/{}{what}", client::segment(id)));
+    let json = context.block_on(client::ask(&state, verb, &path))?;
+    let human = match &args.command {
+        SessionCommand::List => list(&json),
+        SessionCommand::Show { .. } => show(&json),
+        SessionCommand::Close { .. } => format!("Session {} is closed.\n", text(&json["session"], "session_id")),
+        SessionCommand::Archive { .. } => {
+            format!("Session {} is archived in {}\n", text(&json, "session_id"), text(&json, "path"))
+        }
+    };
+    Ok(Reply::new(human, json))
+}
+
+fn list(json: &Value) -> String {
+    let mut table = Table::new(&[
+        Column::Whole("SESSION"),
+        Column::Short("STATE"),
+        Column::Short("LEFT"),
+        Column::Short("CALLS"),
+        Column::Short("AGENT"),
+        Column::Short("PAGE"),
+    ]);
+    for session in json["sessions"].as_array().into_iter().flatten() {
+        table.row([
+            text(session, "session_id"),
+            text(session, "state"),
+            format!("{}s", session["seconds_left"]),
+            format!("{}/{}", session["actions"], session["max_actions"]),
+            format!("{}/{}", text(session, "tenant"), text(session, "actor")),
+            text(session, "url"),
+        ]);
+    }
+    table.render("No session is open.")
+}
+
+fn show(json: &Value) -> String {
+    let session = &json["session"];
+    let mut out = format!("{BOLD}{}{BOLD:#}  {}\n", text(session, "session_id"), text(session, "state"));
+    for key in ["session_name", "tenant", "actor", "jail_id", "credential_mode", "record", "started_at", "closed_at", "seconds_left", "actions", "max_actions", "url", "title"] {
+        let value = text(session, key);
+        if !value.is_empty() {
+            out.push_str(&format!("  {key:<16} {value}\n"));
+        }
+    }
+    out.push_str(&format!("\n{BOLD}Start{BOLD:#}\n"));
+    for phase in json["phases"].as_array().into_iter().flatten() {
+        out.push_str(&format!("  {:<16} {:>8.1} ms\n", text(phase, "name"), phase["ms"].as_f64().unwrap_or_default()));
+    }
+    out.push_str(&format!("\n{BOLD}Calls{BOLD:#}\n"));
+    for entry in json["history"]["entries"].as_array().into_iter().flatten() {
+        let url: String = text(entry, "url").chars().take(36).collect();
+        let ms = entry["duration_ms"].as_u64().unwrap_or_default();
+        out.push_str(&format!("  {:<11} {:<16} {ms:>6} ms {DIM}{url}{DIM:#}\n", text(entry, "action"), text(entry, "result")));
+    }
+    out
+}
+
+/// A field as text for a terminal: what a page wrote cannot speak to it.
+fn text(value: &Value, key: &str) -> String {
+    match &value[key] {
+        Value::String(text) => audit::plain(text),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,70 @@
+//! `stockade smoke URL`: the whole way once, step by step.
+
+use crate::cli::output::{BAD, BOLD, DIM, GOOD, line};
+use crate::cli::{Context, Reply};
+use crate::control::Control;
+use crate::error::Fault;
+use crate::smoke::{self, Report, Step};
+use crate::storage::Storage;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade smoke https://example.org/
+  stockade smoke --demo --picture shop.png
+  stockade smoke http://intranet.test/ --set 'egress.hosts={intranet.test: 10.0.0.7:80}'")]
+pub struct SmokeArgs {
+    /// The page to try
+    #[arg(required_unless_present = "demo")]
+    url: Option<String>,
+    /// Try the demo shop, served for this run
+    #[arg(long)]
+    demo: bool,
+    /// Put a copy of the screenshot here
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+}
+
+pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
+    let mut config = context.load_config(Vec::new())?.enabled()?;
+    let state = context.open_state()?;
+    let report = context.block_on(async {
+        if args.demo {
+            super::serve::start_demo(&mut config).await?;
+        }
+        let url = args.url.unwrap_or_else(|| "http://shop.test/".to_owned());
+        let storage = Storage::open(&state.database()).await?;
+        let control = Control::start(&config, &state, storage).await?;
+        let mut tell = |step: &Step| line(context, &told(step));
+        let report = smoke::run(&control, &url, args.picture.as_deref(), &mut tell).await;
+        control.shut_down().await;
+        Ok(report)
+    })?;
+    let json = serde_json::to_value(&report).map_err(|e| Fault::caused("internal", &e))?;
+    Ok(Reply { human: closing(&report), json, ok: report.ok })
+}
+
+fn told(step: &Step) -> String {
+    let mark = if step.ok { format!("{GOOD}ok{GOOD:#}    ") } else { format!("{BAD}failed{BAD:#}") };
+    let detail: String = step.detail.chars().take(46).collect();
+    format!("{:<11} {mark} {:>8.1} ms  {DIM}{detail}{DIM:#}", step.step, step.ms)
+}
+
+fn closing(report: &Report) -> String {
+    if let Some(fault) = &report.error {
+        return format!(
+            "{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n  {GOOD}hint{GOOD:#}: {}\n",
+            fault.code, fault.message, fault.hint
+        );
+    }
+    let mut text = format!("{GOOD}All five steps worked.{GOOD:#}\n");
+    if let Some(picture) = &report.screenshot {
+        text.push_str(&format!("  picture  {}\n", picture.display()));
+    }
+    if let Some(archive) = &report.archive {
+        text.push_str(&format!("  archive  {}\n", archive.display()));
+    }
+    text
+}

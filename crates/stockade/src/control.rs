@@ -1,0 +1,153 @@
+//! The control plane, put together: settings in, a gate with everything behind it out.
+
+use crate::config::{Config, ScreenKind};
+use crate::error::Fault;
+use crate::gate::{Gate, LONGEST_ACTION};
+use browser::BrowserOptions;
+use crate::session::{Registry, SessionSettings};
+use crate::state::{self, State};
+use crate::storage::Storage;
+use jail::template::{BuildOptions, Flavour, Store, Template};
+use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
+use policy::{ImageFormat, Policy, Scope};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a jail may take from nothing to a browser that speaks.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The window of a headed browser, and its display.
+const DISPLAY: (u32, u32) = (1280, 800);
+
+pub struct Control {
+    pub gate: Gate,
+    pub storage: Storage,
+    /// What a screenshot is unless its caller says otherwise.
+    pub screenshot_format: ImageFormat,
+    keeper: Arc<Keeper>,
+    browser_version: String,
+    weaker: bool,
+}
+
+impl Control {
+    /// Verifies the template, starts the keeper and opens the record. Nothing is half-started on failure.
+    pub async fn start(config: &Config, state: &State, storage: Storage) -> Result<Control, Fault> {
+        let flavour = match config.container.display {
+            ScreenKind::Headless => Flavour::Headless,
+            ScreenKind::Xvfb => Flavour::Xvfb,
+        };
+        let keeper_options = keeper_options(config);
+        let (template, keeper) = tokio::task::spawn_blocking(move || -> Result<_, Fault> {
+            let template = verified_template(flavour)?;
+            Ok((template, Keeper::start(keeper_options)?))
+        })
+        .await
+        .map_err(|e| Fault::caused("internal", &e))??;
+        let keeper = Arc::new(keeper);
+        let instance = keeper.info().instance.to_string();
+        let log = audit::Log::open(&state.folder().join("audit"), &instance).map_err(crate::gate::audit_fault)?;
+        let browser_version = template.browser_version().to_owned();
+        let weaker = keeper.info().enforcement == Enforcement::Weaker;
+        if weaker {
+            tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
+        }
+        let settings = settings(config, state, template)?;
+        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
+        let gate = Gate::new(Policy::default(), log, registry);
+        Ok(Control { gate, storage, screenshot_format: config.screenshot.format, keeper, browser_version, weaker })
+    }
+
+    /// The scope of callers that need no key: a pipe of the state folder's owner, or an open server.
+    pub fn default_scope(&self) -> Result<Scope, Fault> {
+        Ok(crate::storage::default_scope()?)
+    }
+
+    pub fn browser_version(&self) -> &str {
+        &self.browser_version
+    }
+
+    /// Whether jails run without enforced limits, by the operator's setting.
+    pub fn is_weaker(&self) -> bool {
+        self.weaker
+    }
+
+    /// Resolves when the keeper is gone; no jail survives it, so neither does this control plane.
+    pub async fn keeper_lost(&self) {
+        let keeper = self.keeper.clone();
+        let (told, lost) = tokio::sync::oneshot::channel::<()>();
+        // A thread of its own: one of the pool's would hold up the end of the program.
+        std::thread::spawn(move || {
+            let mut watched = [PollFd::from_borrowed_fd(keeper.pidfd(), PollFlags::IN)];
+            while poll(&mut watched, None) == Err(Errno::INTR) {}
+            drop(told);
+        });
+        // Nothing is ever sent: the sender goes when the thread ends.
+        if let Err(_gone) = lost.await {}
+    }
+
+    /// Ends every session, then lets the keeper clear up.
+    pub async fn shut_down(&self) {
+        self.gate.sessions.shut_down().await;
+    }
+}
+
+pub fn cgroup_choice(config: &Config) -> CgroupChoice {
+    match (&config.container.cgroup_parent, config.container.weaker_limits) {
+        (_, true) => CgroupChoice::Weaker,
+        (Some(parent), false) => CgroupChoice::Under(PathBuf::from(parent)),
+        (None, false) => CgroupChoice::Auto,
+    }
+}
+
+fn keeper_options(config: &Config) -> KeeperOptions {
+    KeeperOptions { cgroup: cgroup_choice(config), ..KeeperOptions::new(state::runtime_dir()) }
+}
+
+/// The newest template, built now if there is none, and checked file by file.
+fn verified_template(flavour: Flavour) -> Result<Template, Fault> {
+    let store = Store::open(&state::templates_dir()?)?;
+    let template = match store.newest(flavour) {
+        Err(jail::template::TemplateError::Missing { .. }) => {
+            tracing::info!("there is no template yet; building one");
+            let options = BuildOptions { flavour, bridge: state::bridge_program()?, browser: None };
+            store.build(&options, &mut |step| tracing::info!(step, "building the template"))?
+        }
+        found => found?,
+    };
+    template.verify()?;
+    Ok(template)
+}
+
+fn settings(config: &Config, state: &State, template: Template) -> Result<SessionSettings, Fault> {
+    let container = &config.container;
+    let hosts = egress::HostMap::parse(config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())))
+        .map_err(|e| Fault::caused("config_value", &e))?;
+    let folder = state.folder();
+    Ok(SessionSettings {
+        lifetime: Duration::from_secs(config.session_timeout.0.into()),
+        most_actions: config.max_actions_per_session,
+        most_sessions: config.max_concurrent_sessions as usize,
+        limits: jail::Limits {
+            memory_bytes: container.memory_limit.bytes(),
+            cpu: container.cpu_shares,
+            pids: container.pids.into(),
+            open_files: container.open_files.into(),
+            tmp_bytes: container.tmp_size.bytes(),
+            shm_bytes: container.shm_size.bytes(),
+        },
+        restarts: config.runtime_restart_attempts,
+        token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
+        start_timeout: START_TIMEOUT,
+        action_timeout: Duration::from_secs(config.action_timeout.0.into()),
+        template,
+        display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
+        egress: Arc::new(egress::Rules::new(hosts)),
+        // The gate keeps each call's own limit; the driver's only has to be no shorter.
+        browser: BrowserOptions { action_timeout: LONGEST_ACTION, ..BrowserOptions::default() },
+        recordings: folder.join("recordings"),
+        archives: folder.join("archive"),
+        most_images: config.screenshot.ring as usize,
+    })
+}

@@ -1,0 +1,57 @@
+//! What works on this machine, what does not, and the exact command that mends it.
+
+mod checks;
+
+use crate::config::Config;
+use crate::state::State;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Good,
+    /// It works, but less well than it could.
+    Hint,
+    /// It does not work, or is weaker than it should be.
+    Bad,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub verdict: Verdict,
+    pub found: String,
+    /// The code of what is wrong, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+impl Check {
+    fn good(name: &'static str, found: impl Into<String>) -> Check {
+        Check { name, verdict: Verdict::Good, found: found.into(), code: None, mend: None }
+    }
+
+    fn hint(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
+        Check { name, verdict: Verdict::Hint, found: found.into(), code: None, mend: Some(mend.into()) }
+    }
+
+    fn bad(name: &'static str, fault: crate::error::Fault) -> Check {
+        let mend = (!fault.hint.is_empty()).then_some(fault.hint);
+        Check { name, verdict: Verdict::Bad, found: fault.message, code: Some(fault.code.into_owned()), mend }
+    }
+}
+
+/// Looks at everything; blocks for a second or two. Changes nothing.
+pub fn examine(config: &Config, state: &State) -> Vec<Check> {
+    let mut checks = vec![checks::kernel()];
+    checks.extend(checks::host(config));
+    checks.push(checks::chromium());
+    checks.extend(checks::templates(config));
+    checks.push(checks::fonts());
+    checks.extend(checks::disk(state));
+    checks.push(checks::port(config, state));
+    checks
+}

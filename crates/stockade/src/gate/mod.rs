@@ -1,0 +1,211 @@
+//! The one place where every action is decided, whichever door it came through.
+//!
+//! resolve → decide → record → perform → record → redact. Each station is a function here; the order is
+//! [`Gate::act`] and nothing else.
+
+mod faults;
+mod redact;
+
+pub use faults::{audit_fault, bad_address};
+pub use redact::Redactor;
+
+use crate::error::Fault;
+use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
+use audit::{About, Event};
+use browser::{BrowserError, Outcome};
+use jiff::Timestamp;
+use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// The longest an action may be given, whatever was asked for.
+pub const LONGEST_ACTION: Duration = Duration::from_secs(120);
+
+pub struct Gate {
+    policy: Policy,
+    log: audit::Log,
+    pub sessions: Arc<Registry>,
+}
+
+/// What an action came to, redacted, and safe to hand to the agent.
+pub struct Reply {
+    pub session: Arc<Session>,
+    pub outcome: Outcome,
+    /// Where the picture of a screenshot is kept.
+    pub image: Option<Stored>,
+    pub actions_left: u32,
+    /// How many elements answered to the name that was used; 0 for actions without a target.
+    pub matches: usize,
+}
+
+impl Gate {
+    pub fn new(policy: Policy, log: audit::Log, sessions: Arc<Registry>) -> Gate {
+        Gate { policy, log, sessions }
+    }
+
+    pub async fn open(&self, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
+        self.sessions.open(scope, request).await
+    }
+
+    /// The pipeline.
+    pub async fn act(
+        &self,
+        scope: &Scope,
+        session: &str,
+        action: Action,
+        timeout: Option<Duration>,
+        cancel: &CancellationToken,
+    ) -> Result<Reply, Fault> {
+        let session = self.sessions.find(scope, session)?;
+        let name = action.name();
+        let begun = Instant::now();
+        let mut turn = session.turn().await?;
+        if let Err(reason) = session.spend_action() {
+            drop(turn);
+            self.sessions.end(&session, reason).await;
+            return Err(reason.fault(&session.id));
+        }
+        let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
+        let mut matches = 0;
+        let done = self.stations(&session, &mut turn, action, limit, cancel, &mut matches).await;
+        let (done, end) = self.settle(&session, &mut turn, done).await;
+        let page = turn.runtime.link.browser.state();
+        drop(turn);
+
+        let redactor = Redactor::for_session(&session);
+        let image = match &done {
+            Ok(outcome) => self.keep_image(&session, outcome)?,
+            Err(_) => None,
+        };
+        session.record_action(Entry {
+            at: Timestamp::now(),
+            action: name,
+            result: done.as_ref().err().map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
+            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            url: redactor.text(&page.url),
+            title: redactor.text(&page.title),
+            screenshot_id: image.as_ref().map(|image| image.id.clone()),
+        });
+        let actions_left = session.actions_left();
+        if let Some(reason) = end.or((actions_left == 0).then_some(EndReason::ActionLimit)) {
+            self.sessions.end(&session, reason).await;
+        }
+        let outcome = done.map_err(|fault| redactor.fault(fault))?;
+        Ok(Reply { session, outcome: redactor.outcome(outcome), image, actions_left, matches })
+    }
+
+    async fn stations(
+        &self,
+        session: &Session,
+        turn: &mut Turn<'_>,
+        action: Action,
+        limit: Duration,
+        cancel: &CancellationToken,
+        matches: &mut usize,
+    ) -> Result<Outcome, Failure> {
+        let name = action.name();
+        let cut_short = cut_short(session, name, limit, cancel);
+        tokio::pin!(cut_short);
+        let facts = tokio::select! {
+            facts = turn.runtime.link.browser.resolve(&action) => facts.map_err(Failure::Browser)?,
+            failure = &mut cut_short => return Err(failure),
+        };
+        *matches = facts.target.as_ref().map_or(0, |target| target.matches);
+        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let permit = self.decide(&about, action, facts).await.map_err(Failure::Fault)?;
+        let (permitted, correlation) = self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        let begun = Instant::now();
+        let done = tokio::select! {
+            done = perform(turn, permitted) => done,
+            failure = &mut cut_short => Err(failure),
+        };
+        let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
+        let event = Event::outcome(about, correlation, name).took(begun.elapsed()).result(&result);
+        self.log.append(&event).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        done
+    }
+
+    async fn decide(&self, about: &About, action: Action, facts: Facts) -> Result<Permit, Fault> {
+        let asked = action.clone();
+        match self.policy.decide(action, facts) {
+            Decision::Allow(permit) => Ok(permit),
+            Decision::Deny(denial) => {
+                self.log.refuse(about, &asked, denial.rule.0, denial.code).await.map_err(audit_fault)?;
+                Err(Fault::new(denial.code, denial.message).hint(denial.hint))
+            }
+        }
+    }
+
+    /// Turns a failure into what the caller is told, bringing the browser back where that is possible.
+    async fn settle(
+        &self,
+        session: &Arc<Session>,
+        turn: &mut Turn<'_>,
+        done: Result<Outcome, Failure>,
+    ) -> (Result<Outcome, Fault>, Option<EndReason>) {
+        match done {
+            Ok(outcome) => (Ok(outcome), None),
+            Err(Failure::Fault(fault)) => (Err(fault), None),
+            Err(Failure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
+            Err(Failure::Browser(BrowserError::TabCrashed { .. })) => {
+                (Err(self.sessions.explain_crash(session, &mut turn.runtime).await), None)
+            }
+            Err(Failure::Browser(_)) if !turn.runtime.link.is_alive() => {
+                let (fault, end) = self.sessions.recover(session, &mut turn.runtime).await;
+                (Err(fault), end)
+            }
+            Err(Failure::Browser(error)) => (Err(faults::explain(error, &turn.runtime.egress)), None),
+        }
+    }
+
+    fn keep_image(&self, session: &Session, outcome: &Outcome) -> Result<Option<Stored>, Fault> {
+        match outcome {
+            Outcome::Screenshot(image) if session.record != crate::session::RecordMode::Off => {
+                session.store_image(&image.bytes, image.format).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Why the stations stopped short.
+enum Failure {
+    Browser(BrowserError),
+    Fault(Fault),
+    Ended(EndReason),
+}
+
+impl Failure {
+    fn code(&self) -> String {
+        match self {
+            Failure::Browser(error) => error.code().to_string(),
+            Failure::Fault(fault) => fault.code.to_string(),
+            Failure::Ended(reason) => reason.as_str().to_owned(),
+        }
+    }
+}
+
+/// What ends an action before it is done: its time is up, its caller or its session is gone.
+async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &CancellationToken) -> Failure {
+    tokio::select! {
+        () = tokio::time::sleep(limit) => Failure::Fault(timed_out(action, limit)),
+        () = cancel.cancelled() => Failure::Fault(cancelled()),
+        reason = session.until_ended() => Failure::Ended(reason),
+    }
+}
+
+async fn perform(turn: &mut Turn<'_>, permitted: Permitted) -> Result<Outcome, Failure> {
+    turn.runtime.link.browser.perform(permitted).await.map_err(Failure::Browser)
+}
+
+fn timed_out(action: &str, limit: Duration) -> Fault {
+    let seconds = limit.as_secs_f64();
+    Fault::new(format!("browser_action_timeout:{action}:{seconds}s"), format!("{action} was not done after {seconds} s"))
+        .hint("Read the page to see how far it came, then try again or give it more time.")
+        .retryable()
+}
+
+fn cancelled() -> Fault {
+    Fault::new("cancelled", "the call was cancelled by its caller").hint("Nothing to do; call again when you need it.")
+}

@@ -1,0 +1,124 @@
+//! The last station: what goes out carries no secret that was put into the session.
+
+use crate::error::Fault;
+use crate::session::Session;
+use browser::{After, Content, Incident, Outcome, Snapshot, TreeNode};
+
+const MASK: &str = "[redacted]";
+
+/// The secret values of one session, and how to take them out of text.
+///
+/// A `clean` session has none. Injection adds them here, and every reply, record and error passes through.
+pub struct Redactor {
+    secrets: Vec<String>,
+}
+
+impl Redactor {
+    pub fn for_session(_session: &Session) -> Redactor {
+        Redactor { secrets: Vec::new() }
+    }
+
+    pub fn text(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+    }
+
+    pub fn fault(&self, fault: Fault) -> Fault {
+        Fault { message: self.text(&fault.message), ..fault }
+    }
+
+    pub fn outcome(&self, mut outcome: Outcome) -> Outcome {
+        // Most sessions have nothing to hide, and their pages need no copy.
+        if self.secrets.is_empty() {
+            return outcome;
+        }
+        match &mut outcome {
+            Outcome::Navigated { final_url, title, snapshot, incidents, .. } => {
+                self.mask(final_url);
+                self.mask(title);
+                self.snapshot(snapshot);
+                self.incidents(incidents);
+            }
+            Outcome::Clicked(After { url, title, snapshot, incidents, .. })
+            | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => {
+                self.mask(url);
+                self.mask(title);
+                self.snapshot(snapshot);
+                self.incidents(incidents);
+            }
+            Outcome::Read(snapshot) => self.snapshot(snapshot),
+            Outcome::Screenshot(_) => {}
+        }
+        outcome
+    }
+
+    fn snapshot(&self, snapshot: &mut Snapshot) {
+        self.mask(&mut snapshot.url);
+        self.mask(&mut snapshot.title);
+        match &mut snapshot.content {
+            Content::Outline(text) | Content::Markdown(text) => self.mask(text),
+            Content::Tree(tree) => {
+                self.mask(&mut tree.text_content);
+                tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
+                self.node(&mut tree.snapshot);
+            }
+        }
+    }
+
+    /// A tree has at most 64 levels, so this does not run deep.
+    fn node(&self, node: &mut TreeNode) {
+        self.mask(&mut node.name);
+        if let Some(value) = &mut node.value {
+            self.mask(value);
+        }
+        node.children.iter_mut().for_each(|child| self.node(child));
+    }
+
+    fn incidents(&self, incidents: &mut [Incident]) {
+        for incident in incidents {
+            match incident {
+                Incident::Dialog { message, .. } => self.mask(message),
+                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask(url),
+                Incident::SchemeRefused { .. } | Incident::StillLoading => {}
+            }
+        }
+    }
+
+    fn mask(&self, text: &mut String) {
+        *text = self.text(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_does_not_leave() {
+        let redactor = Redactor { secrets: vec!["hunter2".into()] };
+        assert_eq!(redactor.text("the password is hunter2!"), "the password is [redacted]!");
+        let fault = redactor.fault(Fault::new("x", "no page at /?t=hunter2"));
+        assert_eq!(fault.message, "no page at /?t=[redacted]");
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_a_page_shows_it() {
+        let redactor = Redactor { secrets: vec!["hunter2".into()] };
+        let snapshot = Snapshot {
+            url: "http://a/?hunter2".into(),
+            title: "hunter2".into(),
+            status: None,
+            content: Content::Outline("- textbox \"hunter2\"".into()),
+            left_out: 0,
+        };
+        let dialog = Incident::Dialog { kind: "alert".into(), message: "hunter2".into(), accepted: false };
+        let after = After {
+            url: "http://a/?hunter2".into(),
+            title: "hunter2".into(),
+            navigated: false,
+            snapshot,
+            incidents: vec![dialog],
+        };
+        let shown = format!("{:?}", redactor.outcome(Outcome::Clicked(after)));
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

@@ -1,0 +1,12 @@
+//! MCP: the door that agents use. It parses, calls the gate, and puts replies into words.
+
+mod answer;
+mod http;
+mod progress;
+mod server;
+mod stdio;
+mod tools;
+
+pub use http::service;
+pub use server::{Door, McpServer};
+pub use stdio::{join, serve_pipe};

@@ -1,0 +1,93 @@
+//! `browser_open_session`: a jailed browser of one's own.
+
+use super::super::answer::{Answer, ErrorFields};
+use super::super::server::Call;
+use super::bad_arguments;
+use crate::error::Fault;
+use crate::session::{CredentialMode, OpenRequest, RecordMode};
+use policy::Name;
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const NAME: &str = "browser_open_session";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// A name to call the session by, instead of its id: a-z, 0-9, '-', '_' and '.'
+    #[serde(default)]
+    session_name: Option<String>,
+    /// "clean": signed in nowhere (default). "operator": with logins that a person granted
+    #[serde(default)]
+    credential_mode: CredentialMode,
+    /// The sites whose logins are wanted, for credential_mode "operator"
+    #[serde(default)]
+    domains: Vec<String>,
+    /// Screenshots: "transient" keeps the last ones until the session closes (default), "off" keeps none, "audit" keeps all
+    #[serde(default)]
+    record: RecordMode,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credential_mode: Option<CredentialMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// Seconds until the session ends by itself
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds_left: Option<u64>,
+    /// Calls the session may still take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorFields>,
+}
+
+pub fn tool() -> Tool {
+    Tool::new(NAME, "Open a browser session: a fresh Chromium in a jail of its own, with an empty profile. Returns the \
+session_id that every other call takes. A session ends by itself after a while and after a number of calls; the reply says when.", serde_json::Map::new())
+        .with_input_schema::<Arguments>()
+        .with_output_schema::<Fields>()
+        .with_annotations(ToolAnnotations::with_title("Open a browser session").read_only(false).destructive(false).idempotent(false).open_world(false))
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let name = match arguments.session_name.as_deref() {
+        Some(text) => Some(Name::parse(text).map_err(|e| bad_arguments(NAME, &format!("session_name: {e}")))?),
+        None => None,
+    };
+    if arguments.credential_mode == CredentialMode::Clean && !arguments.domains.is_empty() {
+        return Err(bad_arguments(NAME, "domains go with credential_mode \"operator\""));
+    }
+    let request = OpenRequest { name, credential_mode: arguments.credential_mode, record: arguments.record };
+    let session = call.control.gate.open(&call.scope, request).await?;
+    call.adopt(session.id.as_str()).await;
+    let summary = session.summary();
+    let text = format!(
+        "Session {} is open: {} s and {} calls left. Navigate next.",
+        summary.session_id, summary.seconds_left, summary.max_actions
+    );
+    Answer::new(
+        text,
+        &Fields {
+            success: true,
+            session_id: Some(summary.session_id.to_string()),
+            session_name: summary.session_name.map(|name| name.to_string()),
+            credential_mode: Some(summary.credential_mode),
+            record: Some(summary.record),
+            started_at: Some(summary.started_at.to_string()),
+            seconds_left: Some(summary.seconds_left),
+            actions_left: Some(summary.max_actions),
+            error: None,
+        },
+    )
+}

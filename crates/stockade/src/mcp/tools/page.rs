@@ -1,0 +1,97 @@
+//! What a reply tells of the page: the same fields after every action that may change it.
+
+use super::super::answer::{Answer, ErrorFields};
+use crate::error::Fault;
+use crate::gate::Reply;
+use browser::{After, Content, Incident, Outcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema)]
+pub struct PageFields {
+    pub success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// HTTP status of the page, after a navigation
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Where the page is now
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The same, after redirects
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The page after the action, as an outline: a line an element, with its role, name and ref
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// What happened on the side: a dialog that was answered, a window that was closed, several elements that matched
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Calls the session may still take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorFields>,
+}
+
+/// The answer of a navigation, a click or typing.
+pub fn answer(reply: Reply) -> Result<Answer, Fault> {
+    let (url, title, status, snapshot, incidents) = match reply.outcome {
+        Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
+            (final_url, title, status, snapshot, incidents)
+        }
+        Outcome::Clicked(After { url, title, snapshot, incidents, .. })
+        | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => (url, title, None, snapshot, incidents),
+        Outcome::Read(_) | Outcome::Screenshot(_) => return Err(Fault::new("internal", "an action came to something else")),
+    };
+    let Content::Outline(outline) = snapshot.content else {
+        return Err(Fault::new("internal", "a page came in another format"));
+    };
+    let mut notes: Vec<String> = incidents.iter().map(told).collect();
+    if reply.matches > 1 {
+        notes.push(format!(
+            "{} elements matched and the one at the index asked for was used; name another by index or ref",
+            reply.matches
+        ));
+    }
+    if reply.actions_left < 10 {
+        notes.push(format!("{} calls are left in this session", reply.actions_left));
+    }
+    let mut text = format!("Session {} · {url} · {title:?}\n", reply.session.id);
+    for note in &notes {
+        text.push_str(&format!("Note: {note}\n"));
+    }
+    text.push_str(&outline);
+    Answer::new(
+        text,
+        &PageFields {
+            success: true,
+            session_id: Some(reply.session.id.to_string()),
+            status,
+            url: Some(url.clone()),
+            final_url: Some(url),
+            title: Some(title),
+            snapshot: Some(outline),
+            notes,
+            actions_left: Some(reply.actions_left),
+            error: None,
+        },
+    )
+}
+
+fn told(incident: &Incident) -> String {
+    match incident {
+        Incident::Dialog { kind, message, accepted } => {
+            let answer = if *accepted { "accepted" } else { "dismissed" };
+            format!("the page opened a {kind} dialog, which was {answer}; it said {message:?}")
+        }
+        Incident::PopupClosed { url } => format!("the page opened a window, which was closed: {url:?}"),
+        Incident::DownloadRefused { url } => format!("the page offered a download, which was refused: {url:?}"),
+        Incident::SchemeRefused { scheme } => {
+            format!("the page tried to leave for a {scheme}: address and was taken to about:blank")
+        }
+        Incident::StillLoading => "the page was still loading when this was taken".to_owned(),
+    }
+}

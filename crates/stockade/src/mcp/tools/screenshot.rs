@@ -1,0 +1,109 @@
+//! `browser_screenshot`: the page as a picture.
+
+use super::super::answer::{Answer, ErrorFields};
+use super::super::server::Call;
+use super::base64;
+use crate::error::Fault;
+use browser::Outcome;
+use policy::{Action, ImageFormat, Screenshot};
+use rmcp::model::{ContentBlock, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const NAME: &str = "browser_screenshot";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// The session's id or name; over stdio it may be left out
+    #[serde(default)]
+    session_id: Option<String>,
+    /// The whole page instead of the visible part
+    #[serde(default)]
+    full_page: bool,
+    /// "png" (default), "jpeg" or "webp"
+    #[serde(default)]
+    format: Option<Format>,
+    /// Also put the picture into the structured reply as base64; the image itself is always in the reply
+    #[serde(default)]
+    include_base64: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Png,
+    Jpeg,
+    Webp,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// Fetch the picture again by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screenshot_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image_base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    height: Option<u32>,
+    /// What of a very large page is not in the picture
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_off: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured_at: Option<String>,
+    /// The file on the machine that runs Stockade, until the session closes
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persisted_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorFields>,
+}
+
+pub fn tool() -> Tool {
+    Tool::new(NAME, "Take a picture of the page. Snapshots are cheaper and name what can be acted on; use a picture \
+when layout, colours or images matter.", serde_json::Map::new())
+        .with_input_schema::<Arguments>()
+        .with_output_schema::<Fields>()
+        .with_annotations(ToolAnnotations::with_title("Take a screenshot").read_only(true).destructive(false).idempotent(true).open_world(true))
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let session = call.session(arguments.session_id).await?;
+    let format = match arguments.format {
+        None => call.control.screenshot_format,
+        Some(Format::Png) => ImageFormat::Png,
+        Some(Format::Jpeg) => ImageFormat::Jpeg,
+        Some(Format::Webp) => ImageFormat::Webp,
+    };
+    let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, format });
+    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
+    let Outcome::Screenshot(image) = reply.outcome else {
+        return Err(Fault::new("internal", "a screenshot came to something else"));
+    };
+    let encoded = base64(&image.bytes);
+    let text = format!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);
+    let captured_at = reply.image.as_ref().map_or_else(jiff::Timestamp::now, |stored| stored.captured_at);
+    let fields = Fields {
+        success: true,
+        session_id: Some(reply.session.id.to_string()),
+        screenshot_id: reply.image.as_ref().map(|stored| stored.id.clone()),
+        image_base64: arguments.include_base64.then(|| encoded.clone()),
+        mime_type: Some(format.mime().to_owned()),
+        width: Some(image.width),
+        height: Some(image.height),
+        cut_off: image.omitted.map(|o| format!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)),
+        captured_at: Some(captured_at.to_string()),
+        persisted_path: reply.image.map(|stored| stored.path.display().to_string()),
+        actions_left: Some(reply.actions_left),
+        error: None,
+    };
+    Ok(Answer::new(text, &fields)?.with(ContentBlock::image(encoded, format.mime())))
+}

@@ -1,0 +1,67 @@
+//! The HTTP routes that an agent or a browser on this machine can reach.
+
+use super::guard::{self, Keys};
+use super::status;
+use crate::control::Control;
+use crate::error::Fault;
+use crate::mcp;
+use axum::extract::{Extension, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use policy::Scope;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: CancellationToken) -> Router {
+    let keys = Keys { control: control.clone(), open };
+    let for_agents = Router::new()
+        .route("/v1/screenshots/{id}", get(screenshot))
+        .with_state(control.clone())
+        .nest_service("/mcp", mcp::service(control.clone(), stop))
+        .layer(middleware::from_fn_with_state(keys, guard::bearer));
+    Router::new()
+        .route("/", get(status::page))
+        .route("/healthz", get(health))
+        .with_state(control)
+        .merge(for_agents)
+        .fallback(nothing_here)
+        .layer(middleware::from_fn_with_state(address, guard::this_machine))
+}
+
+async fn health(State(control): State<Arc<Control>>) -> Response {
+    Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "sessions": control.gate.sessions.open_count()}))
+        .into_response()
+}
+
+async fn screenshot(
+    State(control): State<Arc<Control>>,
+    Extension(scope): Extension<Scope>,
+    Path(id): Path<String>,
+) -> Response {
+    let gone = || {
+        let fault = Fault::new("unknown_screenshot", "there is no such screenshot")
+            .hint("Screenshots of a session are gone when it closes; take another.");
+        guard::answer(StatusCode::NOT_FOUND, fault)
+    };
+    let Some(stored) = control.gate.sessions.image(&scope, &id) else { return gone() };
+    match tokio::fs::read(&stored.path).await {
+        Ok(bytes) => {
+            let headers = [
+                (header::CONTENT_TYPE, stored.format.mime()),
+                (header::CACHE_CONTROL, "no-store"),
+                (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            ];
+            (headers, bytes).into_response()
+        }
+        Err(_) => gone(),
+    }
+}
+
+async fn nothing_here() -> Response {
+    let fault = Fault::new("not_found", "there is nothing at this address").hint("Agents use /mcp; people use /.");
+    guard::answer(StatusCode::NOT_FOUND, fault)
+}

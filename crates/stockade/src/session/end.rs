@@ -1,0 +1,60 @@
+//! How a session ends, and what the next call on it is told.
+
+use crate::error::Fault;
+use policy::SessionId;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// Its owner or an operator closed it.
+    Closed,
+    /// Its time was up.
+    Deadline,
+    /// Its last allowed action was done.
+    ActionLimit,
+    /// The kernel killed the browser for going over the jail's memory limit.
+    OutOfMemory,
+    /// The browser died and could not be brought back.
+    BrowserLost,
+    /// The control plane was stopped.
+    Shutdown,
+}
+
+impl EndReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Closed => "closed",
+            EndReason::Deadline => "deadline",
+            EndReason::ActionLimit => "action_limit",
+            EndReason::OutOfMemory => "out_of_memory",
+            EndReason::BrowserLost => "browser_lost",
+            EndReason::Shutdown => "shutdown",
+        }
+    }
+
+    /// What a call on the ended session gets back.
+    pub fn fault(self, session: &SessionId) -> Fault {
+        let (what, hint) = match self {
+            EndReason::Closed => ("was closed", "Open a new session."),
+            EndReason::Deadline => (
+                "reached its deadline",
+                "Open a new session; `session_timeout` in the configuration sets how long one may live.",
+            ),
+            EndReason::ActionLimit => (
+                "used up its actions",
+                "Open a new session; `max_actions_per_session` in the configuration sets how many one may take.",
+            ),
+            EndReason::OutOfMemory => (
+                "was ended because its browser went over the memory limit",
+                "Open a new session and avoid the page that did it; `container.memory_limit` sets the limit.",
+            ),
+            EndReason::BrowserLost => (
+                "was ended because its browser died and could not be brought back",
+                "Open a new session; if it happens again, `stockade doctor` tells what is wrong with this machine.",
+            ),
+            EndReason::Shutdown => ("was ended by a shutdown", "Open a new session once Stockade runs again."),
+        };
+        Fault::new(format!("session_ended:{}", self.as_str()), format!("session {session} {what}")).hint(hint)
+    }
+}

@@ -1,0 +1,105 @@
+//! When a tab or a whole browser dies: what the kernel says of it, and whether it comes back.
+
+use super::runtime::Runtime;
+use super::{EndReason, Registry, Session};
+use crate::error::Fault;
+use std::sync::Arc;
+
+/// What killed a tab or a browser, by the kernel's own counts.
+enum Cause {
+    Memory,
+    Processes,
+    Unknown,
+}
+
+impl Registry {
+    /// Explains a crashed tab. The session goes on with a new one.
+    pub(crate) async fn explain_crash(&self, session: &Session, runtime: &mut Runtime) -> Fault {
+        match self.cause(session, runtime).await {
+            Cause::Memory => Fault::new("tab_out_of_memory", "the page used more memory than the jail may have; its tab is gone")
+                .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
+            Cause::Processes => Fault::new("tab_process_limit", "the page started more threads than the jail may have; its tab is gone")
+                .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.pids`."),
+            Cause::Unknown => Fault::new("tab_crashed", "the page's tab crashed")
+                .hint("The next call works in a new, empty tab. Navigate again; if it crashes again, avoid that page.")
+                .retryable(),
+        }
+    }
+
+    /// Brings a dead browser back, or ends the session; either way the caller gets the reason.
+    ///
+    /// Called with the turn held, so nothing else touches the browser meanwhile.
+    pub(crate) async fn recover(&self, session: &Arc<Session>, runtime: &mut Runtime) -> (Fault, Option<EndReason>) {
+        if let Cause::Memory = self.cause(session, runtime).await {
+            return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory));
+        }
+        while runtime.restarts_left > 0 {
+            runtime.restarts_left -= 1;
+            match self.restart(session, runtime).await {
+                Ok(()) => {
+                    tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
+                    let fault = Fault::new("browser_restarted", "the browser died and was started again; its pages are gone")
+                        .hint("Navigate again.")
+                        .retryable();
+                    return (fault, None);
+                }
+                Err(error) => tracing::warn!(session = %session.id, %error, "browser restart failed"),
+            }
+        }
+        (EndReason::BrowserLost.fault(&session.id), Some(EndReason::BrowserLost))
+    }
+
+    async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<(), Fault> {
+        // Starting is not the page's work: as at the first start, the quota counts from readiness on.
+        self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
+        runtime.tunnel.restart().await?;
+        let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
+        runtime.link = self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Reads the kernel's counts and takes note of them, so that one kill explains one death.
+    async fn cause(&self, session: &Session, runtime: &mut Runtime) -> Cause {
+        let stats = match self.on_keeper(&session.jail, |keeper, jail| keeper.stats(jail)).await {
+            Ok(stats) => stats.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(session = %session.id, %error, "cannot read a jail's counts");
+                return Cause::Unknown;
+            }
+        };
+        let memory = stats.oom_kills > runtime.oom_kills;
+        let processes = stats.pids_limit_hits > runtime.pids_hits;
+        runtime.oom_kills = stats.oom_kills;
+        runtime.pids_hits = stats.pids_limit_hits;
+        match (memory, processes) {
+            (true, _) => Cause::Memory,
+            (false, true) => Cause::Processes,
+            (false, false) => Cause::Unknown,
+        }
+    }
+
+    /// Notices a browser that dies while nobody is using it.
+    pub(super) async fn guard_browser(self: Arc<Self>, session: Arc<Session>) {
+        loop {
+            let mut closed = match session.runtime.lock().await.as_ref() {
+                Some(runtime) => runtime.link.closed.clone(),
+                None => return,
+            };
+            tokio::select! {
+                // A sender that is gone means the same: there is no connection any more.
+                _ = closed.wait_for(Option::is_some) => {}
+                _ = session.until_ended() => return,
+            }
+            let end = match session.runtime.lock().await.as_mut() {
+                // Whoever had the turn has brought it back already.
+                Some(runtime) if runtime.link.is_alive() => None,
+                Some(runtime) => self.recover(&session, runtime).await.1,
+                None => return,
+            };
+            if let Some(reason) = end {
+                self.end(&session, reason).await;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The book of sessions: who may see which, how many at once, and what became of the ended ones.
+
+use super::{EndReason, Ended, Session, Stored, Summary, lock};
+use crate::error::Fault;
+use audit::{About, Event, EventKind};
+use jail::Keeper;
+use jiff::Timestamp;
+use policy::{Scope, SessionId};
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Ended sessions remembered, so that a late call learns why; the oldest are forgotten first.
+const REMEMBERED: usize = 500;
+
+/// What every new session of this instance is made with.
+pub struct SessionSettings {
+    pub lifetime: Duration,
+    pub most_actions: u32,
+    pub most_sessions: usize,
+    pub limits: jail::Limits,
+    pub restarts: u32,
+    pub token_lifetime: Duration,
+    pub start_timeout: Duration,
+    pub action_timeout: Duration,
+    pub template: jail::template::Template,
+    pub display: Option<(u32, u32)>,
+    pub egress: Arc<egress::Rules>,
+    pub browser: browser::BrowserOptions,
+    pub recordings: PathBuf,
+    pub archives: PathBuf,
+    pub most_images: usize,
+}
+
+pub struct Registry {
+    pub(super) settings: SessionSettings,
+    pub(super) keeper: Arc<Keeper>,
+    pub(super) signer: Arc<bridge::token::Signer>,
+    pub(super) log: audit::Log,
+    book: Mutex<Book>,
+}
+
+#[derive(Default)]
+struct Book {
+    /// Sessions that are being opened count against the limit before they exist.
+    opening: usize,
+    open: HashMap<SessionId, Arc<Session>>,
+    ended: VecDeque<Arc<Session>>,
+    closed_for_good: bool,
+}
+
+/// A place for a session that is being opened; given back unless the session takes it.
+pub(super) struct Slot<'a> {
+    registry: &'a Registry,
+}
+
+impl Registry {
+    pub fn new(settings: SessionSettings, keeper: Arc<Keeper>, log: audit::Log) -> Result<Registry, Fault> {
+        let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused("internal", &e))?;
+        Ok(Registry { settings, keeper, signer: Arc::new(signer), log, book: Mutex::default() })
+    }
+
+    /// A picture of one of the scope's open sessions.
+    pub fn image(&self, scope: &Scope, id: &str) -> Option<Stored> {
+        let book = lock(&self.book);
+        book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
+    }
+
+    pub fn action_timeout(&self) -> Duration {
+        self.settings.action_timeout
+    }
+
+    /// A session of this scope by id or name. One of another scope is as unknown as one that never was.
+    pub fn find(&self, scope: &Scope, wanted: &str) -> Result<Arc<Session>, Fault> {
+        self.find_where(wanted, |session| session.scope == *scope)
+    }
+
+    /// A session of any scope, for the operator.
+    pub fn find_any(&self, wanted: &str) -> Result<Arc<Session>, Fault> {
+        self.find_where(wanted, |_| true)
+    }
+
+    fn find_where(&self, wanted: &str, visible: impl Fn(&Session) -> bool) -> Result<Arc<Session>, Fault> {
+        let answers =
+            |session: &Session| session.id.as_str() == wanted || session.name.as_ref().is_some_and(|n| n.as_str() == wanted);
+        let book = lock(&self.book);
+        let open = book.open.values().find(|session| visible(session) && answers(session));
+        open.or_else(|| book.ended.iter().rev().find(|session| visible(session) && answers(session)))
+            .cloned()
+            .ok_or_else(|| unknown(wanted))
+    }
+
+    /// Sessions of one scope, or of all for the operator; open ones first, then the ended, newest first.
+    pub fn list(&self, scope: Option<&Scope>) -> Vec<Summary> {
+        let book = lock(&self.book);
+        let mut open: Vec<_> = book.open.values().collect();
+        open.sort_by_key(|session| session.started_at);
+        open.into_iter()
+            .chain(book.ended.iter().rev())
+            .filter(|session| scope.is_none_or(|scope| session.scope == *scope))
+            .map(|session| session.summary())
+            .collect()
+    }
+
+    pub fn open_count(&self) -> usize {
+        lock(&self.book).open.len()
+    }
+
+    /// Ends a session. The first reason stands; ending twice is fine.
+    pub async fn end(&self, session: &Arc<Session>, reason: EndReason) {
+        let first = session.end.send_if_modified(|end| {
+            let first = end.is_none();
+            if first {
+                *end = Some(Ended { at: Timestamp::now(), reason });
+            }
+            first
+        });
+        if !first {
+            return;
+        }
+        {
+            let mut book = lock(&self.book);
+            book.open.remove(&session.id);
+            book.ended.push_back(session.clone());
+            if book.ended.len() > REMEMBERED {
+                book.ended.pop_front();
+            }
+        }
+        // Whoever has the turn sees the end and lets go; then the browser is nobody's.
+        let runtime = session.runtime.lock().await.take();
+        drop(runtime);
+        self.destroy_jail(session).await;
+        session.images.clear();
+        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
+        if let Err(error) = self.log.append(&event).await {
+            tracing::error!(%error, session = %session.id, "the end of a session is not on record");
+        }
+        tracing::info!(session = %session.id, reason = reason.as_str(), "session ended");
+    }
+
+    async fn destroy_jail(&self, session: &Session) {
+        let keeper = self.keeper.clone();
+        let jail = session.jail.clone();
+        let destroyed = tokio::task::spawn_blocking(move || keeper.destroy(&jail)).await;
+        match destroyed {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::error!(%error, session = %session.id, "cannot destroy a jail"),
+            Err(error) => tracing::error!(%error, session = %session.id, "destroying a jail panicked"),
+        }
+    }
+
+    /// Ends every session and opens no more.
+    pub async fn shut_down(&self) {
+        let open: Vec<_> = {
+            let mut book = lock(&self.book);
+            book.closed_for_good = true;
+            book.open.values().cloned().collect()
+        };
+        futures_util::future::join_all(open.iter().map(|session| self.end(session, EndReason::Shutdown))).await;
+    }
+
+    pub(super) fn reserve(&self, scope: &Scope, name: Option<&policy::Name>) -> Result<Slot<'_>, Fault> {
+        let mut book = lock(&self.book);
+        if book.closed_for_good {
+            return Err(Fault::new("shutting_down", "Stockade is shutting down").hint("Try again once it runs again."));
+        }
+        if let Some(name) = name
+            && book.open.values().any(|open| open.scope == *scope && open.name.as_ref() == Some(name))
+        {
+            let message = format!("there is an open session named {name} already");
+            return Err(Fault::new("session_name_taken", message).hint("Use that one, close it, or choose another name."));
+        }
+        let most = self.settings.most_sessions;
+        if book.open.len() + book.opening >= most {
+            let message = format!("{most} sessions are open, and that is the limit");
+            return Err(Fault::new("too_many_sessions", message)
+                .hint("Close a session first; `max_concurrent_sessions` in the configuration sets the limit.")
+                .retryable());
+        }
+        book.opening += 1;
+        Ok(Slot { registry: self })
+    }
+}
+
+impl Slot<'_> {
+    /// Puts the session in the book in place of this reservation.
+    pub(super) fn fill(self, session: Arc<Session>) {
+        lock(&self.registry.book).open.insert(session.id.clone(), session);
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        lock(&self.registry.book).opening -= 1;
+    }
+}
+
+fn unknown(wanted: &str) -> Fault {
+    let shown = audit::plain(wanted);
+    Fault::new("unknown_session", format!("there is no session {shown:?}"))
+        .hint("Open one with browser_open_session and use the session_id from its reply.")
+}

@@ -1,0 +1,106 @@
+//! The public MCP clients, and the public conformance suite, against the real thing.
+
+mod common;
+
+use common::{Home, PROGRAM};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn clients() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
+    assert!(folder.join("stamp").exists(), "the public clients are not installed: run script/setup test");
+    folder.canonicalize().unwrap()
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+}
+
+fn python() -> Command {
+    let mut command = Command::new(clients().join("python/bin/python"));
+    command.arg(script("client.py"));
+    command
+}
+
+/// The conformance suite needs a newer Node.js than many machines have; it is installed beside it.
+fn node() -> Command {
+    Command::new(clients().join("node_modules/node/bin/node"))
+}
+
+fn typescript() -> Command {
+    let mut command = node();
+    command.arg(script("client.mjs")).arg(clients().join("node_modules"));
+    command
+}
+
+/// `stockade mcp` in this home, as the command that a client starts. The clients hand on only a part of
+/// their environment, so `env` puts the folders back.
+fn over_stdio(command: &mut Command, home: &Home) {
+    command
+        .arg("env")
+        .arg(format!("STOCKADE_TEMPLATES={}", common::templates().display()))
+        .arg(format!("STOCKADE_RUNTIME_DIR={}", home.runtime().display()))
+        .arg(PROGRAM)
+        .args(["mcp", "--demo", "--config"])
+        .arg(&home.config)
+        .arg("--state")
+        .arg(home.state());
+}
+
+fn check(mut command: Command, expected: &str) {
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success() && said.contains(expected), "{said}\n{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn the_python_client_works_over_stdio_in_both_eras() {
+    for (mode, expected) in [("auto", "ok 2026-07-28"), ("legacy", "ok 2025-11-25")] {
+        let home = Home::new("");
+        let mut command = python();
+        command.args(["stdio", mode]);
+        over_stdio(&mut command, &home);
+        check(command, expected);
+    }
+}
+
+#[test]
+fn the_python_client_works_over_http_in_both_eras() {
+    let home = Home::new("");
+    let server = home.serve(&[]);
+    for (mode, expected) in [("auto", "ok 2026-07-28"), ("legacy", "ok 2025-11-25")] {
+        let mut command = python();
+        command.args(["http", mode, server.url(), server.key()]);
+        check(command, expected);
+    }
+}
+
+#[test]
+fn the_typescript_client_works_over_stdio_and_http() {
+    let home = Home::new("");
+    let mut command = typescript();
+    command.arg("stdio");
+    over_stdio(&mut command, &home);
+    check(command, "ok");
+
+    let server = home.serve(&[]);
+    let mut command = typescript();
+    command.args(["http", server.url(), server.key()]);
+    check(command, "ok");
+}
+
+#[test]
+fn the_conformance_scenarios_that_apply_pass() {
+    let home = Home::new("");
+    let server = home.serve(&["--open"]);
+    for scenario in ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams", "dns-rebinding-protection"] {
+        let mut command = node();
+        command
+            .arg(clients().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+            .args(["server", "--url", server.url(), "--scenario", scenario])
+            .current_dir(home.folder.path());
+        let done = command.output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success() && said.contains("Passed") && !said.contains("FAILURE"), "{scenario}: {said}");
+    }
+}

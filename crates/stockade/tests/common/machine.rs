@@ -1,0 +1,112 @@
+//! Looking at the machine from outside: processes, cgroups, mounts and folders of jails.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub fn uid() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// A folder that the users of jails can pass through.
+pub fn runtime_root() -> PathBuf {
+    if uid() == 0 { PathBuf::from("/run/stockade-test") } else { std::env::temp_dir().join(format!("stockade-test-{}", uid())) }
+}
+
+pub fn signal(pid: u32, name: &str) {
+    let done = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
+    assert!(done.success(), "kill -{name} {pid}");
+}
+
+/// Waits for something that is bound to come, with a bound for when it does not.
+pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < patience, "{what}: not within {patience:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub pid: u32,
+    pub parent: u32,
+    pub arguments: Vec<String>,
+}
+
+impl Process {
+    pub fn status(&self, field: &str) -> String {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        line.unwrap_or_else(|| panic!("no {field} in {text}")).trim().to_owned()
+    }
+
+    pub fn namespace(&self, kind: &str) -> PathBuf {
+        std::fs::read_link(format!("/proc/{}/ns/{kind}", self.pid)).unwrap()
+    }
+
+    pub fn is_renderer(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--type=renderer")
+    }
+}
+
+pub fn processes() -> Vec<Process> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Ok(command) = std::fs::read(entry.path().join("cmdline")) else { continue };
+        let Some(parent) = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok()) else {
+            continue;
+        };
+        let arguments = command.split(|b| *b == 0 || *b == b' ').filter(|a| !a.is_empty());
+        let arguments = arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect();
+        found.push(Process { pid, parent, arguments });
+    }
+    found
+}
+
+/// A process and everything below it.
+pub fn family(root: u32) -> Vec<Process> {
+    let all = processes();
+    let mut known = vec![root];
+    loop {
+        let before = known.len();
+        for process in &all {
+            if known.contains(&process.parent) && !known.contains(&process.pid) {
+                known.push(process.pid);
+            }
+        }
+        if known.len() == before {
+            return all.into_iter().filter(|process| known.contains(&process.pid)).collect();
+        }
+    }
+}
+
+/// Every folder under the cgroup mounts whose path has `name` in it.
+pub fn cgroups(name: &str) -> Vec<PathBuf> {
+    fn walk(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let path = entry.path();
+                if entry.file_name().to_string_lossy().contains(name) {
+                    found.push(path.clone());
+                }
+                if depth > 0 {
+                    walk(&path, name, depth - 1, found);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(Path::new("/sys/fs/cgroup"), name, 7, &mut found);
+    found
+}
+
+pub fn mounts(name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
+}

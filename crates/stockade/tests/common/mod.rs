@@ -1,0 +1,246 @@
+//! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+pub mod machine;
+pub mod site;
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stockade");
+
+/// Where the tests keep their templates: a place that the users of jails can reach.
+pub fn templates() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = PathBuf::from("/var/tmp").join(format!("stockade-test-templates-{}", machine::uid()));
+        build_template(&folder, "headless");
+        folder
+    })
+}
+
+/// Builds the template once a test binary, and removes those of earlier builds.
+pub fn build_template(folder: &Path, display: &str) -> String {
+    let built = Command::new(PROGRAM)
+        .args(["template", "build", "--json", "--display", display])
+        .env("STOCKADE_TEMPLATES", folder)
+        .output()
+        .unwrap();
+    let answer: Value = serde_json::from_slice(&built.stdout).unwrap_or_else(|_| panic!("{built:?}"));
+    let id = answer["template"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with(display) && name != id {
+            std::fs::remove_dir_all(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        }
+    }
+    id
+}
+
+/// A state folder and a configuration of its own.
+pub struct Home {
+    pub folder: tempfile::TempDir,
+    pub config: PathBuf,
+}
+
+impl Home {
+    /// `settings` is YAML that goes under `security.browser`, each line indented by four.
+    pub fn new(settings: &str) -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("stockade.yaml");
+        let body = if settings.trim().is_empty() { "    enabled: true\n" } else { settings };
+        std::fs::write(&config, format!("security:\n  browser:\n{body}")).unwrap();
+        Home { folder, config }
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub fn runtime(&self) -> PathBuf {
+        machine::runtime_root().join(self.folder.path().file_name().unwrap())
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(arguments)
+            .arg("--config")
+            .arg(&self.config)
+            .arg("--state")
+            .arg(self.state())
+            .env("STOCKADE_TEMPLATES", templates())
+            .env("STOCKADE_RUNTIME_DIR", self.runtime());
+        command
+    }
+
+    /// Runs a command to its end; its exit code and its JSON.
+    pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let done = self.command(arguments).arg("--json").output().unwrap();
+        let value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        (done.status.code().unwrap(), value)
+    }
+
+    pub fn mcp(&self) -> Mcp {
+        self.mcp_with(&[])
+    }
+
+    pub fn mcp_with(&self, arguments: &[&str]) -> Mcp {
+        let mut all = vec!["mcp", "--demo"];
+        all.extend(arguments);
+        Mcp::start(self.command(&all))
+    }
+
+    pub fn serve(&self, arguments: &[&str]) -> Server {
+        let mut all = vec!["serve", "--demo", "--listen", "127.0.0.1:0", "--json"];
+        all.extend(arguments);
+        let mut child =
+            self.command(&all).stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let banner = read_json(&mut output);
+        assert_eq!(banner["serving"], true, "{banner}");
+        Server { child, banner, output }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // An instance folder that is still there is for the tests about leftovers to find, not for this.
+        drop(std::fs::remove_dir_all(self.runtime()));
+    }
+}
+
+/// Reads lines until they make one JSON value.
+fn read_json(output: &mut impl BufRead) -> Value {
+    let mut text = String::new();
+    loop {
+        if output.read_line(&mut text).unwrap() == 0 {
+            panic!("the output ended: {text}");
+        }
+        if let Ok(value) = serde_json::from_str(&text) {
+            return value;
+        }
+    }
+}
+
+/// A running `stockade serve`; killed when dropped.
+pub struct Server {
+    pub child: Child,
+    pub banner: Value,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    pub fn url(&self) -> &str {
+        self.banner["mcp"].as_str().unwrap()
+    }
+
+    pub fn key(&self) -> &str {
+        self.banner["key"].as_str().unwrap()
+    }
+
+    pub fn address(&self) -> String {
+        self.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        machine::signal(self.child.id(), "TERM");
+        drop(self.child.wait());
+    }
+}
+
+/// A client on a pipe: one request at a time, in plain JSON-RPC.
+pub struct Mcp {
+    pub child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Mcp {
+    pub fn start(mut command: Command) -> Mcp {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut mcp = Mcp { child, input, output, next: 1 };
+        let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let answer = mcp.request("initialize", about);
+        assert!(answer["result"]["instructions"].is_string(), "{answer}");
+        mcp.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        mcp
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{message}").unwrap();
+        input.flush().unwrap();
+    }
+
+    /// The whole JSON-RPC answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up during {method}");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// A tool's structured reply, or its error.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let fields = result["structuredContent"].clone();
+        match result["isError"].as_bool() {
+            Some(false) | None if answer["error"].is_null() => Ok(fields),
+            _ if answer["error"].is_null() => Err(fields["error"].clone()),
+            _ => Err(answer["error"].clone()),
+        }
+    }
+
+    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+        self.call(tool, arguments).unwrap_or_else(|error| panic!("{tool}: {error}"))
+    }
+
+    /// The code of the error that a call must give.
+    pub fn code(&mut self, tool: &str, arguments: Value) -> String {
+        let error = self.call(tool, arguments).expect_err(tool);
+        for field in ["message", "hint"] {
+            assert!(error[field].as_str().is_some_and(|text| !text.is_empty()), "{tool}: no {field}: {error}");
+        }
+        assert!(error["retryable"].is_boolean(), "{error}");
+        error["code"].as_str().unwrap_or_else(|| panic!("{error}")).to_owned()
+    }
+
+    pub fn open(&mut self) -> String {
+        self.ok("browser_open_session", json!({}))["session_id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn goto(&mut self, session: &str, url: &str) -> Value {
+        self.ok("browser_navigate", json!({"session_id": session, "url": url}))
+    }
+
+    /// Hangs up and waits for the end.
+    pub fn close(mut self) -> std::process::ExitStatus {
+        self.input = None;
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Mcp {
+    fn drop(&mut self) {
+        self.input = None;
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,57 @@
+//! A small web server for pages that a test makes up, on a port of its own.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+
+pub struct Site {
+    pub address: SocketAddr,
+}
+
+impl Site {
+    /// Serves each path's page as HTML, and 404 for anything else, until the test ends.
+    pub fn serve(pages: &[(&str, &str)]) -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let pages: HashMap<String, String> = pages.iter().map(|(path, page)| (path.to_string(), page.to_string())).collect();
+        let pages = Arc::new(pages);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let pages = pages.clone();
+                std::thread::spawn(move || answer(stream, &pages));
+            }
+        });
+        Site { address }
+    }
+
+    /// The line of a configuration that lets a browser reach this site as `host`.
+    pub fn setting(&self, hosts: &[&str]) -> String {
+        let lines: String = hosts.iter().map(|host| format!("        {host}: {}\n", self.address)).collect();
+        format!("    egress:\n      hosts:\n{lines}")
+    }
+}
+
+fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let mut first = String::new();
+        if reader.read_line(&mut first).unwrap_or(0) == 0 {
+            return;
+        }
+        let mut line = String::new();
+        while reader.read_line(&mut line).unwrap_or(0) > 2 {
+            line.clear();
+        }
+        let path = first.split_whitespace().nth(1).unwrap_or("/").split('?').next().unwrap_or("/");
+        let (status, body) = match pages.get(path) {
+            Some(page) => ("200 OK", page.as_str()),
+            None => ("404 Not Found", "nothing here"),
+        };
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n", body.len());
+        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Pages that eat memory, threads or disk, and browsers that die: each ends in its documented way.
+
+mod common;
+
+use common::machine::{self, family};
+use common::site::Site;
+use common::{Home, Mcp};
+use serde_json::json;
+
+const HUNGRY_TAB: &str = "<title>hungry</title><h1>hungry</h1><script>
+const kept = [];
+function eat() { for (let i = 0; i < 8; i++) { const a = new Uint8Array(8 << 20); for (let j = 0; j < a.length; j += 4096) a[j] = 1; kept.push(a); } setTimeout(eat, 0); }
+setTimeout(eat, 50);
+</script>";
+
+/// Blobs live in the browser process, so filling them takes the whole browser down.
+const HUNGRY_BROWSER: &str = "<title>blobs</title><h1>blobs</h1><script>
+const kept = [];
+async function eat() { for (;;) { const a = new Uint8Array(4 << 20); crypto.getRandomValues(a.subarray(0, 65536)); for (let i = 0; i < a.length; i += 4096) a[i] = i; const b = new Blob([a]); kept.push(b); await new Promise(r => setTimeout(r, 1)); } }
+setTimeout(eat, 50);
+</script>";
+
+const THREADS: &str = "<title>threads</title><h1>threads</h1><script>
+const kept = [];
+const code = URL.createObjectURL(new Blob(['setInterval(() => 0, 1000)'], { type: 'text/javascript' }));
+function more() { for (let i = 0; i < 50; i++) { try { kept.push(new Worker(code)); } catch (e) {} } if (kept.length < 3000) setTimeout(more, 10); }
+setTimeout(more, 50);
+</script>";
+
+const FULL_DISK: &str = "<title>disk</title><h1 id=out>filling</h1><script>
+(async () => {
+  const db = await new Promise((ok, no) => { const r = indexedDB.open('fill', 1); r.onupgradeneeded = () => r.result.createObjectStore('s', { autoIncrement: true }); r.onsuccess = () => ok(r.result); r.onerror = () => no(r.error); });
+  try { for (let n = 0; n < 400; n++) await new Promise((ok, no) => { const a = new Uint8Array(1 << 20); for (let i = 0; i < a.length; i += 65536) crypto.getRandomValues(a.subarray(i, i + 65536)); const t = db.transaction('s', 'readwrite'); t.objectStore('s').add(a); t.oncomplete = ok; t.onabort = () => no(t.error); }); out.textContent = 'never full'; }
+  catch (e) { out.textContent = 'refused: ' + e.name; }
+})();
+</script>";
+
+fn home(extra: &str) -> (Home, Site) {
+    let site = Site::serve(&[
+        ("/", "<title>calm</title><h1>calm</h1>"),
+        ("/tab", HUNGRY_TAB),
+        ("/browser", HUNGRY_BROWSER),
+        ("/threads", THREADS),
+        ("/disk", FULL_DISK),
+    ]);
+    let home = Home::new(&format!("{extra}{}", site.setting(&["site.test"])));
+    (home, site)
+}
+
+/// Reads the page until it fails; a page that survives a minute of it is not what the test is about.
+fn until_failure(mcp: &mut Mcp, session: &str) -> String {
+    for _ in 0..600 {
+        match mcp.call("browser_read", json!({"session_id": session})) {
+            Ok(_) => std::thread::sleep(std::time::Duration::from_millis(100)),
+            Err(error) => return error["code"].as_str().unwrap().to_owned(),
+        }
+    }
+    panic!("the page went on living");
+}
+
+/// A navigation that may be cut short by the very thing it sets off.
+fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Option<String> {
+    let url = format!("http://site.test{path}");
+    let went = mcp.call("browser_navigate", json!({"session_id": session, "url": url, "wait_for": "domcontentloaded"}));
+    went.err().map(|error| error["code"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_hungry_page_loses_its_tab_and_the_session_goes_on() {
+    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n");
+    let mut mcp = home.mcp();
+    let (hungry, other) = (mcp.open(), mcp.open());
+    let code = visit(&mut mcp, &hungry, "/tab").unwrap_or_else(|| until_failure(&mut mcp, &hungry));
+    assert_eq!(code, "tab_out_of_memory");
+    assert_eq!(visit(&mut mcp, &hungry, "/"), None, "the session opens a new tab");
+    assert_eq!(visit(&mut mcp, &other, "/"), None, "the session beside it is not touched");
+}
+
+#[test]
+fn a_page_that_takes_the_browser_down_ends_its_session_and_no_other() {
+    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n");
+    let mut mcp = home.mcp();
+    let (hungry, second, third) = (mcp.open(), mcp.open(), mcp.open());
+    let code = visit(&mut mcp, &hungry, "/browser").unwrap_or_else(|| until_failure(&mut mcp, &hungry));
+    assert_eq!(code, "session_ended:out_of_memory");
+    assert_eq!(mcp.code("browser_read", json!({"session_id": hungry})), "session_ended:out_of_memory");
+    for session in [second, third] {
+        assert_eq!(visit(&mut mcp, &session, "/"), None);
+    }
+}
+
+#[test]
+fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
+    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 256\n");
+    let mut mcp = home.mcp();
+    let (stormy, other) = (mcp.open(), mcp.open());
+    let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
+    // Whichever of its processes is refused a thread first dies of it.
+    assert!(["tab_process_limit", "browser_restarted"].contains(&code.as_str()), "{code}");
+    assert_eq!(visit(&mut mcp, &stormy, "/"), None);
+    assert_eq!(visit(&mut mcp, &other, "/"), None);
+}
+
+#[test]
+fn a_full_disk_is_the_pages_problem() {
+    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      tmp_size: 32m\n");
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    assert_eq!(visit(&mut mcp, &session, "/disk"), None);
+    let end = (0..600).find_map(|_| {
+        let text = mcp.ok("browser_read", json!({"session_id": session}))["snapshot"].to_string();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        text.contains("refused: ").then_some(text)
+    });
+    assert!(end.is_some(), "the page was never told that its disk is full");
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+}
+
+#[test]
+fn a_crashed_tab_is_a_crash_and_not_a_lack_of_memory() {
+    let (home, _site) = home("");
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+    for renderer in family(mcp.child.id()).into_iter().filter(machine::Process::is_renderer) {
+        machine::signal(renderer.pid, "KILL");
+    }
+    assert_eq!(until_failure(&mut mcp, &session), "tab_crashed");
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+}
+
+#[test]
+fn a_browser_killed_from_outside_comes_back_as_often_as_allowed() {
+    let (home, _site) = home("    runtime_restart_attempts: 1\n");
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+    kill_browser(&mcp);
+    let first = mcp.code("browser_read", json!({"session_id": session}));
+    assert_eq!(first, "browser_restarted");
+    assert_eq!(visit(&mut mcp, &session, "/"), None, "a new browser in the same session");
+    kill_browser(&mcp);
+    assert_eq!(until_failure(&mut mcp, &session), "session_ended:browser_lost");
+}
+
+fn kill_browser(mcp: &Mcp) {
+    let browser = family(mcp.child.id()).into_iter().find(|process| {
+        process.arguments.iter().any(|a| a == "--remote-debugging-pipe")
+            && process.arguments.first().is_some_and(|a| a.contains("chromium"))
+            && !process.arguments.iter().any(|a| a.starts_with("--type="))
+    });
+    machine::signal(browser.expect("a browser process").pid, "KILL");
+}

@@ -1,0 +1,125 @@
+//! Jails of real sessions, seen from the host: Chromium's own sandbox, site isolation, and the walls.
+
+mod common;
+
+use common::machine::{Process, family, uid};
+use common::site::Site;
+use common::Home;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+fn three_sites() -> (Home, Site) {
+    let frames = "<h1>Three</h1><iframe src=http://two.test/inner></iframe><iframe src=http://three.test/inner></iframe>";
+    let site = Site::serve(&[("/", frames), ("/inner", "<button>Inner</button>")]);
+    let home = Home::new(&site.setting(&["one.test", "two.test", "three.test"]));
+    (home, site)
+}
+
+/// The processes of the jail: the bridge and all of Chromium.
+fn jailed(all: &[Process]) -> Vec<&Process> {
+    let ours = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    all.iter().filter(|process| process.namespace("pid") != ours).collect()
+}
+
+#[test]
+fn renderers_have_a_sandbox_of_their_own_and_each_site_its_own_renderer() {
+    let (home, _site) = three_sites();
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    mcp.goto(&session, "http://one.test/");
+    let all = family(mcp.child.id());
+    let inside = jailed(&all);
+
+    let browser = inside
+        .iter()
+        .find(|p| p.arguments.iter().any(|a| a == "--remote-debugging-pipe") && !p.arguments.iter().any(|a| a.starts_with("--type=")))
+        .expect("a browser process");
+    let renderers: Vec<_> = inside.iter().filter(|p| p.is_renderer()).collect();
+    assert!(renderers.len() >= 3, "{} renderers for three sites", renderers.len());
+    let filters = |p: &Process| p.status("Seccomp_filters").parse::<u32>().unwrap();
+    for renderer in &renderers {
+        for kind in ["user", "pid", "net"] {
+            assert_ne!(renderer.namespace(kind), browser.namespace(kind), "{kind} of {renderer:?}");
+        }
+        assert_eq!(filters(renderer), filters(browser) + 1, "{renderer:?}");
+        assert_eq!(renderer.status("NoNewPrivs"), "1");
+    }
+    for process in &all {
+        assert!(!process.arguments.iter().any(|a| a.contains("no-sandbox")), "assert: {process:?}");
+    }
+}
+
+#[test]
+fn every_process_of_a_jail_is_unprivileged_filtered_and_walled_in() {
+    let (home, _site) = three_sites();
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    mcp.goto(&session, "http://one.test/");
+    let all = family(mcp.child.id());
+    let inside = jailed(&all);
+    assert!(inside.len() >= 6, "{inside:#?}");
+    let host = |kind: &str| std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap();
+    for process in &inside {
+        for kind in ["user", "pid", "net", "ipc", "uts", "mnt", "cgroup"] {
+            assert_ne!(process.namespace(kind), host(kind), "{kind} of {process:?}");
+        }
+        let users: BTreeSet<String> = process.status("Uid").split_whitespace().map(str::to_owned).collect();
+        assert!(!users.contains("0"), "{process:?} runs as {users:?}");
+        if uid() == 0 {
+            assert_ne!(users, BTreeSet::from([uid().to_string()]));
+        }
+        assert_eq!(process.status("Seccomp"), "2", "{process:?}");
+        assert_eq!(process.status("NoNewPrivs"), "1", "{process:?}");
+        assert_eq!(process.status("CapBnd"), "0000000000000000", "{process:?}");
+    }
+    let bridge = inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
+    assert_eq!(bridge.status("NSpid").split_whitespace().last(), Some("1"));
+    assert_eq!(bridge.status("CapEff"), "0000000000000000");
+
+    let network = std::fs::read_to_string(format!("/proc/{}/net/dev", bridge.pid)).unwrap();
+    let interfaces: Vec<&str> = network.lines().skip(2).filter_map(|line| line.split(':').next()).map(str::trim).collect();
+    assert_eq!(interfaces, ["lo"]);
+    let routes = std::fs::read_to_string(format!("/proc/{}/net/route", bridge.pid)).unwrap();
+    assert_eq!(routes.lines().count(), 1, "{routes}");
+}
+
+#[test]
+fn a_jail_has_two_programs_no_shell_and_no_setuid_file() {
+    let (home, _site) = three_sites();
+    let mut mcp = home.mcp();
+    mcp.open();
+    let all = family(mcp.child.id());
+    let inside = jailed(&all);
+    let bridge = inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
+    let root = PathBuf::from(format!("/proc/{}/root", bridge.pid));
+    let mut programs = Vec::new();
+    walk(&root, &mut |path, mode| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(mode & 0o6000, 0, "setuid or setgid: {}", path.display());
+        for interpreter in ["sh", "bash", "dash", "busybox", "python3", "perl", "node", "env"] {
+            assert_ne!(name, interpreter, "{}", path.display());
+        }
+        // The ELF loader needs the bit although it is a library: the kernel opens it to execute.
+        if mode & 0o111 != 0 && !name.starts_with("ld-linux") {
+            programs.push(path.strip_prefix(&root).unwrap().to_path_buf());
+        }
+    });
+    assert_eq!(programs.len(), 2, "{programs:?}");
+    for folder in ["home", "root", "work", "var", "sys", "boot", "mnt", "opt", "srv", "media"] {
+        assert!(!root.join(folder).exists(), "/{folder} is in the jail");
+    }
+}
+
+/// Every file below `folder`, without leaving the template for /proc and /dev.
+fn walk(folder: &Path, see: &mut dyn FnMut(&Path, u32)) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() && !matches!(entry.file_name().to_str(), Some("proc" | "dev")) {
+            walk(&path, see);
+        } else if kind.is_file() {
+            see(&path, entry.metadata().unwrap().permissions().mode());
+        }
+    }
+}

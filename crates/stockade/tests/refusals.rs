@@ -1,0 +1,149 @@
+//! When something a start needs is missing or wrong: no start, a stable code, a message, a next step.
+
+mod common;
+
+use common::{Home, PROGRAM, machine, templates};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a command that must fail, and returns its error.
+fn refused(command: &mut Command) -> Value {
+    let done = command.arg("--json").output().unwrap();
+    assert!(!done.status.success(), "{done:?}");
+    let answer: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+    let error = answer["error"].clone();
+    for field in ["code", "message", "hint"] {
+        assert!(error[field].as_str().is_some_and(|text| !text.is_empty()), "no {field}: {answer}");
+    }
+    error
+}
+
+fn code(command: &mut Command) -> String {
+    refused(command)["code"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn no_chromium() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["template", "build"]).env("STOCKADE_TEMPLATES", empty.path().join("t"));
+    command.env("STOCKADE_BROWSER_PATHS", empty.path());
+    assert_eq!(code(&mut command), "chromium_missing");
+}
+
+#[test]
+fn no_bubblewrap() {
+    let home = Home::new("");
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(code(home.command(&["smoke", "--demo"]).env("PATH", empty.path())), "bubblewrap_missing");
+}
+
+#[test]
+fn namespaces_forbidden() {
+    // A user namespace in which no further one may be made, as a hardened kernel would have it.
+    let home = Home::new("");
+    let smoke = home.command(&["smoke", "--demo"]);
+    let mut inside = Command::new("unshare");
+    inside.args(["--user", "--map-root-user", "--mount", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"", "sh"]);
+    inside.arg(smoke.get_program()).args(smoke.get_args());
+    for (name, value) in smoke.get_envs() {
+        inside.env(name, value.unwrap());
+    }
+    assert_eq!(code(&mut inside), "namespaces_forbidden");
+}
+
+#[test]
+fn a_full_disk() {
+    let home = Home::new("");
+    let mut small = Command::new("unshare");
+    small.args(["--mount", "sh", "-c", "mount -t tmpfs -o size=16k,mode=700 none \"$1\" && shift && exec \"$@\"", "sh"]);
+    std::fs::create_dir_all(home.state()).unwrap();
+    let smoke = home.command(&["smoke", "--demo"]);
+    small.arg(home.state()).arg(smoke.get_program()).args(smoke.get_args());
+    for (name, value) in smoke.get_envs() {
+        small.env(name, value.unwrap());
+    }
+    assert_eq!(code(&mut small), "disk_full");
+}
+
+#[test]
+fn an_altered_template() {
+    let home = Home::new("");
+    let copy = Path::new("/var/tmp").join(format!("stockade-altered-{}", std::process::id()));
+    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(templates()).arg(&copy).status().unwrap();
+    assert!(copied.success());
+    let id = std::fs::read_dir(&copy).unwrap().map(|e| e.unwrap().path()).find(|p| p.join("root").is_dir()).unwrap();
+    let stray = id.join("root/stockade/extra");
+    let made = Command::new("sh").arg("-c").arg(format!("chmod u+w '{0}' && echo x > '{1}'", id.join("root/stockade").display(), stray.display())).status().unwrap();
+    assert!(made.success());
+    let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", &copy));
+    let removed = Command::new("rm").arg("-rf").arg(&copy).status().unwrap();
+    assert!(removed.success());
+    assert_eq!(error["code"], "template_altered");
+    assert!(error["message"].as_str().unwrap().contains("stockade/extra"), "{error}");
+}
+
+#[test]
+fn an_unknown_setting() {
+    let home = Home::new("    sesion_timeout: 5\n");
+    let error = refused(&mut home.command(&["smoke", "--demo"]));
+    assert_eq!(error["code"], "config_unknown_key");
+    assert!(format!("{error}").contains("session_timeout"), "{error}");
+}
+
+#[test]
+fn a_browser_that_is_turned_off() {
+    let home = Home::new("    enabled: false\n");
+    assert_eq!(code(&mut home.command(&["smoke", "--demo"])), "disabled");
+}
+
+#[test]
+fn a_second_server_on_a_locked_state() {
+    let home = Home::new("");
+    let server = home.serve(&[]);
+    let error = refused(&mut home.command(&["serve", "--listen", "127.0.0.1:0"]));
+    assert_eq!(error["code"], "state_locked");
+    assert!(error["message"].as_str().unwrap().contains(&server.child.id().to_string()), "{error}");
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let home = Home::new("");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert_eq!(code(&mut home.command(&["serve", "--listen", &address])), "port_in_use");
+}
+
+#[test]
+fn no_server_to_ask() {
+    let home = Home::new("");
+    assert_eq!(code(&mut home.command(&["session", "list"])), "not_running");
+}
+
+#[test]
+fn doctor_shows_weaker_limits_in_red() {
+    let home = Home::new("    container:\n      weaker_limits: true\n");
+    let (exit, report) = home.json(&["doctor"]);
+    assert_eq!(exit, 1);
+    let limits = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "limits").unwrap().clone();
+    assert_eq!(limits["verdict"], "bad", "{limits}");
+    assert_eq!(limits["code"], "limits_weaker");
+    let shown = home.command(&["doctor"]).env("CLICOLOR_FORCE", "1").output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let line = text.lines().find(|line| line.contains("limits")).unwrap();
+    assert!(line.contains("\u{1b}[31m") || line.contains("\u{1b}[1m\u{1b}[31m"), "{line:?}");
+}
+
+#[test]
+fn doctor_finds_a_good_machine_good() {
+    let home = Home::new("");
+    templates();
+    let (exit, report) = home.json(&["doctor"]);
+    assert_eq!(exit, 0, "{report:#}");
+    let names: Vec<_> = report["checks"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    for name in ["kernel", "bubblewrap", "namespaces", "limits", "chromium", "template", "fonts", "state folder", "port"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(machine::cgroups("doctor"), Vec::<std::path::PathBuf>::new());
+}
