@@ -84,7 +84,8 @@ impl JailError {
                 mend.clone()
             }
             JailError::KeeperLost { .. } => {
-                "Every jail ended with it. Start the control plane again; then run: stockade jail reap".to_owned()
+                "Every jail ended with it. Start the control plane again; then run: stockade jail reap"
+                    .to_owned()
             }
             JailError::StartFailed { .. } => "Run: stockade doctor".to_owned(),
             JailError::UnknownJail { .. } => "Run: stockade jail list".to_owned(),

@@ -100,7 +100,11 @@ mod tests {
     #[test]
     fn the_setting_in_the_way_is_named_with_the_command_that_changes_it() {
         let cases = [
-            ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n", "restrict_unprivileged_userns=0"),
+            (
+                "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+                "1\n",
+                "restrict_unprivileged_userns=0",
+            ),
             ("/proc/sys/kernel/unprivileged_userns_clone", "0\n", "unprivileged_userns_clone=1"),
             ("/proc/sys/user/max_user_namespaces", "0\n", "max_user_namespaces=15000"),
             ("/proc/sys/user/max_user_namespaces", "9\n", "dmesg"),

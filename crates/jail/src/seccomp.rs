@@ -132,9 +132,8 @@ fn build() -> Result<BpfProgram, seccompiler::BackendError> {
 
 /// Matches when the first argument is none of `families`.
 fn none_of(families: &[c_int]) -> Result<SeccompRule, seccompiler::BackendError> {
-    let differs = |&family: &c_int| {
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64)
-    };
+    let differs =
+        |&family: &c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64);
     SeccompRule::new(families.iter().map(differs).collect::<Result<_, _>>()?)
 }
 

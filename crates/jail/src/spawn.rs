@@ -1,7 +1,9 @@
 //! Starting bubblewrap: what a child does between fork and exec.
 
 use crate::JailError;
-use rustix::process::{Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit};
+use rustix::process::{
+    Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit,
+};
 use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::fs::File;
 use std::io;

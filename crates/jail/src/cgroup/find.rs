@@ -41,7 +41,8 @@ impl Host {
         for line in mountinfo.lines() {
             // id parent major:minor root at options tags… - type source super-options
             let Some((left, right)) = line.split_once(" - ") else { continue };
-            let (left, right): (Vec<&str>, Vec<&str>) = (left.split(' ').collect(), right.split(' ').collect());
+            let (left, right): (Vec<&str>, Vec<&str>) =
+                (left.split(' ').collect(), right.split(' ').collect());
             let (Some(root), Some(at)) = (left.get(3), left.get(4)) else { continue };
             let mount = Mount { root: PathBuf::from(root), at: PathBuf::from(at) };
             let controllers = match (right.first(), right.get(2)) {
@@ -99,9 +100,10 @@ impl Host {
     fn folder(&self, name: &str, path: Option<&Path>) -> Result<PathBuf, JailError> {
         let unusable = |why: String| JailError::LimitsUnavailable {
             why,
-            mend: "Set security.browser.container.cgroup_parent to a cgroup as /proc/self/cgroup shows them, \
+            mend:
+                "Set security.browser.container.cgroup_parent to a cgroup as /proc/self/cgroup shows them, \
                    such as /stockade-me."
-                .to_owned(),
+                    .to_owned(),
         };
         let mount = self.mounts.get(name).ok_or_else(|| unusable(format!("no {name} cgroup is mounted")))?;
         let Some(path) = path else { return Ok(mount.at.clone()) };
@@ -128,8 +130,10 @@ fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
     if version == Version::V2 {
         let file = parent.memory.join("cgroup.controllers");
         let there = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
-        let missing: Vec<&str> =
-            CONTROLLERS.into_iter().filter(|name| !there.split_whitespace().any(|word| word == *name)).collect();
+        let missing: Vec<&str> = CONTROLLERS
+            .into_iter()
+            .filter(|name| !there.split_whitespace().any(|word| word == *name))
+            .collect();
         if !missing.is_empty() {
             return Err(JailError::LimitsUnavailable {
                 why: format!("{} lacks the controllers {}", parent.memory.display(), missing.join(", ")),
@@ -143,7 +147,9 @@ fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
 fn how_to_delegate(version: Version) -> String {
     let user = rustix::process::geteuid().as_raw();
     let way = match version {
-        Version::V2 => "Run: systemd-run --user --scope -p \"Delegate=cpu memory pids\" stockade serve".to_owned(),
+        Version::V2 => {
+            "Run: systemd-run --user --scope -p \"Delegate=cpu memory pids\" stockade serve".to_owned()
+        }
         Version::V1 => format!(
             "Run once as root: for c in memory cpu pids; do mkdir -p /sys/fs/cgroup/$c/stockade-{user} && \
              chown {user} /sys/fs/cgroup/$c/stockade-{user} /sys/fs/cgroup/$c/stockade-{user}/cgroup.procs; \

@@ -165,7 +165,8 @@ impl Cgroups {
         for folder in self.shared.each() {
             match fs::remove_dir(folder) {
                 Ok(()) => {}
-                Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::BUSY | Errno::NOTEMPTY)) => {}
+                Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::BUSY | Errno::NOTEMPTY)) => {
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(JailError::file("removing the cgroup", folder)(error)),
             }
@@ -181,11 +182,7 @@ impl Folders {
     }
 
     pub fn join(&self, name: &str) -> Folders {
-        Folders {
-            memory: self.memory.join(name),
-            cpu: self.cpu.join(name),
-            pids: self.pids.join(name),
-        }
+        Folders { memory: self.memory.join(name), cpu: self.cpu.join(name), pids: self.pids.join(name) }
     }
 
     /// Each different folder once (version 1 may mount several controllers together).
@@ -280,9 +277,7 @@ fn remove_folder(folder: &Path) -> Result<(), JailError> {
         match fs::remove_dir(folder) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error)
-                if Errno::from_io_error(&error) == Some(Errno::BUSY) && Instant::now() < deadline =>
-            {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(error) => return Err(JailError::file("removing the cgroup", folder)(error)),

@@ -18,15 +18,19 @@ fn the_parent_is_the_mount_for_root_and_a_delegated_cgroup_for_others() {
     let auto = CgroupChoice::Auto;
     let under = CgroupChoice::Under(PathBuf::from("/box/7/mine"));
     let sys = |tail: &str| PathBuf::from("/sys/fs/cgroup").join(tail);
-    let three = |memory: &str, cpu: &str, pids: &str| Folders {
-        memory: sys(memory),
-        cpu: sys(cpu),
-        pids: sys(pids),
-    };
+    let three =
+        |memory: &str, cpu: &str, pids: &str| Folders { memory: sys(memory), cpu: sys(cpu), pids: sys(pids) };
     let cases = [
         (V1, OWN_V1, &auto, true, Version::V1, three("memory", "cpu,cpuacct", "pids")),
         (V1, OWN_V1, &auto, false, Version::V1, three("memory/me/m", "cpu,cpuacct", "pids/me")),
-        (V1, OWN_V1, &under, false, Version::V1, three("memory/box/7/mine", "cpu,cpuacct/box/7/mine", "pids/box/7/mine")),
+        (
+            V1,
+            OWN_V1,
+            &under,
+            false,
+            Version::V1,
+            three("memory/box/7/mine", "cpu,cpuacct/box/7/mine", "pids/box/7/mine"),
+        ),
         (V2, OWN_V2, &auto, true, Version::V2, Folders::one(sys(""))),
         (V2, OWN_V2, &auto, false, Version::V2, Folders::one(sys("user.slice/run-1.scope"))),
         (V2_IN_CONTAINER, OWN_V2, &under, true, Version::V2, Folders::one(sys("mine"))),

@@ -64,12 +64,7 @@ impl Jail {
         Err(JailError::StartFailed { id: spec.id.clone(), log: log.trim().to_owned() })
     }
 
-    fn launch(
-        spec: &JailSpec,
-        setup: &Setup,
-        dir: PathBuf,
-        group: Option<Group>,
-    ) -> Result<Jail, JailError> {
+    fn launch(spec: &JailSpec, setup: &Setup, dir: PathBuf, group: Option<Group>) -> Result<Jail, JailError> {
         let owner = fs::symlink_metadata(&dir).map_err(JailError::file("looking at", &dir))?.uid();
         let user = jail_user(owner, &dir)?;
         let root = open_folder(&spec.root)?;
@@ -107,7 +102,8 @@ impl Jail {
         let deadline = Instant::now() + START_WAIT;
         while Instant::now() < deadline {
             let tick = Instant::now() + Duration::from_millis(1);
-            let ended = wait_readable(&self.bwrap_fd, tick).map_err(JailError::system("waiting for a jail"))?;
+            let ended =
+                wait_readable(&self.bwrap_fd, tick).map_err(JailError::system("waiting for a jail"))?;
             self.status.read()?;
             if self.init_fd.is_none()
                 && let Some(pid) = self.status.child_pid()
@@ -171,16 +167,14 @@ impl Jail {
         Ok(())
     }
 
-    /// Sends SIGKILL and does not wait.
+    /// Kills every process in the jail, by its PID 1, and does not wait. bubblewrap sees that and ends by
+    /// itself, so that PID 1 does not become a zombie of the host's init.
     pub fn kill(&self) -> Result<(), JailError> {
-        let running = self.exit.is_none().then_some(&self.bwrap_fd);
-        for fd in self.init_fd.iter().chain(running) {
-            match pidfd_send_signal(fd, Signal::KILL) {
-                Ok(()) | Err(Errno::SRCH) => {}
-                Err(error) => return Err(JailError::system("killing a jail")(error)),
-            }
+        match &self.init_fd {
+            Some(init) => kill(init),
+            None if self.exit.is_none() => kill(&self.bwrap_fd),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Kills what runs and removes what is left; the last counts. May be called again if it failed.
@@ -194,16 +188,22 @@ impl Jail {
             group.kill_all()?.ok_or_else(|| JailError::StillAlive { id: self.info.id.clone() })?;
             group.remove()?;
         }
-        fs::remove_dir_all(&self.dir).or_else(ignore_missing).map_err(JailError::file("removing", &self.dir))?;
+        fs::remove_dir_all(&self.dir)
+            .or_else(ignore_missing)
+            .map_err(JailError::file("removing", &self.dir))?;
         Ok(stats)
     }
 
     fn wait_for_end(&mut self) -> Result<(), JailError> {
-        let deadline = Instant::now() + END_WAIT;
-        for fd in self.init_fd.iter().chain([&self.bwrap_fd]) {
-            if !wait_readable(fd, deadline).map_err(JailError::system("waiting for a jail"))? {
-                return Err(JailError::StillAlive { id: self.info.id.clone() });
-            }
+        let ended = |fd: &OwnedFd, wait| {
+            wait_readable(fd, Instant::now() + wait).map_err(JailError::system("waiting for a jail"))
+        };
+        let init_ended = self.init_fd.as_ref().map_or(Ok(true), |init| ended(init, END_WAIT))?;
+        if !ended(&self.bwrap_fd, END_WAIT / 2)? {
+            kill(&self.bwrap_fd)?;
+        }
+        if !init_ended || !ended(&self.bwrap_fd, END_WAIT / 2)? {
+            return Err(JailError::StillAlive { id: self.info.id.clone() });
         }
         self.reap()
     }
@@ -265,6 +265,13 @@ fn jail_user(owner: u32, dir: &Path) -> Result<Option<u32>, JailError> {
         return Ok(Some(owner));
     }
     Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why: "it does not belong to a jail's user" })
+}
+
+fn kill(process: &OwnedFd) -> Result<(), JailError> {
+    match pidfd_send_signal(process, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(JailError::system("killing a jail")(error)),
+    }
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, JailError> {

@@ -203,12 +203,12 @@ impl Drop for Keeper {
 impl Channel {
     fn ask(&mut self, request: Request) -> Result<Reply, JailError> {
         self.asked += 1;
-        send_packet(&self.socket, &Packet { number: self.asked, body: request }).map_err(|error| {
-            match error.kind() {
+        send_packet(&self.socket, &Packet { number: self.asked, body: request }).map_err(
+            |error| match error.kind() {
                 io::ErrorKind::InvalidInput => JailError::System { what: "asking too much", source: error },
                 _ => lost(&error.to_string()),
-            }
-        })?;
+            },
+        )?;
         let deadline = Instant::now() + ANSWER_WAIT;
         while wait_readable(&self.socket, deadline).map_err(|error| lost(&error.to_string()))? {
             match receive_packet::<Reply>(&self.socket) {

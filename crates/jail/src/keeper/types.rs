@@ -72,7 +72,12 @@ pub struct JailInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JailState {
-    Running { pid: u32 },
+    Running {
+        pid: u32,
+    },
     /// PID 1 is gone, and every other process with it.
-    Exited { code: Option<i32>, signal: Option<i32> },
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+    },
 }

@@ -89,7 +89,8 @@ impl Fault {
             Fault::JailExists => JailError::JailExists { id },
             Fault::StillAlive => JailError::StillAlive { id },
             Fault::Other { what, errno } => {
-                let source = errno.map_or_else(|| io::Error::other("no error number"), io::Error::from_raw_os_error);
+                let source =
+                    errno.map_or_else(|| io::Error::other("no error number"), io::Error::from_raw_os_error);
                 JailError::InKeeper { what, source }
             }
         }

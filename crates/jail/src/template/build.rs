@@ -40,12 +40,12 @@ pub(super) fn build(
     progress(&format!("copying {} {}", browser.name, browser.version));
     let tree = Tree::new(staging.template().join("root"))?;
     copy_programs(&tree, options, &browser)?;
-    progress("copying fonts");
-    fonts::copy(&tree)?;
     tree.text("/etc/passwd", PASSWD)?;
     tree.text("/etc/group", GROUP)?;
     MOUNT_POINTS.iter().try_for_each(|path| tree.folder(path))?;
     tree.scratch("/tmp")?;
+    progress("copying fonts");
+    fonts::copy(&tree, progress)?;
 
     progress("hashing");
     let manifest = Manifest {
@@ -55,9 +55,8 @@ pub(super) fn build(
         entries: manifest::scan(tree.root())?,
     };
     let path = staging.template().join(Template::MANIFEST);
-    let bytes = manifest
-        .to_bytes()
-        .map_err(|source| TemplateError::BadManifest { path: path.clone(), source })?;
+    let bytes =
+        manifest.to_bytes().map_err(|source| TemplateError::BadManifest { path: path.clone(), source })?;
     fs::write(&path, &bytes).map_err(TemplateError::file("writing", &path))?;
     place(store, staging, &manifest::id(options.flavour, &bytes))
 }
@@ -105,9 +104,8 @@ fn copy_nss(tree: &Tree, own: &Closure, folder: &str) -> Result<(), TemplateErro
     let Some(home) = home.parent() else { return Ok(()) };
     for module in chromium::NSS_MODULES {
         let places = [home.join(module), home.join("nss").join(module)];
-        let found = places.iter().find(|path| path.is_file()).ok_or_else(|| TemplateError::LibraryMissing {
-            program: home.join("libnss3.so"),
-            library: (*module).to_owned(),
+        let found = places.iter().find(|path| path.is_file()).ok_or_else(|| {
+            TemplateError::LibraryMissing { program: home.join("libnss3.so"), library: (*module).to_owned() }
         })?;
         tree.data(found, &format!("{folder}/{module}"))?;
         closure::of(found)?.copy(tree, folder, None)?;

@@ -76,7 +76,10 @@ impl Browser {
         // A package may keep both browsers in one folder: take only what is this one's.
         let own_packs = names.iter().any(|name| is_headless_pack(name));
         names.retain(|name| {
-            wanted(name) && (!own_packs || !name.ends_with(".pak") || is_headless_pack(name) == (flavour == Flavour::Headless))
+            wanted(name)
+                && (!own_packs
+                    || !name.ends_with(".pak")
+                    || is_headless_pack(name) == (flavour == Flavour::Headless))
         });
         for name in names {
             tree.data(&self.folder.join(&name), &format!("{FOLDER}/{name}"))?;

@@ -68,7 +68,8 @@ impl TemplateError {
             }
             TemplateError::ProgramMissing { package, .. } => format!("Run: apt-get install {package}"),
             TemplateError::NotAProgram { .. } => {
-                "Give the real program, which such a script starts (often under /usr/lib/chromium).".to_owned()
+                "Give the real program, which such a script starts (often under /usr/lib/chromium)."
+                    .to_owned()
             }
             TemplateError::BridgeMissing { .. } => {
                 "Run: cargo build -p bridge (or give --bridge PATH)".to_owned()
@@ -80,7 +81,9 @@ impl TemplateError {
                 format!("Find out who changed it. Then run: stockade template build (it replaces {id})")
             }
             TemplateError::BadManifest { .. } => "Run: stockade template build".to_owned(),
-            TemplateError::Missing { flavour: Flavour::Headless } => "Run: stockade template build".to_owned(),
+            TemplateError::Missing { flavour: Flavour::Headless } => {
+                "Run: stockade template build".to_owned()
+            }
             TemplateError::Missing { flavour: Flavour::Xvfb } => {
                 "Run: stockade template build --display xvfb".to_owned()
             }

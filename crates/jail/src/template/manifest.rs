@@ -25,9 +25,17 @@ pub(super) struct Manifest {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Entry {
     /// `mode` with the setuid, setgid and sticky bits.
-    File { mode: u32, size: u64, sha256: String },
-    Folder { mode: u32 },
-    Link { target: String },
+    File {
+        mode: u32,
+        size: u64,
+        sha256: String,
+    },
+    Folder {
+        mode: u32,
+    },
+    Link {
+        target: String,
+    },
     /// A device, pipe or socket. No build makes one, so in a tree it is always a difference.
     Special,
 }
@@ -90,7 +98,10 @@ fn entry(path: &Path) -> Result<Entry, TemplateError> {
 }
 
 /// What is not as it was; in order of path.
-pub(super) fn compare(expected: &BTreeMap<String, Entry>, found: &BTreeMap<String, Entry>) -> Vec<Difference> {
+pub(super) fn compare(
+    expected: &BTreeMap<String, Entry>,
+    found: &BTreeMap<String, Entry>,
+) -> Vec<Difference> {
     let mut differences = Vec::new();
     for (name, entry) in expected {
         let path = format!("root/{name}");

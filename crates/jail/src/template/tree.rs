@@ -1,9 +1,10 @@
 //! A file tree in the making: every file gets its mode here, none keeps the host's.
 
 use super::TemplateError;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const FOLDER: u32 = 0o755;
 const DATA: u32 = 0o444;
@@ -80,6 +81,22 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// Gives files that some other program put into a folder the mode of data.
+    pub fn data_modes(&self, folder: &str) -> Result<(), TemplateError> {
+        let path = self.at(folder);
+        for entry in fs::read_dir(&path).map_err(TemplateError::file("reading", &path))? {
+            self.mode(&entry.map_err(TemplateError::file("reading", &path))?.path(), DATA)?;
+        }
+        Ok(())
+    }
+
+    /// Sets when a folder last changed.
+    pub fn date(&self, folder: &str, time: SystemTime) -> Result<(), TemplateError> {
+        let path = self.at(folder);
+        let dated = File::open(&path).and_then(|folder| folder.set_modified(time));
+        dated.map_err(TemplateError::file("dating", &path))
     }
 
     fn copy(&self, from: &Path, to: &str, mode: u32) -> Result<(), TemplateError> {

@@ -59,8 +59,7 @@ fn run(dir: &str, root: &str, count: &str, cgroup: &str) -> Result<(), Box<dyn E
 }
 
 fn build(store: &str, bridge: &str) -> Result<(), Box<dyn Error>> {
-    let options =
-        BuildOptions { flavour: Flavour::Headless, bridge: PathBuf::from(bridge), browser: None };
+    let options = BuildOptions { flavour: Flavour::Headless, bridge: PathBuf::from(bridge), browser: None };
     match Store::open(Path::new(store)).and_then(|store| store.build(&options, &mut |_| {})) {
         Ok(template) => say(&format!("built {}", template.root().display())),
         Err(error) => say(&format!("refused {} {}", error.code(), error.hint())),

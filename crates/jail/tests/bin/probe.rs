@@ -220,8 +220,10 @@ fn open_files() -> io::Result<()> {
 fn threads() -> io::Result<()> {
     let mut started = 0;
     let error = loop {
-        let thread = std::thread::Builder::new().stack_size(64 * 1024).spawn(|| loop {
-            std::thread::park();
+        let thread = std::thread::Builder::new().stack_size(64 * 1024).spawn(|| {
+            loop {
+                std::thread::park();
+            }
         });
         match thread {
             Ok(_) => started += 1,

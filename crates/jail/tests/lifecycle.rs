@@ -1,0 +1,253 @@
+//! What is left of a jail when it, its keeper or its control plane ends: nothing.
+
+mod common;
+
+use common::{Home, Host, alive, cgroups_of, id, kill, wait_until};
+use jail::{JailState, Limits, list, reap};
+use std::fs;
+use std::path::Path;
+
+/// Names of what is in a folder; none when it is gone.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn assert_gone(host: &Host, processes: &[u32], runtime: &Path) {
+    wait_until("no process is left", || processes.iter().all(|pid| !alive(*pid)));
+    wait_until("no folder is left", || names(runtime).is_empty());
+    assert_eq!(cgroups_of(&host.instance), [""; 0].map(std::path::PathBuf::from));
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(runtime.to_str().unwrap()));
+}
+
+#[test]
+fn destroying_a_jail_ends_its_processes_and_removes_its_folder_and_cgroup() {
+    let home = Home::new();
+    let info = home.start("one", Limits::default(), &["stay", "3"]);
+    let keeper = home.keeper();
+    assert_eq!(keeper.state(&id("one")).unwrap(), Some(JailState::Running { pid: info.pid }));
+    assert!(keeper.destroy(&id("one")).unwrap().is_some());
+    assert!(!alive(info.pid));
+    assert_eq!(keeper.state(&id("one")).unwrap(), None);
+    assert!(!home.instance_dir().join("one").exists());
+    for cgroup in cgroups_of(keeper.info().instance.as_str()) {
+        assert!(!cgroup.join("one").exists());
+    }
+    assert_eq!(keeper.destroy(&id("one")).unwrap(), None, "twice is fine");
+    assert_eq!(keeper.stats(&id("one")).unwrap_err().code(), "jail_unknown");
+    home.start("one", Limits::default(), &["exit", "0"]);
+}
+
+#[test]
+fn destroying_a_jail_that_was_only_prepared_removes_its_folder() {
+    let home = Home::new();
+    let prepared = home.keeper().prepare(&id("early")).unwrap();
+    assert_eq!(home.keeper().prepare(&id("early")).unwrap_err().code(), "jail_exists");
+    assert_eq!(home.keeper().destroy(&id("early")).unwrap(), None);
+    assert!(!prepared.dir.exists());
+}
+
+#[test]
+fn a_program_that_ends_at_once_has_started_all_the_same() {
+    let home = Home::new();
+    for (name, code) in [("a", 0), ("b", 7)] {
+        home.start(name, Limits::default(), &["exit", &code.to_string()]);
+        assert_eq!(home.wait_for_exit(name), JailState::Exited { code: Some(code), signal: None });
+    }
+}
+
+#[test]
+fn ids_as_long_as_they_may_be_still_fit_a_socket() {
+    let home = Home::new();
+    let name = "x".repeat(64);
+    let _listening = home.keeper().prepare(&id(&name)).unwrap();
+    home.keeper().create(&common::spec(&name, Limits::default(), &["dial"])).unwrap();
+    assert_eq!(home.wait_for_exit(&name), JailState::Exited { code: Some(0), signal: None });
+}
+
+#[test]
+fn shutting_down_leaves_nothing() {
+    let mut home = Home::new();
+    let info = home.start("one", Limits::default(), &["stay", "3"]);
+    let (instance, keeper) = (home.keeper().info().instance.to_string(), home.keeper().info().pid);
+    home.keeper.take().unwrap().shutdown().unwrap();
+    assert!(!alive(info.pid) && !alive(keeper));
+    assert_eq!(names(&home.runtime.path().join("run")), [""; 0]);
+    assert!(cgroups_of(&instance).is_empty());
+}
+
+#[test]
+fn killing_the_control_plane_leaves_nothing_however_it_is_killed() {
+    // A table of signals, and SIGKILL again and again: it is the one that matters.
+    for signal in ["TERM", "INT", "KILL", "KILL", "KILL", "KILL", "KILL"] {
+        let runtime = tempfile::tempdir().unwrap();
+        let mut host = Host::start(runtime.path(), 3);
+        let processes = host.processes();
+        assert!(processes.len() >= 3 * 4 + 1, "{processes:?}");
+        assert!(processes.iter().all(|pid| alive(*pid)));
+        kill(host.child.id(), signal);
+        host.child.wait().unwrap();
+        assert_gone(&host, &processes, runtime.path());
+    }
+}
+
+#[test]
+fn signals_that_a_terminal_sends_do_not_end_the_keeper() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut host = Host::start(runtime.path(), 1);
+    for signal in ["INT", "TERM", "HUP"] {
+        kill(host.keeper, signal);
+    }
+    // It answers to nobody but us: an ignored signal is one that the kernel does not even queue.
+    let status = fs::read_to_string(format!("/proc/{}/status", host.keeper)).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    let ignored = u64::from_str_radix(ignored, 16).unwrap();
+    for number in [1, 2, 15] {
+        assert_ne!(ignored & (1 << (number - 1)), 0, "signal {number}");
+    }
+    assert!(alive(host.keeper) && alive(host.jails[0]));
+    let session = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned()
+    };
+    assert_eq!(session(host.keeper), host.keeper.to_string(), "a session of its own");
+    // And none of them is passed on to what runs in a jail.
+    let status = fs::read_to_string(format!("/proc/{}/status", host.jails[0])).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 0x4003, 0);
+    kill(host.child.id(), "KILL");
+    host.child.wait().unwrap();
+}
+
+#[test]
+fn the_keeper_inherits_nothing_but_its_socket_the_lock_and_standard_error() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "exec 9</etc/hostname; exec \"$@\"", "sh", common::HOST, "run"]);
+    command.arg(runtime.path()).arg(common::template().root()).args(["0", "auto"]);
+    let mut host = Host::from(command);
+    let open = |pid: u32| names(Path::new(&format!("/proc/{pid}/fd")));
+    assert!(open(host.child.id()).contains(&"9".to_owned()), "the leak that this test is about");
+    let mut fds = open(host.keeper);
+    fds.sort();
+    assert_eq!(fds, ["0", "1", "2"]);
+    let name = fs::read_to_string(format!("/proc/{}/comm", host.keeper)).unwrap();
+    let arguments = fs::read_to_string(format!("/proc/{}/cmdline", host.keeper)).unwrap();
+    assert!(!name.contains("stockade") && !arguments.contains("stockade"), "{name} {arguments}");
+    kill(host.child.id(), "KILL");
+    host.child.wait().unwrap();
+}
+
+#[test]
+fn a_lost_keeper_takes_its_jails_along_and_is_reported() {
+    let mut home = Home::new();
+    let info = home.start("one", Limits::default(), &["stay", "3"]);
+    let keeper = home.keeper();
+    let instance = keeper.info().instance.to_string();
+    kill(keeper.info().pid, "KILL");
+    wait_until("the jail dies with its keeper", || !alive(info.pid));
+    let fails: [(&str, Result<(), jail::JailError>); 3] = [
+        ("state", keeper.state(&id("one")).map(drop)),
+        ("destroy", keeper.destroy(&id("one")).map(drop)),
+        ("create", keeper.create(&common::spec("two", Limits::default(), &["stay", "0"])).map(drop)),
+    ];
+    for (what, result) in fails {
+        assert_eq!(result.unwrap_err().code(), "keeper_lost", "{what}");
+    }
+    drop(home.keeper.take());
+    assert_eq!(names(&home.runtime.path().join("run")), [""; 0]);
+    assert!(cgroups_of(&instance).is_empty());
+}
+
+#[test]
+fn the_reaper_clears_dead_instances_and_no_live_one() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut dead = Host::start(runtime.path(), 2);
+    let mut live = Host::start(runtime.path(), 1);
+    let processes = dead.processes();
+    // Stopped, the keeper cannot clear up when its control plane goes.
+    kill(dead.keeper, "STOP");
+    kill(dead.child.id(), "KILL");
+    dead.child.wait().unwrap();
+    assert_eq!(reap(runtime.path()).unwrap(), jail::Reaped::default(), "the keeper still holds the lock");
+    kill(dead.keeper, "KILL");
+    wait_until("the keeper is gone", || !alive(dead.keeper));
+
+    let listed = list(runtime.path()).unwrap();
+    let of = |instance: &str| listed.iter().find(|report| report.id.as_str() == instance).unwrap();
+    assert!(!of(&dead.instance).alive);
+    assert_eq!(of(&dead.instance).jails.len(), 2);
+    assert!(of(&live.instance).alive);
+    assert_eq!(of(&live.instance).control_plane_pid, Some(live.child.id()));
+    assert!(of(&live.instance).jails[0].pids.contains(&live.jails[0]));
+    assert!(of(&live.instance).jails[0].memory_bytes.unwrap() > 0);
+
+    let reaped = reap(runtime.path()).unwrap();
+    assert_eq!(reaped.instances.iter().map(|id| id.as_str()).collect::<Vec<_>>(), [&dead.instance]);
+    assert_eq!(reaped.jails, 2);
+    assert_eq!(reap(runtime.path()).unwrap(), jail::Reaped::default(), "again is fine");
+    assert_eq!(names(runtime.path()), [live.instance.clone()]);
+    assert!(processes.iter().all(|pid| !alive(*pid)));
+    assert!(cgroups_of(&dead.instance).is_empty());
+    assert!(alive(live.jails[0]) && !cgroups_of(&live.instance).is_empty());
+
+    let rest = live.processes();
+    kill(live.child.id(), "KILL");
+    live.child.wait().unwrap();
+    assert_gone(&live, &rest, runtime.path());
+}
+
+#[test]
+fn the_reaper_kills_what_is_still_in_a_dead_instances_cgroup() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut host = Host::start(runtime.path(), 1);
+    // A process that is in the jail's cgroup but does not die with the keeper.
+    let mut stray = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    for cgroup in cgroups_of(&host.instance) {
+        fs::write(cgroup.join("jail-0/cgroup.procs"), stray.id().to_string()).unwrap();
+    }
+    kill(host.keeper, "KILL");
+    kill(host.child.id(), "KILL");
+    host.child.wait().unwrap();
+    wait_until("the keeper is gone", || !alive(host.keeper));
+    assert!(alive(stray.id()));
+    let reaped = reap(runtime.path()).unwrap();
+    assert!(reaped.processes >= 1, "{reaped:?}");
+    assert!(!alive(stray.id()));
+    stray.wait().unwrap();
+    assert_gone(&host, &[], runtime.path());
+}
+
+#[test]
+fn a_new_keeper_reaps_before_it_starts() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut host = Host::start(runtime.path(), 1);
+    kill(host.keeper, "KILL");
+    wait_until("the keeper is gone", || !alive(host.keeper));
+    kill(host.child.id(), "KILL");
+    host.child.wait().unwrap();
+    let mut options = jail::KeeperOptions::new(runtime.path().to_owned());
+    options.executable = common::HOST.into();
+    let keeper = jail::Keeper::start(options).unwrap();
+    let reaped: Vec<&str> = keeper.info().reaped.instances.iter().map(|id| id.as_str()).collect();
+    assert_eq!(reaped, [&host.instance]);
+}
+
+#[test]
+fn a_runtime_folder_that_others_could_write_to_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let runtime = tempfile::tempdir().unwrap();
+    let open = runtime.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let link = runtime.path().join("link");
+    std::os::unix::fs::symlink(runtime.path(), &link).unwrap();
+    for bad in [open, link] {
+        let mut options = jail::KeeperOptions::new(bad.clone());
+        options.executable = common::HOST.into();
+        assert_eq!(jail::Keeper::start(options).unwrap_err().code(), "runtime_dir_unsafe", "{bad:?}");
+        assert_eq!(reap(&bad).unwrap_err().code(), "runtime_dir_unsafe");
+        assert_eq!(list(&bad).unwrap_err().code(), "runtime_dir_unsafe");
+    }
+}

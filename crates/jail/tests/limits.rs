@@ -1,0 +1,101 @@
+//! Every limit of a jail, by exceeding it.
+
+mod common;
+
+use common::{Home, cgroups_of, id};
+use jail::{Enforcement, JailState, Limits};
+use std::fs;
+
+const MIB: u64 = 1024 * 1024;
+const EMFILE: i64 = 24;
+const EAGAIN: i64 = 11;
+const ENOSPC: i64 = 28;
+
+#[test]
+fn a_process_that_eats_too_much_memory_is_killed_and_counted_by_the_kernel() {
+    let home = Home::new();
+    let limits = Limits { memory_bytes: 32 * MIB, ..Limits::default() };
+    let said = home.probe(limits, &["eat-in-child"]);
+    assert_eq!(said["signal"], 9);
+    let stats = home.keeper().stats(&id("probe")).unwrap().unwrap();
+    assert_eq!(stats.oom_kills, 1);
+    assert_eq!(home.keeper().destroy(&id("probe")).unwrap().unwrap().oom_kills, 1);
+}
+
+#[test]
+fn a_jail_whose_first_process_is_killed_for_memory_ends_and_its_neighbour_does_not() {
+    let home = Home::new();
+    home.start("neighbour", Limits::default(), &["stay", "1"]);
+    home.start("eater", Limits { memory_bytes: 32 * MIB, ..Limits::default() }, &["eat"]);
+    assert_eq!(home.wait_for_exit("eater"), JailState::Exited { code: Some(137), signal: None });
+    assert!(home.keeper().destroy(&id("eater")).unwrap().unwrap().oom_kills >= 1);
+
+    let stats = home.keeper().stats(&id("neighbour")).unwrap().unwrap();
+    assert_eq!((stats.oom_kills, stats.pids_limit_hits), (0, 0));
+    assert!(stats.memory_bytes > 0 && stats.pids >= 3, "{stats:?}");
+    assert!(matches!(home.keeper().state(&id("neighbour")).unwrap(), Some(JailState::Running { .. })));
+}
+
+#[test]
+fn a_thread_storm_stops_at_the_limit_and_is_counted() {
+    let home = Home::new();
+    let said = home.probe(Limits { pids: 40, ..Limits::default() }, &["threads"]);
+    assert_eq!(said["errno"], EAGAIN);
+    let started = said["started"].as_u64().unwrap();
+    assert!((30..40).contains(&started), "{started}");
+    assert!(home.keeper().stats(&id("probe")).unwrap().unwrap().pids_limit_hits >= 1);
+}
+
+#[test]
+fn memory_only_places_are_full_at_their_size() {
+    for folder in ["/tmp", "/dev/shm"] {
+        let home = Home::new();
+        let limits = Limits { tmp_bytes: 2 * MIB, shm_bytes: 2 * MIB, ..Limits::default() };
+        let said = home.probe(limits, &["fill", folder]);
+        assert_eq!(said["errno"], ENOSPC, "{folder}");
+        assert!(said["written"].as_u64().unwrap() <= 2 * MIB, "{folder}: {said}");
+    }
+}
+
+#[test]
+fn open_files_stop_at_the_limit() {
+    let home = Home::new();
+    let said = home.probe(Limits { open_files: 64, ..Limits::default() }, &["open-files"]);
+    assert_eq!(said["errno"], EMFILE);
+    assert!(said["opened"].as_u64().unwrap() < 64);
+}
+
+#[test]
+fn the_processor_is_rationed_only_when_asked() {
+    let home = Home::new();
+    home.start("busy", Limits::default(), &["stay", "0"]);
+    let keeper = home.keeper();
+    let quota = || {
+        let (folder, file) = match keeper.info().enforcement {
+            Enforcement::CgroupV1 => ("cpu", "cpu.cfs_quota_us"),
+            _ => ("", "cpu.max"),
+        };
+        let base = cgroups_of(keeper.info().instance.as_str());
+        let base = base.iter().find(|path| path.components().any(|part| part.as_os_str() == folder));
+        let text = fs::read_to_string(base.unwrap().join("busy").join(file)).unwrap();
+        text.split_whitespace().next().unwrap().to_owned()
+    };
+    let unlimited = quota();
+    assert!(["-1", "max"].contains(&unlimited.as_str()), "{unlimited}");
+    keeper.set_cpu(&id("busy"), Some(0.5)).unwrap();
+    assert_eq!(quota(), "50000");
+    keeper.set_cpu(&id("busy"), None).unwrap();
+    assert_eq!(quota(), unlimited);
+}
+
+#[test]
+fn a_jail_that_floods_its_output_is_kept_short_and_the_keeper_goes_on_answering() {
+    let home = Home::new();
+    home.start("loud", Limits::default(), &["flood"]);
+    for _ in 0..20 {
+        assert!(home.keeper().log_tail(&id("loud")).unwrap().len() <= 64 * 1024);
+        assert!(matches!(home.keeper().state(&id("loud")).unwrap(), Some(JailState::Running { .. })));
+    }
+    home.start("quiet", Limits::default(), &["stay", "0"]);
+    home.keeper().destroy(&id("loud")).unwrap();
+}
