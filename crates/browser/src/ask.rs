@@ -141,8 +141,7 @@ impl Browser {
                 return Ok(());
             }
             let to = Some(&session);
-            let owner =
-                self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
+            let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = gone_or(owner, deadline)? else { return Err(AskError::Gone) };
             let resolve =
                 p::ResolveNode { backend_node_id: owner.backend_node_id, execution_context_id: world.id };

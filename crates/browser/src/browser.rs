@@ -129,7 +129,9 @@ impl Browser {
         self.set_up(&session, deadline).await?;
         // Last, because a Chromium with a window exits with its last page.
         let unwanted = spare.into_iter().map(|spare| spare.target_info.target_id);
-        for target in unwanted.chain(old.map(|tab| tab.target)).filter(|id| *id != claimed.target_info.target_id) {
+        for target in
+            unwanted.chain(old.map(|tab| tab.target)).filter(|id| *id != claimed.target_info.target_id)
+        {
             match self.call(None, &p::CloseTarget { target_id: &target }, deadline).await {
                 // It is gone already, which is what was wanted.
                 Ok(_) | Err(BrowserError::Protocol { .. }) => {}
@@ -156,11 +158,8 @@ impl Browser {
         let to = Some(session);
         let BrowserOptions { width, height, .. } = self.options;
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
-        let script = p::AddScript {
-            source: script::SOURCE,
-            world_name: script::WORLD,
-            run_immediately: true,
-        };
+        let script =
+            p::AddScript { source: script::SOURCE, world_name: script::WORLD, run_immediately: true };
         let frames = attach_to_frames();
         tokio::try_join!(
             self.call(to, &p::EnableInspector {}, deadline),

@@ -72,15 +72,21 @@ impl BrowserError {
     pub fn hint(&self) -> &'static str {
         match self {
             BrowserError::Timeout { .. } => "Try again, or read the page to see how far it came.",
-            BrowserError::NavigationFailed { .. } => "Check the address, and that the site is up and allowed.",
+            BrowserError::NavigationFailed { .. } => {
+                "Check the address, and that the site is up and allowed."
+            }
             BrowserError::SchemeRefused { .. } => "Stay on http: and https: pages; this cannot be allowed.",
             BrowserError::DownloadRefused { .. } => "Look for the same content on a page.",
-            BrowserError::ElementNotFound { .. } => "Read the page, and use a role and name, or a ref, from it.",
+            BrowserError::ElementNotFound { .. } => {
+                "Read the page, and use a role and name, or a ref, from it."
+            }
             BrowserError::ElementCovered { .. } => "Close or move what covers it first.",
             BrowserError::ElementDisabled { .. } => "See what the page still needs before this can be used.",
             BrowserError::ElementNotVisible { .. } => "Open the part of the page that holds it first.",
             BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
-            BrowserError::FocusLost { .. } => "The page moves the focus; click the field, then read the page.",
+            BrowserError::FocusLost { .. } => {
+                "The page moves the focus; click the field, then read the page."
+            }
             BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
             BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
             BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
@@ -143,7 +149,11 @@ mod tests {
                 "no element answers to button \"Buy\"; near it are button \"Buy now\"",
             ),
             (BrowserError::TabCrashed { status: None }, "tab_crashed", "the tab crashed"),
-            (BrowserError::TabCrashed { status: Some("killed".into()) }, "tab_crashed", "the tab crashed (killed)"),
+            (
+                BrowserError::TabCrashed { status: Some("killed".into()) },
+                "tab_crashed",
+                "the tab crashed (killed)",
+            ),
         ] {
             assert_eq!((error.code().as_ref(), error.to_string().as_str()), (code, message));
         }

@@ -34,7 +34,7 @@ impl Default for LaunchOptions {
 const PROFILE: &str = "/tmp/profile";
 
 /// Flags that do not depend on anything. Chromium's own sandbox is on because nothing here turns it off.
-const ALWAYS: [&str; 21] = [
+const ALWAYS: [&str; 22] = [
     // The only way to drive it: descriptors 3 and 4, no port for anyone to find.
     "--remote-debugging-pipe",
     // One renderer per site; the headless shell does not do so by itself.
@@ -66,6 +66,8 @@ const ALWAYS: [&str; 21] = [
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
     "--mute-audio",
+    // A picture as wide as the viewport has no room for them.
+    "--hide-scrollbars",
 ];
 
 /// The arguments for Chromium in a jail, without a start address.

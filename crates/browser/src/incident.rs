@@ -10,12 +10,22 @@ const KEPT: usize = 8;
 #[serde(tag = "incident", rename_all = "snake_case")]
 pub enum Incident {
     /// A dialog opened, and was answered at once so that the page goes on.
-    Dialog { kind: String, message: String, accepted: bool },
+    Dialog {
+        kind: String,
+        message: String,
+        accepted: bool,
+    },
     /// A new window was asked for, and closed before it loaded anything.
-    PopupClosed { url: String },
-    DownloadRefused { url: String },
+    PopupClosed {
+        url: String,
+    },
+    DownloadRefused {
+        url: String,
+    },
     /// The tab was taken back to about:blank.
-    SchemeRefused { scheme: String },
+    SchemeRefused {
+        scheme: String,
+    },
     /// The page was still loading, or never went quiet, when the wait for it was given up.
     StillLoading,
 }

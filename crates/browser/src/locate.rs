@@ -1,12 +1,7 @@
 //! From the words an agent uses for an element to the element, its facts and the point where it is hit.
 
 use crate::{
-    ask::AskError,
-    browser::Browser,
-    deadline::Deadline,
-    error::BrowserError,
-    frames::parse_ref,
-    state::cut,
+    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, state::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
 use serde::{Deserialize, Serialize};
@@ -104,9 +99,10 @@ impl Problem {
             Problem::Gone => BrowserError::StaleRef { reference: element },
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
-            Problem::Covered => {
-                BrowserError::ElementCovered { element, by: by.unwrap_or_else(|| "another element".to_owned()) }
-            }
+            Problem::Covered => BrowserError::ElementCovered {
+                element,
+                by: by.unwrap_or_else(|| "another element".to_owned()),
+            },
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
             Problem::Focus => BrowserError::FocusLost { element, taken_by: by },
         }

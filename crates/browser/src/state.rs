@@ -118,7 +118,8 @@ impl State {
             (EventKind::Detached(gone), _) => self.detached(&gone.session_id),
             (EventKind::TargetCrashed(crash), _) => self.target_crashed(crash),
             (EventKind::TargetChanged(changed), _) => {
-                if let Some(tab) = self.tab.as_mut().filter(|tab| tab.target == changed.target_info.target_id) {
+                if let Some(tab) = self.tab.as_mut().filter(|tab| tab.target == changed.target_info.target_id)
+                {
                     tab.title = cut(&changed.target_info.title, LONGEST_TITLE);
                 }
             }
@@ -140,7 +141,12 @@ impl State {
         }
     }
 
-    fn attached(&mut self, attached: &p::Attached, parent: Option<&SessionId>, reactions: &mut Reactions<'_>) {
+    fn attached(
+        &mut self,
+        attached: &p::Attached,
+        parent: Option<&SessionId>,
+        reactions: &mut Reactions<'_>,
+    ) {
         let p::Attached { session_id, target_info } = attached;
         let ours = self.tab.as_mut().filter(|tab| parent.is_some_and(|parent| tab.owns(parent)));
         match (target_info.r#type.as_str(), ours) {
@@ -224,7 +230,9 @@ impl Tab {
                     accepted: accept,
                 });
             }
-            EventKind::WindowOpen(it) => incidents.add(Incident::PopupClosed { url: cut(&it.url, LONGEST_URL) }),
+            EventKind::WindowOpen(it) => {
+                incidents.add(Incident::PopupClosed { url: cut(&it.url, LONGEST_URL) })
+            }
             EventKind::NavigatedWithin(it) if it.frame_id == self.target => {
                 self.url = cut(&it.url, LONGEST_URL);
                 self.next = Next::None;
@@ -236,7 +244,9 @@ impl Tab {
             }
             EventKind::Lifecycle(it) if it.frame_id == self.target => self.lifecycle(it),
             EventKind::NavigationRequested(it)
-                if it.frame_id == self.target && it.disposition == "currentTab" && self.next == Next::None =>
+                if it.frame_id == self.target
+                    && it.disposition == "currentTab"
+                    && self.next == Next::None =>
             {
                 self.next = Next::Requested;
             }
@@ -251,7 +261,9 @@ impl Tab {
             {
                 self.next = Next::Started;
             }
-            EventKind::NavigationCleared(it) if it.frame_id == self.target && self.next == Next::Requested => {
+            EventKind::NavigationCleared(it)
+                if it.frame_id == self.target && self.next == Next::Requested =>
+            {
                 self.next = Next::None;
             }
             EventKind::LoadingStopped(it) if it.frame_id == self.target => self.next = Next::None,
@@ -337,7 +349,8 @@ pub(crate) fn attach_to_frames() -> p::SetAutoAttach {
 /// Only web pages, the empty page and Chromium's own error page may fill a tab.
 fn refused_scheme(url: &str) -> Option<String> {
     let scheme = url.split(':').next().unwrap_or_default();
-    let allowed = matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
+    let allowed =
+        matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
     (!allowed).then(|| cut(scheme, 32))
 }
 

@@ -176,7 +176,8 @@ impl Connection {
     ) -> Result<C::Response, CallError> {
         let method = C::METHOD;
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        let text = wire::encode(id, session, command).map_err(|source| CallError::Encode { method, source })?;
+        let text =
+            wire::encode(id, session, command).map_err(|source| CallError::Encode { method, source })?;
         let (answer, answered) = oneshot::channel();
         let call = Call { id, method, session: session.cloned(), text, answer };
         let exchange = async {

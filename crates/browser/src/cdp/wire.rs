@@ -52,8 +52,15 @@ pub(super) struct Refusal {
 
 pub(super) enum Incoming<'a> {
     /// The result is a slice of the message, not a copy: a screenshot's is tens of megabytes.
-    Reply { id: u64, result: Result<Bytes, Refusal> },
-    Event { session: Option<Cow<'a, str>>, method: Cow<'a, str>, params: &'a str },
+    Reply {
+        id: u64,
+        result: Result<Bytes, Refusal>,
+    },
+    Event {
+        session: Option<Cow<'a, str>>,
+        method: Cow<'a, str>,
+        params: &'a str,
+    },
 }
 
 /// `None` for what is no CDP message; the caller ignores it.

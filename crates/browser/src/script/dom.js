@@ -111,8 +111,20 @@ const flatChildren = (el) => {
   const root = isElement(el) ? shadowRoot(el) : null;
   if (root) watchForPasswords(root);
   const children = [];
+  // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
+  if (el instanceof HTMLDetailsElement && !DETAILS.open(el)) {
+    const summary = childByTag(el, 'summary');
+    return summary ? [summary] : children;
+  }
   for (let child = firstChild(root ?? el); child; child = nextSibling(child)) children.push(child);
   return children;
+};
+
+const childByTag = (el, tag) => {
+  for (let child = firstChild(el); child; child = nextSibling(child)) {
+    if (isElement(child) && tagOf(child) === tag) return child;
+  }
+  return null;
 };
 
 const inSameTree = (el, id) => {

@@ -117,14 +117,14 @@ const pointOf = (el) => {
   return best;
 };
 
-// What a click on `hit` sets off: the nearest control around it, or the control of its label.
+// What a click on `hit` sets off: the nearest control around it, or the control of its label; null if neither.
 const effective = (hit, target) => {
   for (let at = hit; at; at = flatParent(at)) {
     if (!isElement(at)) continue;
     if (at instanceof HTMLLabelElement && LABEL.control(at)) return LABEL.control(at);
     if (at === target || isActionable(at, roleOf(at))) return at;
   }
-  return target;
+  return null;
 };
 
 const isEditable = (el) => {
@@ -155,7 +155,7 @@ const look = (prefix, el, editable) => {
   if (!hit) return { problem: 'invisible' };
   const reached = effective(hit, el);
   if (reached !== el && !isInside(hit, el)) return { problem: 'covered', by: describe(hit) };
-  return { x: point.x, y: point.y, facts: factsOf(prefix, editable ? el : reached) };
+  return { x: point.x, y: point.y, facts: factsOf(prefix, editable ? el : reached ?? el) };
 };
 
 const nextFrame = () => new Promise((resolve) => {
@@ -182,18 +182,27 @@ const aim = async ({ prefix, number, editable, steady, wait }) => {
   }
 };
 
-// Where a point of a child frame lies in this one, and whether a click there would reach that frame.
-const through = ({ frame, x, y }) => {
-  const owner = frameOwners.get(frame)?.deref();
-  if (!owner || !isConnected(owner)) return { problem: 'gone' };
+// A point of a child frame, from its element's box; a rotated frame gives a wrong point, which then hits nothing.
+const insideFrame = (owner, x, y) => {
   const box = boundingRect(owner);
   const style = getComputedStyle(owner);
   const scaleX = offsetWidth(owner) ? box.width / offsetWidth(owner) : 1;
   const scaleY = offsetHeight(owner) ? box.height / offsetHeight(owner) : 1;
-  const at = {
+  return {
     x: box.left + (clientLeft(owner) + parseFloat(style.paddingLeft) + x) * scaleX,
     y: box.top + (clientTop(owner) + parseFloat(style.paddingTop) + y) * scaleY,
   };
+};
+
+// Where a point of a child frame lies in this one, and whether a click there would reach that frame.
+const through = ({ frame, x, y }) => {
+  const owner = frameOwners.get(frame)?.deref();
+  if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  let at = insideFrame(owner, x, y);
+  if (at.x < 0 || at.y < 0 || at.x >= innerWidth || at.y >= innerHeight) {
+    scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: 'instant' });
+    at = insideFrame(owner, x, y);
+  }
   const hit = elementAt(at.x, at.y);
   if (hit !== owner) return { problem: hit ? 'covered' : 'invisible', by: hit ? describe(hit) : null };
   return at;

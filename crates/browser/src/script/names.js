@@ -98,6 +98,8 @@ const SILENT = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta
 const visibility = (el) => {
   if (SILENT.has(tagOf(el))) return false;
   if (attribute(el, 'aria-hidden') === 'true' || hasAttribute(el, 'inert')) return false;
+  // The options of a closed list are drawn nowhere, and are what the list is about.
+  if (el instanceof HTMLOptionElement || el instanceof HTMLOptGroupElement) return !hasAttribute(el, 'hidden');
   if (checkVisibility(el, { visibilityProperty: true })) return true;
   if (checkVisibility(el)) return 'inside';
   return getComputedStyle(el).display === 'contents';
@@ -145,13 +147,6 @@ const svgTitle = (svg) => {
     }
   }
   return '';
-};
-
-const childByTag = (el, tag) => {
-  for (let child = firstChild(el); child; child = nextSibling(child)) {
-    if (isElement(child) && tagOf(child) === tag) return child;
-  }
-  return null;
 };
 
 const labelledBy = (el) => {

@@ -53,8 +53,8 @@ pub(super) fn write(page: &Page, budget: usize) -> (String, usize) {
             "text" => writer.add(&node.name),
             "link" => writer.add(&link(node)),
             "code" => writer.nodes += 1,
-            "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
-            | "switch" | "tab" | "menuitem" | "option" | "img" => writer.add(&control(node)),
+            "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton"
+            | "slider" | "switch" | "tab" | "menuitem" | "option" | "img" => writer.add(&control(node)),
             _ => {
                 writer.end_line();
                 writer.nodes += 1;

@@ -139,14 +139,24 @@ pub(super) mod tests {
 
     #[test]
     fn frames_are_put_where_they_are_shown() {
-        let main = frame(r#"[{"d":0,"r":"main"},{"d":1,"r":"iframe","f":"A"},{"d":1,"r":"iframe","f":"gone"},{"d":0,"r":"text"}]"#);
+        let main = frame(
+            r#"[{"d":0,"r":"main"},{"d":1,"r":"iframe","f":"A"},{"d":1,"r":"iframe","f":"gone"},{"d":0,"r":"text"}]"#,
+        );
         let inner = frame(r#"[{"d":0,"r":"button","n":"Pay"},{"d":0,"r":"iframe","f":"B"}]"#);
         let innermost = frame(r#"[{"d":0,"r":"link"}]"#);
         let page = stitch(main, HashMap::from([("A".to_owned(), inner), ("B".to_owned(), innermost)]));
         let told: Vec<_> = page.nodes.iter().map(|node| (node.depth, node.role.as_str())).collect();
         assert_eq!(
             told,
-            [(0, "main"), (1, "iframe"), (2, "button"), (2, "iframe"), (3, "link"), (1, "iframe"), (0, "text")]
+            [
+                (0, "main"),
+                (1, "iframe"),
+                (2, "button"),
+                (2, "iframe"),
+                (3, "link"),
+                (1, "iframe"),
+                (0, "text")
+            ]
         );
         assert_eq!(page.left, 3);
     }

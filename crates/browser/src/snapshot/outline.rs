@@ -127,6 +127,10 @@ mod tests {
         assert!(text.len() <= 2_000, "{}", text.len());
         let shown = text.lines().filter(|line| line.starts_with("- button")).count();
         assert_eq!(shown + left, 500);
-        assert!(text.ends_with(&format!("… {left} more parts of the page left out, it is longer than one reply\n")));
+        assert!(
+            text.ends_with(&format!(
+                "… {left} more parts of the page left out, it is longer than one reply\n"
+            ))
+        );
     }
 }

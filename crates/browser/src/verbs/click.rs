@@ -6,7 +6,11 @@ use policy::{ElementFacts, LoadState};
 use std::time::Duration;
 
 impl Browser {
-    pub(super) async fn click(&self, decided: &ElementFacts, deadline: Deadline) -> Result<After, BrowserError> {
+    pub(super) async fn click(
+        &self,
+        decided: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
         let element = self.element(&decided.element)?;
         let aim = self.aim(&element, Purpose::Click, deadline).await?;
         unchanged(decided, &aim.facts)?;

@@ -10,11 +10,7 @@ mod type_text;
 pub use screenshot::{Image, Omitted};
 
 use crate::{
-    browser::Browser,
-    deadline::Deadline,
-    error::BrowserError,
-    incident::Incident,
-    locate::Purpose,
+    browser::Browser, deadline::Deadline, error::BrowserError, incident::Incident, locate::Purpose,
     snapshot::Snapshot,
 };
 use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
@@ -22,7 +18,13 @@ use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
 /// What an action came to.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    Navigated { final_url: String, title: String, status: Option<u16>, snapshot: Snapshot, incidents: Vec<Incident> },
+    Navigated {
+        final_url: String,
+        title: String,
+        status: Option<u16>,
+        snapshot: Snapshot,
+        incidents: Vec<Incident>,
+    },
     Clicked(After),
     Typed(After),
     Read(Snapshot),

@@ -2,20 +2,30 @@
 
 use super::{Outcome, settle::has_reached};
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    state::cut,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    state::{State, cut},
 };
 use policy::{LoadState, Navigate, ReadFormat};
 use std::time::Duration;
 
 /// A page that has loaded may take this long to go quiet; then the reply says that it has not.
 const GOING_QUIET: Duration = Duration::from_secs(10);
+/// Chromium first says that a navigation was aborted, and then that it was because of a download.
+const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
 /// How Chromium tells of an address that it will not go to whatever the network says.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
 
 impl Browser {
-    pub(super) async fn navigate(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    pub(super) async fn navigate(
+        &self,
+        wanted: &Navigate,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         self.start();
         let url = wanted.url.as_str();
         let navigated = match self.call_tab(&p::Navigate { url }, deadline).await {
@@ -29,7 +39,7 @@ impl Browser {
         };
         self.not_refused()?;
         if let Some(net_error) = navigated.error_text {
-            return Err(self.navigation_error(url, &net_error));
+            return Err(self.navigation_error(url, &net_error, deadline).await?);
         }
         // Without a loader it was a jump within the page, which is there at once.
         if let Some(loader) = navigated.loader_id {
@@ -47,7 +57,12 @@ impl Browser {
         })
     }
 
-    async fn wait_for(&self, loader: &str, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
+    async fn wait_for(
+        &self,
+        loader: &str,
+        wanted: LoadState,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let reached = async |wanted, deadline| {
             self.wait(deadline, |state| {
                 let tab = state.tab.as_ref()?;
@@ -71,16 +86,21 @@ impl Browser {
         self.not_refused()
     }
 
-    fn navigation_error(&self, url: &str, net_error: &str) -> BrowserError {
-        let state = self.shared.lock();
-        if let Some(url) = state.incidents.download() {
-            return BrowserError::DownloadRefused { url: url.to_owned() };
+    async fn navigation_error(
+        &self,
+        url: &str,
+        net_error: &str,
+        deadline: Deadline,
+    ) -> Result<BrowserError, BrowserError> {
+        if net_error == "net::ERR_ABORTED" {
+            let download = |state: &mut State| state.incidents.download().map(str::to_owned);
+            match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
+                Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
+                Err(BrowserError::Timeout { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
-        if SCHEME_ERRORS.contains(&net_error) {
-            return BrowserError::SchemeRefused { scheme: "non-web".to_owned() };
-        }
-        let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
-        BrowserError::NavigationFailed { url: url.to_owned(), net_error: cut(net_error, 64) }
+        Ok(told(url, net_error))
     }
 
     async fn stop_loading(&self) -> Result<(), BrowserError> {
@@ -91,4 +111,12 @@ impl Browser {
             Err(error) => Err(error),
         }
     }
+}
+
+fn told(url: &str, net_error: &str) -> BrowserError {
+    if SCHEME_ERRORS.contains(&net_error) {
+        return BrowserError::SchemeRefused { scheme: "non-web".to_owned() };
+    }
+    let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
+    BrowserError::NavigationFailed { url: url.to_owned(), net_error: cut(net_error, 64) }
 }

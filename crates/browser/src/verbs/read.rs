@@ -21,7 +21,11 @@ struct Wanted<'a> {
 }
 
 impl Browser {
-    pub(super) async fn read(&self, format: ReadFormat, deadline: Deadline) -> Result<Snapshot, BrowserError> {
+    pub(super) async fn read(
+        &self,
+        format: ReadFormat,
+        deadline: Deadline,
+    ) -> Result<Snapshot, BrowserError> {
         let mut attempts = 1;
         loop {
             let frames = self.frames_to_ask();
@@ -41,7 +45,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
         // First who shows whom, so that each frame's content finds its place.
-        let children = frames.iter().skip(1).map(|(frame, _)| self.introduce(frame, deadline.within(FRAME_WAIT)));
+        let children =
+            frames.iter().skip(1).map(|(frame, _)| self.introduce(frame, deadline.within(FRAME_WAIT)));
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
@@ -67,9 +72,9 @@ impl Browser {
 fn bearable<T>(answer: Result<T, AskError>) -> Result<Option<T>, BrowserError> {
     match answer {
         Ok(value) => Ok(Some(value)),
-        Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. } | BrowserError::PageScript { .. })) => {
-            Ok(None)
-        }
+        Err(
+            AskError::Gone | AskError::Failed(BrowserError::Timeout { .. } | BrowserError::PageScript { .. }),
+        ) => Ok(None),
         Err(AskError::Failed(error)) => Err(error),
     }
 }

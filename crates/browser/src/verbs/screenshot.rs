@@ -30,7 +30,11 @@ pub struct Omitted {
 }
 
 impl Browser {
-    pub(super) async fn screenshot(&self, wanted: &Screenshot, deadline: Deadline) -> Result<Image, BrowserError> {
+    pub(super) async fn screenshot(
+        &self,
+        wanted: &Screenshot,
+        deadline: Deadline,
+    ) -> Result<Image, BrowserError> {
         let (clip, omitted) = if wanted.full_page {
             let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
             let (width, height, omitted) = fit(whole(size.width), whole(size.height));

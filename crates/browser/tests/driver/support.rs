@@ -1,0 +1,246 @@
+//! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
+
+use browser::{
+    Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, cdp, launch_flags,
+};
+use policy::{
+    Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Target, TypeText, WebUrl,
+};
+use std::{
+    collections::HashMap,
+    io::{BufRead, BufReader},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+/// The unprivileged user that Chromium runs as when the tests run as root.
+const NOBODY: u32 = 65534;
+
+/// A browser on a set of pages. Keys are `host/path`; values are HTML, a whole
+/// response if they start with `HTTP/`, or one of the words that [`answer`] knows.
+pub struct Driver {
+    pub browser: Browser,
+    pub connection: cdp::Connection,
+    pub first_tab: cdp::SessionId,
+    chromium: Chromium,
+}
+
+struct Chromium {
+    process: Child,
+    /// Removed after the process has ended.
+    profile: tempfile::TempDir,
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        let killed = self.process.kill().and_then(|()| self.process.wait());
+        assert!(killed.is_ok() && self.profile.path().exists(), "{killed:?}");
+    }
+}
+
+impl Driver {
+    pub async fn with(pages: &[(&str, &str)]) -> Driver {
+        Driver::with_options(pages, BrowserOptions::default()).await
+    }
+
+    pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
+        let port = serve(pages).await;
+        let (chromium, address, path) = start_chromium(port);
+        let stream = TcpStream::connect(&address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let config = Some(cdp::websocket_config());
+        let (socket, _) =
+            tokio_tungstenite::client_async_with_config(format!("ws://{address}{path}"), stream, config)
+                .await
+                .unwrap();
+        let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
+        let mut events = connection.subscribe();
+        let browser = Browser::attach(connection.clone(), options).await.unwrap();
+        let first_tab = loop {
+            if let cdp::EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
+                break tab.session_id.clone();
+            }
+        };
+        Driver { browser, connection, first_tab, chromium }
+    }
+
+    /// Walks one action through the same doors as the gate does.
+    pub async fn act(&self, action: Action) -> Result<Outcome, BrowserError> {
+        let facts = self.browser.resolve(&action).await?;
+        self.act_on(action, facts).await
+    }
+
+    pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
+        match Policy::default().decide(action, facts) {
+            Decision::Allow(permit) => self.browser.perform(permit.recorded()).await,
+            Decision::Deny(denial) => panic!("denied: {denial:?}"),
+        }
+    }
+
+    pub async fn goto(&self, url: &str) -> String {
+        match self.act(navigate(url, LoadState::Load)).await.unwrap() {
+            Outcome::Navigated { snapshot, .. } => text_of(&snapshot),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn read(&self, format: ReadFormat) -> Snapshot {
+        match self.act(Action::Read(Read { format })).await.unwrap() {
+            Outcome::Read(snapshot) => snapshot,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn outline(&self) -> String {
+        text_of(&self.read(ReadFormat::Outline).await)
+    }
+
+    /// Clicks and returns the outline of the page afterwards.
+    pub async fn click(&self, target: Target) -> Result<String, BrowserError> {
+        match self.act(Action::Click(Click { target })).await? {
+            Outcome::Clicked(after) => Ok(text_of(&after.snapshot)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn facts(&self, action: &Action) -> policy::ElementFacts {
+        self.browser.resolve(action).await.unwrap().target.unwrap()
+    }
+
+    /// The command line of Chromium's browser process.
+    pub fn arguments(&self) -> String {
+        let path = format!("/proc/{}/cmdline", self.chromium.process.id());
+        String::from_utf8_lossy(&std::fs::read(path).unwrap()).replace('\0', " ")
+    }
+
+    pub fn kill(&mut self) {
+        self.chromium.process.kill().unwrap();
+    }
+}
+
+pub fn navigate(url: &str, wait_for: LoadState) -> Action {
+    Action::Navigate(Navigate { url: WebUrl::parse(url).unwrap(), wait_for })
+}
+
+pub fn role(role: &str, name: &str) -> Target {
+    Target::Role { role: role.into(), name: Some(name.into()), index: 0 }
+}
+
+pub fn typing(target: Target, text: &str, clear_first: bool, submit: bool) -> Action {
+    Action::Type(TypeText { target, text: text.into(), clear_first, submit })
+}
+
+pub fn text_of(snapshot: &Snapshot) -> String {
+    match &snapshot.content {
+        Content::Outline(text) | Content::Markdown(text) => text.clone(),
+        Content::Tree(tree) => format!("{tree:?}"),
+    }
+}
+
+/// The ref on the first line of an outline that holds `part`.
+pub fn reference(outline: &str, part: &str) -> Target {
+    let line =
+        outline.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part} in {outline}"));
+    let (_, rest) = line.split_once("[ref=").unwrap_or_else(|| panic!("a ref in {line}"));
+    Target::Ref(rest.split_once(']').unwrap().0.to_owned())
+}
+
+fn start_chromium(site: u16) -> (Chromium, String, String) {
+    let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.exists())
+        .expect("Chromium's headless shell is installed (script/setup installs it)");
+    let profile = tempfile::tempdir().unwrap();
+    let root = Path::new("/proc/self").metadata().unwrap().uid() == 0;
+    let mut command = if root {
+        std::os::unix::fs::chown(profile.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    // The flags of a jail, but for what only a jail has: a pipe, a proxy and a profile of its own.
+    let flags = launch_flags(&LaunchOptions::default());
+    let jail_only = ["--remote-debugging-pipe", "--proxy-", "--user-data-dir"];
+    command.args(flags.iter().filter(|flag| !jail_only.iter().any(|prefix| flag.starts_with(prefix))));
+    let mut process = command
+        .arg("--remote-debugging-port=0")
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!(
+            "--host-resolver-rules=MAP nowhere.test ~NOTFOUND, MAP refused.test 127.0.0.1:1, MAP * 127.0.0.1:{site}"
+        ))
+        .current_dir("/")
+        .env("HOME", profile.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let chromium = Chromium { process, profile };
+    let mut said = String::new();
+    let endpoint = loop {
+        let start = said.len();
+        assert_ne!(log.read_line(&mut said).unwrap(), 0, "Chromium ended: {said}");
+        if let Some((_, address)) = said[start..].split_once("DevTools listening on ws://") {
+            break address.trim().to_owned();
+        }
+    };
+    // Or Chromium would stop at a full pipe.
+    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    let (address, path) = endpoint.split_once('/').unwrap();
+    (chromium, address.to_owned(), format!("/{path}"))
+}
+
+/// Answers every host on one port; what is not in the table is 404.
+async fn serve(pages: &[(&str, &str)]) -> u16 {
+    let pages: HashMap<String, String> =
+        pages.iter().map(|(at, page)| ((*at).to_owned(), (*page).to_owned())).collect();
+    let pages = Arc::new(pages);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let pages = Arc::clone(&pages);
+            tokio::spawn(async move { answer(stream, &pages).await });
+        }
+    });
+    port
+}
+
+async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>) -> Option<()> {
+    let mut request = vec![0; 16 * 1024];
+    let mut filled = 0;
+    while !request[..filled].windows(4).any(|end| end == b"\r\n\r\n") {
+        let read = stream.read(&mut request[filled..]).await.ok().filter(|read| *read > 0)?;
+        filled += read;
+    }
+    let head = String::from_utf8_lossy(&request[..filled]).into_owned();
+    let path = head.split_whitespace().nth(1)?.split('?').next()?.to_owned();
+    let host = head.lines().find_map(|line| line.strip_prefix("Host: "))?.trim().to_owned();
+    let response = match pages.get(&format!("{host}{path}")) {
+        // Takes the request and never answers.
+        Some(page) if page == "HANG" => {
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            return None;
+        }
+        Some(page) if page == "CLOSE" => return None,
+        Some(page) if page.starts_with("HTTP/") => page.clone(),
+        Some(page) => format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
+            page.len()
+        ),
+        None => "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 7\r\nConnection: close\r\n\r\nnothing".to_owned(),
+    };
+    stream.write_all(response.as_bytes()).await.ok()?;
+    stream.shutdown().await.ok()
+}
