@@ -1,4 +1,5 @@
 //! The browser of a template starts in a real jail: its closure is whole, and no limit or filter is in its way.
+#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a program sees and can do from inside a real jail.
+#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What is left of a jail when it, its keeper or its control plane ends: nothing.
+#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 
@@ -84,7 +85,7 @@ fn killing_the_control_plane_leaves_nothing_however_it_is_killed() {
         let runtime = tempfile::tempdir().unwrap();
         let mut host = Host::start(runtime.path(), 3);
         let processes = host.processes();
-        assert!(processes.len() >= 3 * 4 + 1, "{processes:?}");
+        assert!(processes.len() > 3 * 4, "{processes:?}");
         assert!(processes.iter().all(|pid| alive(*pid)));
         kill(host.child.id(), signal);
         host.child.wait().unwrap();

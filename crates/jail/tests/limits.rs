@@ -1,4 +1,5 @@
 //! Every limit of a jail, by exceeding it.
+#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 

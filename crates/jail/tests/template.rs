@@ -1,4 +1,5 @@
 //! Templates built from this host's Chromium: what is in them, and that a change never goes unseen.
+#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 

@@ -117,43 +117,53 @@ impl Host {
 
 /// Says now, with words, what would otherwise fail half-way.
 fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
+    // Version 2 lets a user move a process only if they may write to the cgroup above both ends.
+    let files: &[&str] = match version {
+        Version::V1 => &[],
+        Version::V2 => &["cgroup.procs", "cgroup.subtree_control"],
+    };
+    let refuse = |why, mend| Err(JailError::LimitsUnavailable { why, mend });
     for folder in parent.each() {
-        let why = if !folder.is_dir() {
-            format!("the cgroup {} does not exist", folder.display())
-        } else if access(folder, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-            format!("{} was not delegated to this user", folder.display())
-        } else {
-            continue;
-        };
-        return Err(JailError::LimitsUnavailable { why, mend: how_to_delegate(version) });
+        if !folder.is_dir() {
+            let why = format!("the cgroup {} does not exist", folder.display());
+            return refuse(why, how_to_delegate(version));
+        }
+        let enter = access(folder, Access::WRITE_OK | Access::EXEC_OK);
+        let write = files.iter().try_for_each(|file| access(folder.join(file), Access::WRITE_OK));
+        if enter.and(write).is_err() {
+            let why = format!("{} was not delegated to this user", folder.display());
+            return refuse(why, how_to_delegate(version));
+        }
     }
     if version == Version::V2 {
         let file = parent.memory.join("cgroup.controllers");
         let there = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
-        let missing: Vec<&str> = CONTROLLERS
-            .into_iter()
-            .filter(|name| !there.split_whitespace().any(|word| word == *name))
-            .collect();
+        let lacks = |name: &&str| !there.split_whitespace().any(|word| word == *name);
+        let missing: Vec<&str> = CONTROLLERS.into_iter().filter(lacks).collect();
         if !missing.is_empty() {
-            return Err(JailError::LimitsUnavailable {
-                why: format!("{} lacks the controllers {}", parent.memory.display(), missing.join(", ")),
-                mend: how_to_delegate(version),
-            });
+            let why = format!("{} lacks the controllers {}", parent.memory.display(), missing.join(", "));
+            return refuse(
+                why,
+                format!("{ALL_CONTROLLERS}. Log in again, then: {}", how_to_delegate(version)),
+            );
         }
     }
     Ok(())
 }
 
+/// systemd hands a user's manager only some controllers, depending on its version.
+const ALL_CONTROLLERS: &str = "Run: sudo mkdir -p /etc/systemd/system/user@.service.d && printf \
+    '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee /etc/systemd/system/user@.service.d/stockade.conf && \
+    sudo systemctl daemon-reload";
+
 fn how_to_delegate(version: Version) -> String {
     let user = rustix::process::geteuid().as_raw();
     let way = match version {
-        Version::V2 => {
-            "Run: systemd-run --user --scope -p \"Delegate=cpu memory pids\" stockade serve".to_owned()
-        }
+        Version::V2 => "Run: systemd-run --user --scope -p Delegate=yes stockade serve".to_owned(),
         Version::V1 => format!(
             "Run once as root: for c in memory cpu pids; do mkdir -p /sys/fs/cgroup/$c/stockade-{user} && \
-             chown {user} /sys/fs/cgroup/$c/stockade-{user} /sys/fs/cgroup/$c/stockade-{user}/cgroup.procs; \
-             done; then set security.browser.container.cgroup_parent: /stockade-{user}"
+             chown {user} /sys/fs/cgroup/$c/stockade-{user}; done; then set \
+             security.browser.container.cgroup_parent: /stockade-{user}"
         ),
     };
     format!(

@@ -171,3 +171,27 @@ fn the_shared_cgroup_goes_with_the_last_instance() {
         assert!(!folder.exists(), "{}", folder.display());
     }
 }
+
+#[test]
+fn a_real_version_2_cgroup_is_emptied_and_removed() {
+    // Where the controllers are in version 1, version 2 is mounted all the same, and can kill.
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 ")).unwrap();
+    let mount = Path::new(mount.split(' ').nth(4).unwrap());
+    let folder = mount.join(format!("stockade-test-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    let group = Group::new(Version::V2, Folders::one(folder.clone()));
+    let mut sleepers: Vec<_> =
+        (0..3).map(|_| std::process::Command::new("sleep").arg("1000").spawn().unwrap()).collect();
+    for sleeper in &sleepers {
+        fs::write(folder.join("cgroup.procs"), sleeper.id().to_string()).unwrap();
+    }
+    assert_eq!(group.pids().unwrap().len(), 3);
+    assert_eq!(group.kill_all().unwrap(), Some(3));
+    for sleeper in &mut sleepers {
+        assert!(!sleeper.wait().unwrap().success());
+    }
+    group.remove().unwrap();
+    group.remove().unwrap();
+    assert!(!folder.exists());
+}

@@ -135,5 +135,9 @@ fn receive() -> Result<Option<Packet<Request>>, JailError> {
 }
 
 fn reply(number: u64, body: Reply) -> Result<(), JailError> {
-    send_packet(stdin(), &Packet { number, body }).map_err(JailError::system("answering the control plane"))
+    match send_packet(stdin(), &Packet { number, body }) {
+        // It died while we worked for it; the next look at the socket says so too.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(JailError::system("answering the control plane")),
+    }
 }
