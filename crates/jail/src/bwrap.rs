@@ -1,5 +1,6 @@
 //! bubblewrap: finding it, and the arguments that make a jail.
 
+use crate::wait::run_tool;
 use crate::{JailError, Limits};
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -31,10 +32,7 @@ pub(crate) fn find() -> Result<PathBuf, JailError> {
 
 /// Its version, if it can do what we ask of it.
 pub(crate) fn check(program: &Path) -> Result<String, JailError> {
-    let run = |argument: &str| {
-        let output = Command::new(program).arg(argument).output();
-        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-    };
+    let run = |argument: &str| run_tool(Command::new(program).arg(argument)).map(|(_, said, _)| said);
     let version = run("--version").map_err(JailError::file("running", program))?;
     let version = version.trim().trim_start_matches("bubblewrap ").to_owned();
     let help = run("--help").map_err(JailError::file("running", program))?;

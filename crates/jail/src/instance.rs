@@ -172,7 +172,7 @@ fn reap_held(runtime_dir: &Path) -> Result<Reaped, JailError> {
 
 fn reap_one(dir: &Path, id: &Id) -> Result<Option<Reaped>, JailError> {
     let Holder::Dead(_lock) = holder(dir)? else { return Ok(None) };
-    let cgroups = record(dir, id).and_then(|record| record.cgroups);
+    let cgroups = record(dir, id)?.and_then(|record| record.cgroups);
     clear(dir, cgroups.as_ref()).map(Some)
 }
 
@@ -193,15 +193,20 @@ fn holder(dir: &Path) -> Result<Holder, JailError> {
 }
 
 /// `None` when it was never finished, in which case there are no cgroups either.
-fn record(dir: &Path, id: &Id) -> Option<Record> {
-    let json = fs::read(dir.join(RECORD)).ok()?;
-    let record: Record = serde_json::from_slice(&json).ok()?;
-    record.cgroups.as_ref().is_none_or(|cgroups| cgroups.belongs_to(id)).then_some(record)
+fn record(dir: &Path, id: &Id) -> Result<Option<Record>, JailError> {
+    let path = dir.join(RECORD);
+    let json = match fs::read(&path) {
+        Ok(json) => json,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(JailError::file("reading", &path)(error)),
+    };
+    let whole = serde_json::from_slice(&json).ok();
+    Ok(whole.filter(|record: &Record| record.cgroups.as_ref().is_none_or(|groups| groups.belongs_to(id))))
 }
 
 fn report(dir: &Path, id: Id) -> Result<InstanceReport, JailError> {
     let alive = matches!(holder(dir)?, Holder::Alive);
-    let record = record(dir, &id);
+    let record = record(dir, &id)?;
     let cgroups = record.as_ref().and_then(|record| record.cgroups.as_ref());
     let mut ids: BTreeSet<Id> = folders(dir)?.into_iter().collect();
     if let Some(cgroups) = cgroups {

@@ -16,6 +16,7 @@ mod probe;
 mod seccomp;
 mod spawn;
 pub mod template;
+mod wait;
 
 pub use cgroup::{CgroupChoice, Enforcement, Stats};
 pub use error::JailError;

@@ -5,17 +5,29 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A holder clears or makes a few folders. One that takes longer is stuck, and waiting for it an error.
+const FOLDER_WAIT: Duration = Duration::from_secs(30);
 
 /// Held until every descriptor that shares it is closed.
 #[derive(Debug)]
 pub(crate) struct Lock(OwnedFd);
 
 impl Lock {
-    /// Waits for whoever holds the folder. Holders do a bounded piece of work and never wait themselves.
+    /// Waits for whoever holds the folder.
     pub fn folder(path: &Path) -> io::Result<Lock> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
-        flock(&lock.0, FlockOperation::LockExclusive)?;
-        Ok(lock)
+        let deadline = Instant::now() + FOLDER_WAIT;
+        loop {
+            match flock(&lock.0, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(lock),
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Makes a new file and takes its lock.

@@ -3,6 +3,7 @@
 use crate::cgroup::Cgroups;
 use crate::keeper::random_user;
 use crate::spawn::{Launch, launch};
+use crate::wait::wait_for_tool;
 use crate::{CgroupChoice, Enforcement, Id, JailError, bwrap};
 use rustix::process::geteuid;
 use std::fs;
@@ -53,13 +54,12 @@ pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
         processes: None,
         output: write,
     })?;
-    // Bounded: more than one line of complaint is of no use, and the pipe holds the rest.
+    let status = wait_for_tool(&mut child).map_err(JailError::system("waiting for bubblewrap"))?;
     let mut complaint = Vec::new();
     fs::File::from(read)
         .take(4096)
         .read_to_end(&mut complaint)
         .map_err(JailError::system("hearing bubblewrap"))?;
-    let status = child.wait().map_err(JailError::system("waiting for bubblewrap"))?;
     if status.success() {
         return Ok(());
     }

@@ -1,17 +1,18 @@
 //! One jail in the hands of the keeper: started, watched, ended.
 
 use super::log::LogTail;
-use super::wire::{Setup, wait_readable};
+use super::wire::Setup;
 use super::{JAIL_USERS, JailInfo, JailSpec, JailState};
 use crate::bwrap::{self, Passed};
 use crate::cgroup::Group;
 use crate::instance::ignore_missing;
 use crate::spawn::{Launch, launch};
+use crate::wait::{pidfd, wait_readable};
 use crate::{JailError, Stats, seccomp};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, geteuid, pidfd_send_signal};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -91,7 +92,7 @@ impl Jail {
             processes: user.filter(|_| group.is_none()).map(|_| spec.limits.pids),
             output: log_out,
         })?;
-        let bwrap_fd = pidfd(bwrap.id())?;
+        let bwrap_fd = pidfd(bwrap.id()).map_err(JailError::system("watching a jail"))?;
         let info = JailInfo { id: spec.id.clone(), pid: 0, uid: owner };
         let (log, status) = (LogTail::new(log_in), Status::new(status_in));
         Ok(Jail { info, dir, group, bwrap, bwrap_fd, init_fd: None, log, exit: None, status })
@@ -285,9 +286,4 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), JailError> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(JailError::system("making a pipe"))?;
     rustix::io::ioctl_fionbio(&read, true).map_err(JailError::system("making a pipe"))?;
     Ok((read, write))
-}
-
-fn pidfd(pid: u32) -> Result<OwnedFd, JailError> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH);
-    pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty())).map_err(JailError::system("watching a jail"))
 }

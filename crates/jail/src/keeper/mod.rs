@@ -11,10 +11,11 @@ pub use process::main;
 pub use types::{JailInfo, JailSpec, JailState, KeeperInfo, KeeperOptions, Prepared};
 
 use crate::instance::{self, Instance};
+use crate::wait::{pidfd, wait_readable};
 use crate::{Enforcement, Id, JailError, Stats, bwrap, probe, spawn};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
+use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::ops::Range;
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::{Packet, Reply, Request, Setup, receive_packet, send_packet, wait_readable};
+use wire::{Packet, Reply, Request, Setup, receive_packet, send_packet};
 
 /// Users that no distribution, no container tool and no systemd hands out. A jail gets one at random: the
 /// odds that two of a thousand jails on a machine share one are 1 in 200.
@@ -101,14 +102,21 @@ impl Keeper {
             }
             other => other.map_err(JailError::file("making", &dir))?,
         }
+        self.fill(id, &dir).inspect_err(|_| {
+            // The first error is the one to tell; destroying the jail removes what this could not.
+            fs::remove_dir_all(&dir).unwrap_or_default();
+        })
+    }
+
+    fn fill(&self, id: &Id, dir: &Path) -> Result<Prepared, JailError> {
         let user = if geteuid().is_root() { Some(random_user()?) } else { None };
-        let cdp = listen(&dir, "cdp.sock", user)?;
-        let egress = listen(&dir, "egress.sock", user)?;
+        let cdp = listen(dir, "cdp.sock", user)?;
+        let egress = listen(dir, "egress.sock", user)?;
         // Last: until now it was ours alone.
         if user.is_some() {
-            chown(&dir, user, user).map_err(JailError::file("giving away", &dir))?;
+            chown(dir, user, user).map_err(JailError::file("giving away", dir))?;
         }
-        Ok(Prepared { id: id.clone(), dir, cdp, egress })
+        Ok(Prepared { id: id.clone(), dir: dir.to_owned(), cdp, egress })
     }
 
     /// Starts a prepared jail; its program runs when this returns. No CPU limit yet, see
@@ -234,10 +242,7 @@ fn spawn_keeper(
     let child = spawn::in_own_session(&mut command)
         .spawn()
         .map_err(JailError::file("starting the keeper", &options.executable))?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH);
-    let pidfd = pid
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()))
-        .map_err(JailError::system("watching the keeper"))?;
+    let pidfd = pidfd(child.id()).map_err(JailError::system("watching the keeper"))?;
     Ok((child, pidfd, ours))
 }
 

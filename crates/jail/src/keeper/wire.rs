@@ -3,7 +3,6 @@
 use super::{JailInfo, JailSpec, JailState};
 use crate::cgroup::Cgroups;
 use crate::{Id, JailError, Stats};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::de::DeserializeOwned;
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 /// A larger packet is an error on either side. The longest is a log tail whose every byte was escaped.
 pub(super) const MAX_PACKET: usize = 160 * 1024;
@@ -117,26 +115,5 @@ pub(super) fn receive_packet<T: DeserializeOwned>(socket: impl AsFd) -> io::Resu
         Some([]) => Ok(None),
         Some(packet) => Ok(Some(serde_json::from_slice(packet)?)),
         None => Err(io::ErrorKind::InvalidData.into()),
-    }
-}
-
-/// Waits until a descriptor is readable or hung up; `false` when the deadline came first.
-pub(super) fn wait_readable(fd: impl AsFd, deadline: Instant) -> io::Result<bool> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-        match poll(&mut fds, Some(&timespec(left))) {
-            Ok(0) if left.is_zero() => return Ok(false),
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => return Ok(true),
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::tree::Tree;
 use super::{Flavour, TemplateError};
+use crate::wait::run_tool;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -130,13 +131,12 @@ pub(super) fn check_program(path: &Path) -> Result<(), TemplateError> {
 }
 
 fn version(program: &Path) -> Result<String, TemplateError> {
-    let output = Command::new(program).arg("--version").output();
-    let output = output.map_err(TemplateError::file("running", program))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let (_, said, complaint) =
+        run_tool(Command::new(program).arg("--version")).map_err(TemplateError::file("running", program))?;
     // "Chromium 156.0.7000.1 built on Debian …": the number is what matters.
-    let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     number.map(str::to_owned).ok_or_else(|| TemplateError::Tool {
         program: "the browser's --version",
-        output: String::from_utf8_lossy(&output.stderr).chars().take(500).collect(),
+        output: complaint.chars().take(500).collect(),
     })
 }

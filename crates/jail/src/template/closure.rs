@@ -2,6 +2,7 @@
 
 use super::TemplateError;
 use super::tree::Tree;
+use crate::wait::run_tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,9 +17,10 @@ pub(super) struct Closure {
 
 /// Asks `ldd`, which runs the loader and not the program.
 pub(super) fn of(program: &Path) -> Result<Closure, TemplateError> {
-    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output();
-    let output = output.map_err(TemplateError::file("running ldd on", program))?;
-    parse(program, &String::from_utf8_lossy(&output.stdout))
+    // It is not content with a program that needs no libraries, which is fine with us.
+    let (_, said, _) = run_tool(Command::new("ldd").arg(program).env("LC_ALL", "C"))
+        .map_err(TemplateError::file("running ldd on", program))?;
+    parse(program, &said)
 }
 
 fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {

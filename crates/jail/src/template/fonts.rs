@@ -3,6 +3,7 @@
 use super::TemplateError;
 use super::tree::Tree;
 use crate::bwrap;
+use crate::wait::run_tool;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,17 +146,17 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
 /// Runs the host's `fc-cache` with the tree as its root: it cannot do that by itself.
 fn fill_cache(tree: &Tree) -> Result<(), String> {
     let bwrap = bwrap::find().map_err(|error| error.to_string())?;
-    let output = Command::new(bwrap)
+    let mut command = Command::new(bwrap);
+    command
         .args(["--die-with-parent", "--unshare-net", "--unshare-pid", "--clearenv", "--bind"])
         .arg(tree.root())
         .args(["/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
-        .args(["--ro-bind", "/usr/bin/fc-cache", "/tmp/fc-cache", "--", "/tmp/fc-cache", "--force"])
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
+        .args(["--ro-bind", "/usr/bin/fc-cache", "/tmp/fc-cache", "--", "/tmp/fc-cache", "--force"]);
+    match run_tool(&mut command) {
+        Ok((true, _, _)) => Ok(()),
+        Ok((false, _, complaint)) => Err(complaint.trim().chars().take(200).collect()),
+        Err(error) => Err(error.to_string()),
     }
-    Err(String::from_utf8_lossy(&output.stderr).trim().chars().take(200).collect())
 }
 
 /// The files of the first set that is there, or none.

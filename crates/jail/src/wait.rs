@@ -1,0 +1,65 @@
+//! Waiting for other processes, never for ever.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// For the host's own small tools, on a slow disk. Past it they are killed and count as failed.
+const TOOL_WAIT: Duration = Duration::from_secs(30);
+
+/// Waits until a descriptor is readable or hung up; `false` when the deadline came first.
+pub(crate) fn wait_readable(fd: impl AsFd, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+        match poll(&mut fds, Some(&timespec(left))) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A descriptor that is readable once the process has ended.
+pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// Waits for a tool of the host's to end.
+pub(crate) fn wait_for_tool(child: &mut Child) -> io::Result<ExitStatus> {
+    if !wait_readable(pidfd(child.id())?, Instant::now() + TOOL_WAIT)? {
+        child.kill()?;
+        child.wait()?;
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    child.wait()
+}
+
+/// Runs a tool of the host's that says little; whether it was content, what it said, what it complained of.
+/// One that fills a pipe (64 KiB) is stuck, and killed when its time is up.
+pub(crate) fn run_tool(command: &mut Command) -> io::Result<(bool, String, String)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let status = wait_for_tool(&mut child)?;
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    if let Some(mut pipe) = child.stdout.take() {
+        pipe.read_to_end(&mut out)?;
+    }
+    if let Some(mut pipe) = child.stderr.take() {
+        pipe.read_to_end(&mut err)?;
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok((status.success(), text(out), text(err)))
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
