@@ -75,11 +75,17 @@ impl Control {
 
     /// Resolves when the keeper is gone; no jail survives it, so neither does this control plane.
     pub async fn keeper_lost(&self) {
-        let keeper = self.keeper.clone();
+        let pidfd = match self.keeper.pidfd().try_clone_to_owned() {
+            Ok(pidfd) => pidfd,
+            Err(error) => {
+                tracing::warn!(%error, "the keeper cannot be watched; its loss will show at the next session");
+                return std::future::pending().await;
+            }
+        };
         let (told, lost) = tokio::sync::oneshot::channel::<()>();
         // A thread of its own: one of the pool's would hold up the end of the program.
         std::thread::spawn(move || {
-            let mut watched = [PollFd::from_borrowed_fd(keeper.pidfd(), PollFlags::IN)];
+            let mut watched = [PollFd::new(&pidfd, PollFlags::IN)];
             while poll(&mut watched, None) == Err(Errno::INTR) {}
             drop(told);
         });

@@ -91,13 +91,17 @@ fn a_page_that_takes_the_browser_down_ends_its_session_and_no_other() {
 
 #[test]
 fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
-    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 256\n");
+    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 200\n      memory_limit: 2g\n");
     let mut mcp = home.mcp();
     let (stormy, other) = (mcp.open(), mcp.open());
     let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
-    // Whichever of its processes is refused a thread first dies of it.
+    // Whichever of its processes is refused a thread first dies of it; the browser may follow the tab.
     assert!(["tab_process_limit", "browser_restarted"].contains(&code.as_str()), "{code}");
-    assert_eq!(visit(&mut mcp, &stormy, "/"), None);
+    match visit(&mut mcp, &stormy, "/").as_deref() {
+        None => {}
+        Some("browser_restarted") => assert_eq!(visit(&mut mcp, &stormy, "/"), None),
+        Some(other) => panic!("{other}"),
+    }
     assert_eq!(visit(&mut mcp, &other, "/"), None);
 }
 

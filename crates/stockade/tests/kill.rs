@@ -40,8 +40,8 @@ fn three_sessions() -> Running {
 /// What is still there of it, in words.
 fn leftovers(running: &Running, control_plane: u32) -> Vec<String> {
     let mut left = Vec::new();
-    let alive: Vec<u32> = machine::processes().into_iter().map(|process| process.pid).collect();
-    left.extend(running.pids.iter().filter(|pid| **pid != control_plane && alive.contains(pid)).map(|pid| format!("process {pid}")));
+    let alive = machine::processes().into_iter().filter(|p| p.pid != control_plane && running.pids.contains(&p.pid));
+    left.extend(alive.map(|process| format!("{process:?}")));
     left.extend(cgroups(&running.instance).into_iter().map(|path| format!("cgroup {}", path.display())));
     left.extend(mounts(&running.instance));
     let folder = running.home.runtime().join(&running.instance);

@@ -4,12 +4,25 @@ mod common;
 
 use common::{Home, PROGRAM, machine, templates};
 use serde_json::Value;
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// Runs a command that must fail, and returns its error.
 fn refused(command: &mut Command) -> Value {
-    let done = command.arg("--json").output().unwrap();
+    error_of(&command.arg("--json").output().unwrap())
+}
+
+/// Lets `outer` run what `inner` would have run.
+fn with(outer: &mut Command, inner: &Command) {
+    outer.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        outer.env(name, value.unwrap());
+    }
+}
+
+fn error_of(done: &Output) -> Value {
     assert!(!done.status.success(), "{done:?}");
     let answer: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
     let error = answer["error"].clone();
@@ -26,10 +39,10 @@ fn code(command: &mut Command) -> String {
 #[test]
 fn no_chromium() {
     let empty = tempfile::tempdir().unwrap();
-    let mut command = Command::new(PROGRAM);
-    command.args(["template", "build"]).env("STOCKADE_TEMPLATES", empty.path().join("t"));
-    command.env("STOCKADE_BROWSER_PATHS", empty.path());
-    assert_eq!(code(&mut command), "chromium_missing");
+    let mut without = Command::new("unshare");
+    without.args(["--mount", "sh", "-c", "mount -t tmpfs none /usr/lib/chromium && exec \"$@\"", "sh"]);
+    without.args([PROGRAM, "template", "build"]).env("STOCKADE_TEMPLATES", empty.path());
+    assert_eq!(code(&mut without), "chromium_missing");
 }
 
 #[test]
@@ -41,29 +54,36 @@ fn no_bubblewrap() {
 
 #[test]
 fn namespaces_forbidden() {
-    // A user namespace in which no further one may be made, as a hardened kernel would have it.
+    // A user namespace with every user in it, in which no further one may be made: a hardened kernel.
     let home = Home::new("");
-    let smoke = home.command(&["smoke", "--demo"]);
+    // The second shell is root there: the first was started before the namespace had users.
+    let forbid = "read go && exec sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
     let mut inside = Command::new("unshare");
-    inside.args(["--user", "--map-root-user", "--mount", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"", "sh"]);
-    inside.arg(smoke.get_program()).args(smoke.get_args());
-    for (name, value) in smoke.get_envs() {
-        inside.env(name, value.unwrap());
+    inside.args(["--user", "sh", "-c", forbid, "sh"]);
+    with(&mut inside, &home.command(&["smoke", "--demo", "--json"]));
+    let mut child = inside.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let ours = std::fs::read_link("/proc/self/ns/user").unwrap();
+    let theirs = format!("/proc/{}/ns/user", child.id());
+    machine::until("a namespace", Duration::from_secs(10), || {
+        std::fs::read_link(&theirs).is_ok_and(|namespace| namespace != ours).then_some(())
+    });
+    for map in ["uid_map", "gid_map"] {
+        std::fs::write(format!("/proc/{}/{map}", child.id()), "0 0 4294967295").unwrap();
     }
-    assert_eq!(code(&mut inside), "namespaces_forbidden");
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    assert_eq!(error_of(&child.wait_with_output().unwrap())["code"], "namespaces_forbidden");
 }
 
 #[test]
 fn a_full_disk() {
     let home = Home::new("");
     let mut small = Command::new("unshare");
-    small.args(["--mount", "sh", "-c", "mount -t tmpfs -o size=16k,mode=700 none \"$1\" && shift && exec \"$@\"", "sh"]);
+    let fill = "mount -t tmpfs -o size=1m,mode=700 none \"$1\" && \"$2\" key list --state \"$1\" && \
+                { dd if=/dev/zero of=\"$1/fill\" bs=4k 2>/dev/null || shift; } && exec \"$@\"";
+    small.args(["--mount", "sh", "-c", fill, "sh"]);
     std::fs::create_dir_all(home.state()).unwrap();
-    let smoke = home.command(&["smoke", "--demo"]);
-    small.arg(home.state()).arg(smoke.get_program()).args(smoke.get_args());
-    for (name, value) in smoke.get_envs() {
-        small.env(name, value.unwrap());
-    }
+    small.arg(home.state());
+    with(&mut small, &home.command(&["smoke", "--demo"]));
     assert_eq!(code(&mut small), "disk_full");
 }
 

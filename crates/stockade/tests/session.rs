@@ -122,7 +122,7 @@ fn every_action_is_on_record_before_and_after() {
 
 #[test]
 fn a_session_ends_at_its_deadline_and_says_so() {
-    let home = Home::new("    session_timeout: 2\n");
+    let home = Home::new("    session_timeout: 2\n    max_actions_per_session: 100000\n");
     let mut mcp = home.mcp();
     let session = mcp.open();
     let code = until("the deadline", Duration::from_secs(20), || {
@@ -166,7 +166,7 @@ fn wrong_calls_get_a_code_and_a_next_step() {
         ("browser_navigate", json!({"session_id": session, "url": "http://shop.test/", "timeout_seconds": 1000}), "bad_arguments"),
         ("browser_navigate", json!({"session_id": session, "url": "shop.test"}), "bad_address"),
         ("browser_navigate", json!({"session_id": session, "url": "javascript:alert(1)"}), "bad_address"),
-        ("browser_navigate", json!({"session_id": session, "url": "http://127.0.0.1:9/"}), "egress_refused"),
+        ("browser_navigate", json!({"session_id": session, "url": "http://127.0.0.1:8099/"}), "egress_refused"),
         ("browser_navigate", json!({"session_id": session, "url": "http://169.254.169.254/latest/meta-data"}), "egress_refused"),
         ("browser_click", json!({"session_id": session}), "bad_arguments"),
         ("browser_click", json!({"session_id": session, "selector": "#x"}), "bad_arguments"),

@@ -61,22 +61,24 @@ impl Gate {
         let name = action.name();
         let begun = Instant::now();
         let mut turn = session.turn().await?;
-        if let Err(reason) = session.spend_action() {
-            drop(turn);
-            self.sessions.end(&session, reason).await;
-            return Err(reason.fault(&session.id));
-        }
+        session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let mut matches = 0;
         let done = self.stations(&session, &mut turn, action, limit, cancel, &mut matches).await;
         let (done, end) = self.settle(&session, &mut turn, done).await;
         let page = turn.runtime.link.browser.state();
+        let actions_left = session.actions_left();
+        let end = end.or((actions_left == 0).then_some(EndReason::ActionLimit));
+        let ending = end.and_then(|reason| self.sessions.declare_end(&session, reason));
         drop(turn);
 
         let redactor = Redactor::for_session(&session);
-        let image = match &done {
-            Ok(outcome) => self.keep_image(&session, outcome)?,
-            Err(_) => None,
+        let (done, image) = match done {
+            Ok(outcome) => match self.keep_image(&session, &outcome) {
+                Ok(image) => (Ok(outcome), image),
+                Err(fault) => (Err(fault), None),
+            },
+            Err(fault) => (Err(fault), None),
         };
         session.record_action(Entry {
             at: Timestamp::now(),
@@ -87,9 +89,8 @@ impl Gate {
             title: redactor.text(&page.title),
             screenshot_id: image.as_ref().map(|image| image.id.clone()),
         });
-        let actions_left = session.actions_left();
-        if let Some(reason) = end.or((actions_left == 0).then_some(EndReason::ActionLimit)) {
-            self.sessions.end(&session, reason).await;
+        if let Some(ending) = ending {
+            self.sessions.finish(ending).await;
         }
         let outcome = done.map_err(|fault| redactor.fault(fault))?;
         Ok(Reply { session, outcome: redactor.outcome(outcome), image, actions_left, matches })

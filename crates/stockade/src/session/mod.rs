@@ -130,12 +130,12 @@ impl Session {
         }
     }
 
-    /// Counts one action. `Err` when the budget was used up before.
-    pub fn spend_action(&self) -> Result<(), EndReason> {
+    /// Counts one action. The one that uses up the budget also ends the session, so none comes after it.
+    pub fn spend_action(&self) -> Result<(), Fault> {
         let spent = self.actions.fetch_update(Ordering::AcqRel, Ordering::Acquire, |actions| {
             (actions < self.most_actions).then_some(actions + 1)
         });
-        spent.map(|_| ()).map_err(|_| EndReason::ActionLimit)
+        spent.map(|_| ()).map_err(|_| EndReason::ActionLimit.fault(&self.id))
     }
 
     pub fn actions_left(&self) -> u32 {

@@ -30,15 +30,17 @@ impl Registry {
     ///
     /// Called with the turn held, so nothing else touches the browser meanwhile.
     pub(crate) async fn recover(&self, session: &Arc<Session>, runtime: &mut Runtime) -> (Fault, Option<EndReason>) {
-        if let Cause::Memory = self.cause(session, runtime).await {
-            return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory));
-        }
+        let why = match self.cause(session, runtime).await {
+            Cause::Memory => return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory)),
+            Cause::Processes => "of the limit on its processes and threads ",
+            Cause::Unknown => "",
+        };
         while runtime.restarts_left > 0 {
             runtime.restarts_left -= 1;
             match self.restart(session, runtime).await {
                 Ok(()) => {
                     tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
-                    let fault = Fault::new("browser_restarted", "the browser died and was started again; its pages are gone")
+                    let fault = Fault::new("browser_restarted", format!("the browser died {why}and was started again; its pages are gone"))
                         .hint("Navigate again.")
                         .retryable();
                     return (fault, None);
@@ -67,6 +69,7 @@ impl Registry {
                 return Cause::Unknown;
             }
         };
+        tracing::info!(session = %session.id, ?stats, known = runtime.oom_kills, "a tab or a browser died");
         let memory = stats.oom_kills > runtime.oom_kills;
         let processes = stats.pids_limit_hits > runtime.pids_hits;
         runtime.oom_kills = stats.oom_kills;
@@ -90,15 +93,23 @@ impl Registry {
                 _ = closed.wait_for(Option::is_some) => {}
                 _ = session.until_ended() => return,
             }
-            let end = match session.runtime.lock().await.as_mut() {
-                // Whoever had the turn has brought it back already.
-                Some(runtime) if runtime.link.is_alive() => None,
-                Some(runtime) => self.recover(&session, runtime).await.1,
-                None => return,
+            let ending = {
+                let mut turn = session.runtime.lock().await;
+                if session.ended().is_some() {
+                    return;
+                }
+                match turn.as_mut() {
+                    // Whoever had the turn has brought it back already.
+                    Some(runtime) if runtime.link.is_alive() => None,
+                    Some(runtime) => {
+                        let (_, end) = self.recover(&session, runtime).await;
+                        end.and_then(|reason| self.declare_end(&session, reason))
+                    }
+                    None => return,
+                }
             };
-            if let Some(reason) = end {
-                self.end(&session, reason).await;
-                return;
+            if let Some(ending) = ending {
+                return self.finish(ending).await;
             }
         }
     }

@@ -50,6 +50,13 @@ struct Book {
     closed_for_good: bool,
 }
 
+/// A session that was declared ended and still has to be taken down.
+#[must_use]
+pub(crate) struct Ending {
+    session: Arc<Session>,
+    reason: EndReason,
+}
+
 /// A place for a session that is being opened; given back unless the session takes it.
 pub(super) struct Slot<'a> {
     registry: &'a Registry,
@@ -109,6 +116,14 @@ impl Registry {
 
     /// Ends a session. The first reason stands; ending twice is fine.
     pub async fn end(&self, session: &Arc<Session>, reason: EndReason) {
+        if let Some(ending) = self.declare_end(session, reason) {
+            self.finish(ending).await;
+        }
+    }
+
+    /// Makes a session ended for everyone, at once. Whoever decides that while holding the turn declares
+    /// it before letting go, so that nobody else finds a dead browser and brings it back.
+    pub(crate) fn declare_end(&self, session: &Arc<Session>, reason: EndReason) -> Option<Ending> {
         let first = session.end.send_if_modified(|end| {
             let first = end.is_none();
             if first {
@@ -117,16 +132,20 @@ impl Registry {
             first
         });
         if !first {
-            return;
+            return None;
         }
-        {
-            let mut book = lock(&self.book);
-            book.open.remove(&session.id);
-            book.ended.push_back(session.clone());
-            if book.ended.len() > REMEMBERED {
-                book.ended.pop_front();
-            }
+        let mut book = lock(&self.book);
+        book.open.remove(&session.id);
+        book.ended.push_back(session.clone());
+        if book.ended.len() > REMEMBERED {
+            book.ended.pop_front();
         }
+        Some(Ending { session: session.clone(), reason })
+    }
+
+    /// Takes down what a declared end leaves standing. The turn must be free by now.
+    pub(crate) async fn finish(&self, Ending { session, reason }: Ending) {
+        let session = &session;
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
         drop(runtime);

@@ -62,7 +62,11 @@ fn meaning(error: &sqlx::Error) -> Sqlite {
         sqlx::Error::PoolTimedOut => return Sqlite::Busy,
         _ => None,
     };
-    // The lowest byte is the kind; the rest says more about it.
+    // The lowest byte is the kind; the rest says more about it. 4874 is "cannot make the shared-memory file
+    // larger", which is what a full disk comes to before the database itself is written.
+    if number == Some(4874) {
+        return Sqlite::Full;
+    }
     match number.map(|number| number & 0xff) {
         Some(13) => Sqlite::Full,
         Some(5 | 6) => Sqlite::Busy,

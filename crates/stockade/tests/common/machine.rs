@@ -59,9 +59,14 @@ pub fn processes() -> Vec<Process> {
         let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let Ok(command) = std::fs::read(entry.path().join("cmdline")) else { continue };
-        let Some(parent) = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok()) else {
+        let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let (Some(state), Some(parent)) = (fields.next(), fields.next().and_then(|field| field.parse().ok())) else {
             continue;
         };
+        // A zombie holds nothing but its number, until whoever inherited it looks.
+        if state == "Z" {
+            continue;
+        }
         let arguments = command.split(|b| *b == 0 || *b == b' ').filter(|a| !a.is_empty());
         let arguments = arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect();
         found.push(Process { pid, parent, arguments });

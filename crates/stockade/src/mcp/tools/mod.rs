@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{JsonObject, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub fn all() -> &'static [Tool] {
@@ -33,7 +33,30 @@ pub fn all() -> &'static [Tool] {
             screenshot::tool(),
             close_session::tool(),
         ]
+        .into_iter()
+        .map(without_number_formats)
+        .collect()
     })
+}
+
+/// `uint32` and the like are no formats of JSON Schema, and clients warn of each.
+fn without_number_formats(mut tool: Tool) -> Tool {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                if fields.get("format").and_then(Value::as_str).is_some_and(|f| f.starts_with("uint") || f == "double") {
+                    fields.remove("format");
+                }
+                fields.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    for schema in [Some(&mut tool.input_schema), tool.output_schema.as_mut()].into_iter().flatten() {
+        Arc::make_mut(schema).values_mut().for_each(strip);
+    }
+    tool
 }
 
 pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result<Answer, Fault> {

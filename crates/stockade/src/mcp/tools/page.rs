@@ -27,8 +27,8 @@ pub struct PageFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
     /// What happened on the side: a dialog that was answered, a window that was closed, several elements that matched
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Vec<String>>,
     /// Calls the session may still take
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions_left: Option<u32>,
@@ -74,7 +74,7 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
             final_url: Some(url),
             title: Some(title),
             snapshot: Some(outline),
-            notes,
+            notes: (!notes.is_empty()).then_some(notes),
             actions_left: Some(reply.actions_left),
             error: None,
         },
