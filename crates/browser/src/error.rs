@@ -23,14 +23,14 @@ pub enum BrowserError {
     ElementNotVisible { element: String },
     #[error("{element} is not a field that text can be typed into")]
     ElementNotEditable { element: String },
-    #[error("{element} did not take the focus{}", .taken_by.as_ref().map(|by| format!("; {by} has it")).unwrap_or_default())]
+    #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
     FocusLost { element: String, taken_by: Option<String> },
     #[error("the ref {reference} stands for nothing on this page any more")]
     StaleRef { reference: String },
     #[error("{element} changed between the decision and the action: {what}")]
     TargetChanged { element: String, what: &'static str },
     /// The layer above asks the kernel whether memory was the reason.
-    #[error("the tab crashed{}", .status.as_ref().map(|status| format!(" ({status})")).unwrap_or_default())]
+    #[error("the tab crashed{}", after(": ", .status))]
     TabCrashed { status: Option<String> },
     #[error("the tab closed itself")]
     TabClosed,
@@ -124,6 +124,10 @@ impl BrowserError {
     }
 }
 
+fn after(words: &str, told: &Option<String>) -> String {
+    told.as_ref().map(|told| format!("{words}{told}")).unwrap_or_default()
+}
+
 fn near(candidates: &[String]) -> String {
     if candidates.is_empty() { String::new() } else { format!("; near it are {}", candidates.join(", ")) }
 }
@@ -152,7 +156,7 @@ mod tests {
             (
                 BrowserError::TabCrashed { status: Some("killed".into()) },
                 "tab_crashed",
-                "the tab crashed (killed)",
+                "the tab crashed: killed",
             ),
         ] {
             assert_eq!((error.code().as_ref(), error.to_string().as_str()), (code, message));

@@ -78,7 +78,7 @@ struct Aiming<'a> {
 #[serde(untagged)]
 enum Looked {
     Problem { problem: Problem, by: Option<String> },
-    Ready { x: f64, y: f64, facts: PageFacts },
+    Ready { x: f64, y: f64, facts: Box<PageFacts> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -220,7 +220,8 @@ impl Browser {
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Aim, BrowserError> {
-        let patience = deadline.within(READY_WAIT);
+        // Some time stays for telling what was wrong with it.
+        let patience = deadline.within(READY_WAIT.min(deadline.left() * 3 / 4));
         loop {
             match self.look(element, purpose, patience.left(), deadline).await {
                 // The frames around it are looked at from here; what covers them may go away.

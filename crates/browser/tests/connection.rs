@@ -1,5 +1,8 @@
 //! The CDP layer against a WebSocket server that says whatever a test wants it to say.
 
+// Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use browser::cdp::{CallError, Command, Connection, ConnectionOptions, EventKind, SessionId, protocol as p};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};

@@ -1,14 +1,21 @@
 //! The commands and events in use, field for field as Chromium names them.
 
 use super::{Command, SessionId};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 /// A result or event that carries nothing the driver reads.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Nothing {}
 
 macro_rules! commands {
-    ($($(#[$doc:meta])* $method:literal $name:ident $(<$life:lifetime>)? { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? } -> $response:ty;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $method:literal $name:ident $(<$life:lifetime>)?
+        { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? } -> $response:ty;
+    )*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Debug, Serialize)]
@@ -29,13 +36,30 @@ commands! {
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
     "DOM.resolveNode" ResolveNode { backend_node_id: i64, execution_context_id: i64 } -> ResolvedNode;
-    "Emulation.setDeviceMetricsOverride" SetDeviceMetrics { width: u32, height: u32, device_scale_factor: f64, mobile: bool } -> Nothing;
-    "Input.dispatchKeyEvent" DispatchKey<'a> { r#type: &'a str, key: &'a str, code: &'a str, windows_virtual_key_code: u32, #[serde(skip_serializing_if = "Option::is_none")] text: Option<&'a str> } -> Nothing;
-    "Input.dispatchMouseEvent" DispatchMouse<'a> { r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32 } -> Nothing;
+    "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
+        width: u32, height: u32, device_scale_factor: f64, mobile: bool,
+    } -> Nothing;
+    "Input.dispatchKeyEvent" DispatchKey<'a> {
+        r#type: &'a str,
+        key: &'a str,
+        code: &'a str,
+        windows_virtual_key_code: u32,
+        #[serde(skip_serializing_if = "Option::is_none")] text: Option<&'a str>,
+    } -> Nothing;
+    "Input.dispatchMouseEvent" DispatchMouse<'a> {
+        r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32,
+    } -> Nothing;
     "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
-    "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> { source: &'a str, world_name: &'a str, run_immediately: bool } -> Nothing;
-    "Page.captureScreenshot" CaptureScreenshot<'a> { format: &'a str, #[serde(skip_serializing_if = "Option::is_none")] quality: Option<u32>, #[serde(skip_serializing_if = "Option::is_none")] clip: Option<Clip>, capture_beyond_viewport: bool } -> Captured;
+    "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
+        source: &'a str, world_name: &'a str, run_immediately: bool,
+    } -> Nothing;
+    "Page.captureScreenshot" CaptureScreenshot<'a> {
+        format: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")] quality: Option<u32>,
+        clip: Clip,
+        capture_beyond_viewport: bool,
+    } -> Captured;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
     "Page.getLayoutMetrics" GetLayoutMetrics {} -> LayoutMetrics;
@@ -45,11 +69,15 @@ commands! {
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
-    "Runtime.evaluate" Evaluate<'a> { expression: &'a str, unique_context_id: &'a str, silent: bool } -> Evaluated<serde::de::IgnoredAny>;
+    "Runtime.evaluate" Evaluate<'a> {
+        expression: &'a str, unique_context_id: &'a str, silent: bool,
+    } -> Evaluated<IgnoredAny>;
     "Runtime.runIfWaitingForDebugger" Resume {} -> Nothing;
     "Target.closeTarget" CloseTarget<'a> { target_id: &'a str } -> Nothing;
     "Target.createTarget" CreateTarget<'a> { url: &'a str } -> CreatedTarget;
-    "Target.setAutoAttach" SetAutoAttach { auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter> } -> Nothing;
+    "Target.setAutoAttach" SetAutoAttach {
+        auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter>,
+    } -> Nothing;
     "Target.setDiscoverTargets" SetDiscoverTargets { discover: bool, filter: Vec<TargetFilter> } -> Nothing;
 }
 
@@ -74,7 +102,7 @@ pub struct CallFunction<'a, A, T> {
     pub returns: std::marker::PhantomData<fn() -> T>,
 }
 
-impl<A: Serialize, T: serde::de::DeserializeOwned> Command for CallFunction<'_, A, T> {
+impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
     const METHOD: &'static str = "Runtime.callFunctionOn";
     type Response = Evaluated<T>;
 }

@@ -36,7 +36,6 @@ const activeElement = getter(Document, 'activeElement');
 const title = getter(Document, 'title');
 const readyState = getter(Document, 'readyState');
 const hrefOf = getter(HTMLAnchorElement, 'href');
-const innerText = getter(HTMLElement, 'innerText');
 const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const offsetWidth = getter(HTMLElement, 'offsetWidth');
 const offsetHeight = getter(HTMLElement, 'offsetHeight');

@@ -6,14 +6,18 @@ const MAX_NEAR = 8;
 const FRAME_MILLISECONDS = 100;
 
 const TEXT_ROLES = new Set(['searchbox', 'textbox']);
-const sameRole = (wanted, role) => wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
+const sameRole = (wanted, role) =>
+  wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
 // All elements of a role, sorted by how well they answer to the name.
 const find = ({ prefix, role, name }) => {
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true };
   const wanted = name === null ? null : clean(name, MAX_NAME).trim();
   const lower = wanted?.toLowerCase();
-  const add = (tier, list, el) => { found.total[tier] += 1; if (list.length < MAX_FOUND) list.push(`${prefix}e${refOf(el)}`); };
+  const add = (tier, list, el) => {
+    found.total[tier] += 1;
+    if (list.length < MAX_FOUND) list.push(`${prefix}e${refOf(el)}`);
+  };
   const near = (el, elRole, elName) => {
     if (elName && found.near.length < MAX_NEAR) found.near.push({ role: elRole, name: elName });
   };
@@ -54,18 +58,23 @@ const submitter = (el) => {
   return type === 'submit' || type === 'image';
 };
 
+// As Chromium would submit it; what is no address stands as it is written.
+const formAction = (written) => (URL.canParse(written, baseUri(document)) ? new URL(written, baseUri(document)).href : written);
+
 const formFacts = (el) => {
   const control = controlTable(el);
   const form = control?.form(el);
   if (!form) return null;
   const own = submitter(el);
-  const action = own && hasAttribute(el, 'formaction') ? new URL(attribute(el, 'formaction'), baseUri(document)).href : FORM.action(form);
+  const action = own && hasAttribute(el, 'formaction') ? formAction(attribute(el, 'formaction')) : FORM.action(form);
   const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
   return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000) };
 };
 
 const closestLink = (el) => {
-  for (let at = el; at; at = flatParent(at)) if (at instanceof HTMLAnchorElement && hasAttribute(at, 'href')) return hrefOf(at);
+  for (let at = el; at; at = flatParent(at)) {
+    if (at instanceof HTMLAnchorElement && hasAttribute(at, 'href')) return hrefOf(at);
+  }
   return null;
 };
 
@@ -77,7 +86,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: secret || !isHtml(el) ? '' : clean(innerText(el), 200).trim(),
+    text: clean(textOf(el, null), 200),
     tag: tagOf(el),
     input_type: inputType(el),
     secret,
@@ -139,7 +148,8 @@ const isEditable = (el) => {
 const look = (prefix, el, editable) => {
   if (!isConnected(el)) return { problem: 'gone' };
   const box = boundingRect(el);
-  if (!checkVisibility(el, { visibilityProperty: true }) || box.width <= 0 || box.height <= 0) return { problem: 'invisible' };
+  const drawn = checkVisibility(el, { visibilityProperty: true }) && box.width > 0 && box.height > 0;
+  if (!drawn) return { problem: 'invisible' };
   if (isDisabled(el)) return { problem: 'disabled' };
   if (editable && !isEditable(el)) return { problem: 'not_editable' };
   let point = pointOf(el);
@@ -220,15 +230,23 @@ const focusField = ({ number, all }) => {
   if (!el) return { problem: 'gone' };
   focusElement(el, { preventScroll: true });
   const active = deepActive();
-  if (active !== el) {
-    if (!(active && isHtml(el) && isContentEditable(el) && isInside(el, active))) return { problem: 'focus', by: active ? describe(active) : null };
-  }
+  // Inside an editor it is the editor that has the focus.
+  const inEditor = active && isContentEditable(el) && isInside(el, active);
+  if (active !== el && !inEditor) return { problem: 'focus', by: active ? describe(active) : null };
   const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
   if (field) {
-    if (all) field.select(el);
-    // Fields like type=email have no selection to set; the caret is at the end there after focus().
-    else try { const end = field.value(el).length; field.setSelectionRange(el, end, end); } catch (error) { if (error.name !== 'InvalidStateError') throw error; }
-    return { empty: field.value(el) === '' };
+    const end = field.value(el).length;
+    if (all) {
+      field.select(el);
+    } else {
+      try {
+        field.setSelectionRange(el, end, end);
+      } catch (error) {
+        // Fields like type=email have no selection to set; their caret is where focus() puts it.
+        if (error.name !== 'InvalidStateError') throw error;
+      }
+    }
+    return { empty: end === 0 };
   }
   const selection = getSelection();
   selection.selectAllChildren(el);

@@ -107,6 +107,7 @@ const visibility = (el) => {
 
 // What a person would read in an element, in one line; walks without recursion.
 const textOf = (root, exclude) => {
+  if (isSecret(root)) return '';
   let text = '';
   let seen = 0;
   const stack = [root];
@@ -117,7 +118,7 @@ const textOf = (root, exclude) => {
     if (isText(node)) { text += characters(node).slice(0, MAX_NAME * 2); continue; }
     if (!isElement(node) || node === exclude) continue;
     if (node !== root) {
-      if (!visibility(node)) continue;
+      if (!visibility(node) || isSecret(node)) continue;
       const label = (attribute(node, 'aria-label') ?? '').trim();
       if (label) { text += ` ${label} `; continue; }
       const tag = tagOf(node);
@@ -153,7 +154,8 @@ const labelledBy = (el) => {
   const ids = attribute(el, 'aria-labelledby');
   if (!ids) return '';
   const parts = ids.trim().split(/\s+/).slice(0, 8).map((id) => inSameTree(el, id));
-  return parts.filter(Boolean).map((part) => (attribute(part, 'aria-label') ?? '').trim() || textOf(part, null)).join(' ').trim();
+  const named = parts.filter(Boolean).map((part) => (attribute(part, 'aria-label') ?? '').trim() || textOf(part, null));
+  return named.join(' ').trim();
 };
 
 const nativeName = (el) => {
@@ -194,6 +196,8 @@ const nameOf = (el, role) => {
 
 const controlledByValue = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
 
+const RANGES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
+
 // The value, never of a secret field; null where a value says nothing.
 const valueOf = (el, role) => {
   if (isSecret(el)) return null;
@@ -204,11 +208,13 @@ const valueOf = (el, role) => {
     return clean(INPUT.value(el), MAX_VALUE);
   }
   if (el instanceof HTMLSelectElement) {
-    return clean(Array.from(SELECT.selected(el)).slice(0, 20).map((option) => OPTION.label(option)).join(', '), MAX_VALUE);
+    const chosen = Array.from(SELECT.selected(el)).slice(0, 20).map((option) => OPTION.label(option));
+    return clean(chosen.join(', '), MAX_VALUE);
   }
   if (isHtml(el) && isEditingHost(el)) return textOf(el, null);
-  if (role === 'slider' || role === 'spinbutton' || role === 'progressbar' || role === 'meter' || role === 'scrollbar') {
-    return clean(attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value') ?? '', MAX_VALUE);
+  if (RANGES.has(role)) {
+    const told = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
+    return clean(told ?? '', MAX_VALUE);
   }
   return null;
 };

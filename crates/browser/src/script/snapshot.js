@@ -70,7 +70,9 @@ const walk = (root, visit, text, brk) => {
   return { visited, complete: true };
 };
 
-const LEAVES = new Set(['textbox', 'searchbox', 'spinbutton', 'slider', 'progressbar', 'meter', 'scrollbar', 'img', 'iframe', 'separator']);
+const LEAVES = new Set(
+  'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
+);
 
 const snapshot = ({ prefix }) => {
   const nodes = [];

@@ -53,7 +53,7 @@ impl Browser {
         let capture = p::CaptureScreenshot {
             format,
             quality: (wanted.format != ImageFormat::Png).then_some(QUALITY),
-            clip: Some(clip),
+            clip,
             capture_beyond_viewport: wanted.full_page,
         };
         let captured = self.call_tab(&capture, deadline).await?;

@@ -25,11 +25,7 @@ async fn an_element_is_clicked_by_role_name_and_index_or_by_ref() {
     ] {
         driver.goto("http://shop.test/").await;
         let facts = driver.facts(&Action::Click(Click { target: target.clone() })).await;
-        let (names, index) = match matches {
-            2 => ("Add", facts.matches),
-            _ => (facts.name.as_str(), facts.matches),
-        };
-        assert_eq!((facts.name.as_str(), index), (names, matches), "{target:?}");
+        assert_eq!(facts.matches, matches, "{target:?}");
         let outline = driver.click(target.clone()).await.unwrap();
         let seen: Vec<_> = outline.lines().filter_map(|line| line.split('"').nth(1)).collect();
         assert_eq!(seen, expected, "{target:?}");
@@ -84,6 +80,7 @@ async fn text_is_typed_replaced_and_submitted() {
         ("shop.test/found", "<h1>Found</h1>"),
     ];
     let driver = Driver::with(&pages).await;
+    driver.goto("http://shop.test/").await;
     for (name, text, clear, expected) in [
         ("Search", "new", true, "textbox \"Search\" [ref=e1]: new\n"),
         ("Search", "+more", false, ": new+more\n"),
@@ -93,9 +90,6 @@ async fn text_is_typed_replaced_and_submitted() {
         ("Mail", "c@d", true, ": c@d\n"),
         ("Mail", "", true, "\"Mail\" [ref=e4]\n"),
     ] {
-        if driver.browser.state().url.is_empty() || driver.browser.state().url == "about:blank" {
-            driver.goto("http://shop.test/").await;
-        }
         driver.act(typing(role("textbox", name), text, clear, false)).await.unwrap();
         let outline = driver.outline().await;
         assert!(outline.contains(expected), "{name} {text:?}: {outline}");

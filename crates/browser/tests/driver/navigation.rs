@@ -108,7 +108,9 @@ async fn no_page_leads_to_an_address_that_is_not_of_the_web() {
 
 #[tokio::test]
 async fn a_download_is_refused() {
-    let file = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=a.bin\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc";
+    let file = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\
+                Content-Disposition: attachment; filename=a.bin\r\nContent-Length: 3\r\n\
+                Connection: close\r\n\r\nabc";
     let driver = Driver::with(&[("shop.test/file", file)]).await;
     let error = driver.act(navigate("http://shop.test/file", LoadState::Load)).await.unwrap_err();
     assert_eq!(error.code(), "download_refused", "{error}");

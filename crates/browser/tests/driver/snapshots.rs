@@ -72,6 +72,7 @@ async fn a_secret_is_in_no_format_however_its_field_was_made() {
          <div contenteditable role=textbox aria-label=g style='-webkit-text-security:disc'>{secret}</div>
          <div id=host></div><p id=label aria-labelledby=toggled></p><button aria-labelledby=toggled>h</button>
          <label>Code <input type=password value={secret}> here</label>
+         <button><div contenteditable style='-webkit-text-security:disc'>{secret}</div>j</button>
          <input type=hidden value={secret}>
          <button onclick=\"toggled.type = 'text'; inner.type = 'text'\">Show</button>
          <script>const root = host.attachShadow({{mode: 'open'}});
