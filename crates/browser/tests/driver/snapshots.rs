@@ -1,7 +1,7 @@
 //! What an agent is shown of a page, and what it never is.
 
 use crate::support::{Driver, navigate, role, text_of};
-use browser::{Content, REPLY_BYTES};
+use browser::{Content, REPLY_BYTES, cdp::EventKind};
 use policy::{Action, Click, LoadState, ReadFormat};
 
 const FORMATS: [ReadFormat; 3] = [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown];
@@ -179,7 +179,15 @@ async fn frames_of_other_sites_run_in_processes_of_their_own_and_are_read() {
 - iframe
   - paragraph: same
 ";
+    let mut events = driver.connection.subscribe();
     assert_eq!(driver.goto("http://a.test/").await, expected);
+    // Only a frame in a process of its own is a target of its own: b.test and c.test.
+    let mut targets = 0;
+    while let Ok(event) = events.try_recv() {
+        targets +=
+            usize::from(matches!(&event.kind, EventKind::Attached(it) if it.target_info.r#type == "iframe"));
+    }
+    assert_eq!(targets, 2);
     assert!(driver.arguments().contains("--site-per-process"));
     assert!(!driver.arguments().contains("--no-sandbox"));
 }
