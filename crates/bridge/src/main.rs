@@ -23,7 +23,7 @@ use crate::log::Log;
 use crate::state::State;
 use crate::supervisor::Supervisor;
 use bridge::token::{TokenError, Verifier};
-use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use rustix::process::DumpableBehavior;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -76,9 +76,9 @@ fn run(args: Args, began: Instant) -> Result<(), BridgeError> {
         .block_on(serve(Arc::new(args), verifier, began))
 }
 
-/// Chromium inherits the limits: no core file may hold what a page held, no program may gain rights.
+/// No program may gain rights, and nobody may look into this one. Core files are off already: the jail
+/// sets that limit to 1, which also keeps a host's core handler from being run, as 0 would not.
 fn harden() -> io::Result<()> {
-    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::set_no_new_privs(true)?;
     Ok(())

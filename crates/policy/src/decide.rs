@@ -7,6 +7,7 @@ use crate::{Action, Facts, Permit, Rule};
 pub struct Policy {}
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
 pub enum Decision {
     Allow(Permit),
     Deny(Denial),

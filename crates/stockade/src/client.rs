@@ -20,13 +20,15 @@ pub async fn ask(state: &State, method: &str, path: &str) -> Result<Value, Fault
         return Err(Fault::new("not_running", "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
-    tokio::time::timeout(PATIENCE, exchange(stream, method, path))
-        .await
-        .map_err(|_| Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it."))?
+    tokio::time::timeout(PATIENCE, exchange(stream, method, path)).await.map_err(|_| {
+        Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
+    })?
 }
 
 async fn exchange(stream: std::os::unix::net::UnixStream, method: &str, path: &str) -> Result<Value, Fault> {
-    let failed = |error: &dyn std::error::Error| Fault::caused("not_responding", error).hint("Look at the server's log, or restart it.");
+    let failed = |error: &dyn std::error::Error| {
+        Fault::caused("not_responding", error).hint("Look at the server's log, or restart it.")
+    };
     stream.set_nonblocking(true).map_err(|e| failed(&e))?;
     let stream = UnixStream::from_std(stream).map_err(|e| failed(&e))?;
     let (mut sender, connection) =

@@ -3,10 +3,10 @@
 use crate::config::{Config, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
-use browser::BrowserOptions;
 use crate::session::{Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
+use browser::BrowserOptions;
 use jail::template::{BuildOptions, Flavour, Store, Template};
 use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
 use policy::{ImageFormat, Policy, Scope};
@@ -47,7 +47,8 @@ impl Control {
         .map_err(|e| Fault::caused("internal", &e))??;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
-        let log = audit::Log::open(&state.folder().join("audit"), &instance).map_err(crate::gate::audit_fault)?;
+        let log =
+            audit::Log::open(&state.folder().join("audit"), &instance).map_err(crate::gate::audit_fault)?;
         let browser_version = template.browser_version().to_owned();
         let weaker = keeper.info().enforcement == Enforcement::Weaker;
         if weaker {
@@ -56,7 +57,14 @@ impl Control {
         let settings = settings(config, state, template)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
         let gate = Gate::new(Policy::default(), log, registry);
-        Ok(Control { gate, storage, screenshot_format: config.screenshot.format, keeper, browser_version, weaker })
+        Ok(Control {
+            gate,
+            storage,
+            screenshot_format: config.screenshot.format,
+            keeper,
+            browser_version,
+            weaker,
+        })
     }
 
     /// The scope of callers that need no key: a pipe of the state folder's owner, or an open server.
@@ -128,8 +136,10 @@ fn verified_template(flavour: Flavour) -> Result<Template, Fault> {
 
 fn settings(config: &Config, state: &State, template: Template) -> Result<SessionSettings, Fault> {
     let container = &config.container;
-    let hosts = egress::HostMap::parse(config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())))
-        .map_err(|e| Fault::caused("config_value", &e))?;
+    let hosts = egress::HostMap::parse(
+        config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
+    )
+    .map_err(|e| Fault::caused("config_value", &e))?;
     let folder = state.folder();
     Ok(SessionSettings {
         lifetime: Duration::from_secs(config.session_timeout.0.into()),

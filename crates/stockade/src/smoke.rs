@@ -37,7 +37,12 @@ pub struct Report {
 }
 
 /// Runs all five steps, or up to the first that fails; `tell` hears of each as it is done.
-pub async fn run(control: &Control, url: &str, picture: Option<&Path>, tell: &mut dyn FnMut(&Step)) -> Report {
+pub async fn run(
+    control: &Control,
+    url: &str,
+    picture: Option<&Path>,
+    tell: &mut dyn FnMut(&Step),
+) -> Report {
     let mut report = Report {
         ok: false,
         url: url.to_owned(),
@@ -83,7 +88,9 @@ async fn on_page(
     report: &mut Report,
     tell: &mut dyn FnMut(&Step),
 ) -> Result<(), Fault> {
-    let act = async |action| control.gate.act(scope, session.id.as_str(), action, None, &CancellationToken::new()).await;
+    let act = async |action| {
+        control.gate.act(scope, session.id.as_str(), action, None, &CancellationToken::new()).await
+    };
 
     let begun = Instant::now();
     let went = match WebUrl::parse(url) {
@@ -110,11 +117,14 @@ async fn on_page(
 
     let begun = Instant::now();
     let shot = act(Action::Screenshot(Screenshot::default())).await.and_then(|reply| keep(reply, picture));
-    let shot = finish(report, tell, "screenshot", begun, shot, |shot| format!("{}x{} pixels", shot.width, shot.height))?;
+    let shot = finish(report, tell, "screenshot", begun, shot, |shot| {
+        format!("{}x{} pixels", shot.width, shot.height)
+    })?;
 
     let begun = Instant::now();
     let archived = control.gate.sessions.archive(session).await;
-    let archived = finish(report, tell, "archive", begun, archived, |a: &Archived| format!("{} files", a.files))?;
+    let archived =
+        finish(report, tell, "archive", begun, archived, |a: &Archived| format!("{} files", a.files))?;
     report.screenshot = shot.copy.or_else(|| shot.name.map(|name| archived.path.join(name)));
     report.archive = Some(archived.path);
     Ok(())

@@ -1,4 +1,5 @@
 //! The public MCP clients, and the public conformance suite, against the real thing.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
@@ -50,7 +51,11 @@ fn over_stdio(command: &mut Command, home: &Home) {
 fn check(mut command: Command, expected: &str) {
     let done = command.output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success() && said.contains(expected), "{said}\n{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success() && said.contains(expected),
+        "{said}\n{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 #[test]
@@ -93,14 +98,20 @@ fn the_typescript_client_works_over_stdio_and_http() {
 fn the_conformance_scenarios_that_apply_pass() {
     let home = Home::new("");
     let server = home.serve(&["--open"]);
-    for scenario in ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams", "dns-rebinding-protection"] {
+    for scenario in
+        ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams", "dns-rebinding-protection"]
+    {
         let mut command = node();
         command
             .arg(clients().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
             .args(["server", "--url", server.url(), "--scenario", scenario])
             .current_dir(home.folder.path());
         let done = command.output().unwrap();
-        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-        assert!(done.status.success() && said.contains("Passed") && !said.contains("FAILURE"), "{scenario}: {said}");
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success() && said.contains("Passed") && !said.contains("FAILURE"),
+            "{scenario}: {said}"
+        );
     }
 }

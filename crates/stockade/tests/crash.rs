@@ -1,4 +1,5 @@
 //! Pages that eat memory, threads or disk, and browsers that die: each ends in its documented way.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
@@ -61,7 +62,8 @@ fn until_failure(mcp: &mut Mcp, session: &str) -> String {
 /// A navigation that may be cut short by the very thing it sets off.
 fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Option<String> {
     let url = format!("http://site.test{path}");
-    let went = mcp.call("browser_navigate", json!({"session_id": session, "url": url, "wait_for": "domcontentloaded"}));
+    let went = mcp
+        .call("browser_navigate", json!({"session_id": session, "url": url, "wait_for": "domcontentloaded"}));
     went.err().map(|error| error["code"].as_str().unwrap().to_owned())
 }
 
@@ -91,7 +93,9 @@ fn a_page_that_takes_the_browser_down_ends_its_session_and_no_other() {
 
 #[test]
 fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
-    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 200\n      memory_limit: 2g\n");
+    let (home, _site) = home(
+        "    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 200\n      memory_limit: 2g\n",
+    );
     let mut mcp = home.mcp();
     let (stormy, other) = (mcp.open(), mcp.open());
     let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
@@ -107,7 +111,9 @@ fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
 
 #[test]
 fn a_full_disk_is_the_pages_problem() {
-    let (home, _site) = home("    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      tmp_size: 32m\n");
+    let (home, _site) = home(
+        "    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      tmp_size: 32m\n",
+    );
     let mut mcp = home.mcp();
     let session = mcp.open();
     assert_eq!(visit(&mut mcp, &session, "/disk"), None);

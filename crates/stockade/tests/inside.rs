@@ -1,10 +1,11 @@
 //! Jails of real sessions, seen from the host: Chromium's own sandbox, site isolation, and the walls.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
+use common::Home;
 use common::machine::{Process, family, uid};
 use common::site::Site;
-use common::Home;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,10 @@ fn renderers_have_a_sandbox_of_their_own_and_each_site_its_own_renderer() {
 
     let browser = inside
         .iter()
-        .find(|p| p.arguments.iter().any(|a| a == "--remote-debugging-pipe") && !p.arguments.iter().any(|a| a.starts_with("--type=")))
+        .find(|p| {
+            p.arguments.iter().any(|a| a == "--remote-debugging-pipe")
+                && !p.arguments.iter().any(|a| a.starts_with("--type="))
+        })
         .expect("a browser process");
     let renderers: Vec<_> = inside.iter().filter(|p| p.is_renderer()).collect();
     assert!(renderers.len() >= 3, "{} renderers for three sites", renderers.len());
@@ -59,7 +63,8 @@ fn every_process_of_a_jail_is_unprivileged_filtered_and_walled_in() {
     let all = family(mcp.child.id());
     let inside = jailed(&all);
     assert!(inside.len() >= 6, "{inside:#?}");
-    let bridge = inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
+    let bridge =
+        inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
     let host = |kind: &str| std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap();
     for process in &inside {
         for kind in ["user", "pid", "net", "ipc", "uts", "mnt", "cgroup"] {
@@ -73,7 +78,9 @@ fn every_process_of_a_jail_is_unprivileged_filtered_and_walled_in() {
         assert_eq!(process.status("Seccomp"), "2", "{process:?}");
         assert_eq!(process.status("NoNewPrivs"), "1", "{process:?}");
         // Chromium's zygotes have one capability, in user namespaces of their own, to make those of renderers.
-        if process.arguments.iter().any(|a| a == "--type=zygote") && process.namespace("user") != bridge.namespace("user") {
+        if process.arguments.iter().any(|a| a == "--type=zygote")
+            && process.namespace("user") != bridge.namespace("user")
+        {
             continue;
         }
         for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
@@ -84,7 +91,8 @@ fn every_process_of_a_jail_is_unprivileged_filtered_and_walled_in() {
     assert_eq!(bridge.status("CapBnd"), "0000000000000000");
 
     let network = std::fs::read_to_string(format!("/proc/{}/net/dev", bridge.pid)).unwrap();
-    let interfaces: Vec<&str> = network.lines().skip(2).filter_map(|line| line.split(':').next()).map(str::trim).collect();
+    let interfaces: Vec<&str> =
+        network.lines().skip(2).filter_map(|line| line.split(':').next()).map(str::trim).collect();
     assert_eq!(interfaces, ["lo"]);
     let routes = std::fs::read_to_string(format!("/proc/{}/net/route", bridge.pid)).unwrap();
     assert_eq!(routes.lines().count(), 1, "{routes}");
@@ -97,7 +105,8 @@ fn a_jail_has_two_programs_no_shell_and_no_setuid_file() {
     mcp.open();
     let all = family(mcp.child.id());
     let inside = jailed(&all);
-    let bridge = inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
+    let bridge =
+        inside.iter().find(|p| p.arguments.first().is_some_and(|a| a.ends_with("/stockade/bridge"))).unwrap();
     let root = PathBuf::from(format!("/proc/{}/root", bridge.pid));
     let mut programs = Vec::new();
     walk(&root, &mut |path, mode| {

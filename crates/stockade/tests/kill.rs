@@ -1,4 +1,5 @@
 //! However a control plane ends, nothing of its jails is left two seconds later.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
@@ -40,7 +41,8 @@ fn three_sessions() -> Running {
 /// What is still there of it, in words.
 fn leftovers(running: &Running, control_plane: u32) -> Vec<String> {
     let mut left = Vec::new();
-    let alive = machine::processes().into_iter().filter(|p| p.pid != control_plane && running.pids.contains(&p.pid));
+    let alive =
+        machine::processes().into_iter().filter(|p| p.pid != control_plane && running.pids.contains(&p.pid));
     left.extend(alive.map(|process| format!("{process:?}")));
     left.extend(cgroups(&running.instance).into_iter().map(|path| format!("cgroup {}", path.display())));
     left.extend(mounts(&running.instance));
@@ -92,7 +94,10 @@ fn nothing_is_left_when_the_client_hangs_up() {
 #[test]
 fn a_lost_keeper_ends_the_control_plane_and_leaves_no_process() {
     let mut running = three_sessions();
-    let keeper = family(running.mcp.child.id()).into_iter().find(|p| p.arguments.iter().any(|a| a == "jail-keeper")).unwrap();
+    let keeper = family(running.mcp.child.id())
+        .into_iter()
+        .find(|p| p.arguments.iter().any(|a| a == "jail-keeper"))
+        .unwrap();
     machine::signal(keeper.pid, "KILL");
     until("the control plane's end", Duration::from_secs(10), || running.mcp.child.try_wait().unwrap());
     until("every process gone", SOON, || {

@@ -1,4 +1,5 @@
 //! When something a start needs is missing or wrong: no start, a stable code, a message, a next step.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
@@ -57,7 +58,8 @@ fn namespaces_forbidden() {
     // A user namespace with every user in it, in which no further one may be made: a hardened kernel.
     let home = Home::new("");
     // The second shell is root there: the first was started before the namespace had users.
-    let forbid = "read go && exec sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
+    let forbid =
+        "read go && exec sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
     let mut inside = Command::new("unshare");
     inside.args(["--user", "sh", "-c", forbid, "sh"]);
     with(&mut inside, &home.command(&["smoke", "--demo", "--json"]));
@@ -91,11 +93,24 @@ fn a_full_disk() {
 fn an_altered_template() {
     let home = Home::new("");
     let copy = Path::new("/var/tmp").join(format!("stockade-altered-{}", std::process::id()));
-    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(templates()).arg(&copy).status().unwrap();
+    let copied =
+        Command::new("cp").args(["-a", "--reflink=auto"]).arg(templates()).arg(&copy).status().unwrap();
     assert!(copied.success());
-    let id = std::fs::read_dir(&copy).unwrap().map(|e| e.unwrap().path()).find(|p| p.join("root").is_dir()).unwrap();
+    let id = std::fs::read_dir(&copy)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.join("root").is_dir())
+        .unwrap();
     let stray = id.join("root/stockade/extra");
-    let made = Command::new("sh").arg("-c").arg(format!("chmod u+w '{0}' && echo x > '{1}'", id.join("root/stockade").display(), stray.display())).status().unwrap();
+    let made = Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "chmod u+w '{0}' && echo x > '{1}'",
+            id.join("root/stockade").display(),
+            stray.display()
+        ))
+        .status()
+        .unwrap();
     assert!(made.success());
     let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", &copy));
     let removed = Command::new("rm").arg("-rf").arg(&copy).status().unwrap();
@@ -146,7 +161,8 @@ fn doctor_shows_weaker_limits_in_red() {
     let home = Home::new("    container:\n      weaker_limits: true\n");
     let (exit, report) = home.json(&["doctor"]);
     assert_eq!(exit, 1);
-    let limits = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "limits").unwrap().clone();
+    let limits =
+        report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "limits").unwrap().clone();
     assert_eq!(limits["verdict"], "bad", "{limits}");
     assert_eq!(limits["code"], "limits_weaker");
     let shown = home.command(&["doctor"]).env("CLICOLOR_FORCE", "1").output().unwrap();
@@ -161,8 +177,19 @@ fn doctor_finds_a_good_machine_good() {
     templates();
     let (exit, report) = home.json(&["doctor"]);
     assert_eq!(exit, 0, "{report:#}");
-    let names: Vec<_> = report["checks"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
-    for name in ["kernel", "bubblewrap", "namespaces", "limits", "chromium", "template", "fonts", "state folder", "port"] {
+    let names: Vec<_> =
+        report["checks"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    for name in [
+        "kernel",
+        "bubblewrap",
+        "namespaces",
+        "limits",
+        "chromium",
+        "template",
+        "fonts",
+        "state folder",
+        "port",
+    ] {
         assert!(names.contains(&name), "{names:?}");
     }
     assert_eq!(machine::cgroups("doctor"), Vec::<std::path::PathBuf>::new());

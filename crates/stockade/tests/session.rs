@@ -1,10 +1,11 @@
 //! Sessions as an agent lives them: opened, used, limited, ended, and whose they are.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
+use common::Home;
 use common::machine::until;
 use common::site::Site;
-use common::Home;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -67,7 +68,10 @@ fn screenshots_are_pictures_that_can_be_fetched_again() {
         assert!(bytes.starts_with(magic(format)), "{format}");
         let uri = format!("stockade://screenshots/{}", shot["screenshot_id"].as_str().unwrap());
         let resource = mcp.request("resources/read", json!({"uri": uri}));
-        assert!(resource["result"]["contents"][0]["blob"].as_str().is_some_and(|b| !b.is_empty()), "{resource}");
+        assert!(
+            resource["result"]["contents"][0]["blob"].as_str().is_some_and(|b| !b.is_empty()),
+            "{resource}"
+        );
     }
     let view = mcp.ok("browser_screenshot", json!({"session_id": session}));
     let full = mcp.ok("browser_screenshot", json!({"session_id": session, "full_page": true}));
@@ -107,11 +111,22 @@ fn every_action_is_on_record_before_and_after() {
     mcp.goto(&session, "http://shop.test/");
     mcp.ok("browser_type", json!({"session_id": session, "role": "searchbox", "text": "blue lamp"}));
     mcp.ok("browser_close_session", json!({"session_id": session}));
-    let lines: Vec<Value> = audit_log(&home).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<_> = lines.iter().map(|l| (l["event_type"].as_str().unwrap(), l["action"].as_str().unwrap_or(""))).collect();
+    let lines: Vec<Value> =
+        audit_log(&home).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<_> = lines
+        .iter()
+        .map(|l| (l["event_type"].as_str().unwrap(), l["action"].as_str().unwrap_or("")))
+        .collect();
     assert_eq!(
         kinds,
-        [("session_opened", ""), ("intent", "navigate"), ("outcome", "navigate"), ("intent", "type"), ("outcome", "type"), ("session_ended", "")]
+        [
+            ("session_opened", ""),
+            ("intent", "navigate"),
+            ("outcome", "navigate"),
+            ("intent", "type"),
+            ("outcome", "type"),
+            ("session_ended", "")
+        ]
     );
     for pair in [&lines[1..3], &lines[3..5]] {
         assert_eq!(pair[0]["correlation_id"], pair[1]["correlation_id"]);
@@ -126,7 +141,9 @@ fn a_session_ends_at_its_deadline_and_says_so() {
     let mut mcp = home.mcp();
     let session = mcp.open();
     let code = until("the deadline", Duration::from_secs(20), || {
-        mcp.call("browser_read", json!({"session_id": session})).err().map(|e| e["code"].as_str().unwrap().to_owned())
+        mcp.call("browser_read", json!({"session_id": session}))
+            .err()
+            .map(|e| e["code"].as_str().unwrap().to_owned())
     });
     assert_eq!(code, "session_ended:deadline");
 }
@@ -162,18 +179,38 @@ fn wrong_calls_get_a_code_and_a_next_step() {
         ("browser_read", json!({"session_id": "s-nowhere"}), "unknown_session"),
         ("browser_navigate", json!({"session_id": session}), "bad_arguments"),
         ("browser_navigate", json!({"session_id": session, "url": 7}), "bad_arguments"),
-        ("browser_navigate", json!({"session_id": session, "url": "http://shop.test/", "wait_for": "forever"}), "bad_arguments"),
-        ("browser_navigate", json!({"session_id": session, "url": "http://shop.test/", "timeout_seconds": 1000}), "bad_arguments"),
+        (
+            "browser_navigate",
+            json!({"session_id": session, "url": "http://shop.test/", "wait_for": "forever"}),
+            "bad_arguments",
+        ),
+        (
+            "browser_navigate",
+            json!({"session_id": session, "url": "http://shop.test/", "timeout_seconds": 1000}),
+            "bad_arguments",
+        ),
         ("browser_navigate", json!({"session_id": session, "url": "shop.test"}), "bad_address"),
         ("browser_navigate", json!({"session_id": session, "url": "javascript:alert(1)"}), "bad_address"),
-        ("browser_navigate", json!({"session_id": session, "url": "http://127.0.0.1:8099/"}), "egress_refused"),
-        ("browser_navigate", json!({"session_id": session, "url": "http://169.254.169.254/latest/meta-data"}), "egress_refused"),
+        (
+            "browser_navigate",
+            json!({"session_id": session, "url": "http://127.0.0.1:8099/"}),
+            "egress_refused",
+        ),
+        (
+            "browser_navigate",
+            json!({"session_id": session, "url": "http://169.254.169.254/latest/meta-data"}),
+            "egress_refused",
+        ),
         ("browser_click", json!({"session_id": session}), "bad_arguments"),
         ("browser_click", json!({"session_id": session, "selector": "#x"}), "bad_arguments"),
         ("browser_click", json!({"session_id": session, "ref": "e1", "role": "button"}), "bad_arguments"),
         ("browser_click", json!({"session_id": session, "ref": "e999999"}), "stale_ref"),
         ("browser_open_session", json!({"session_name": "Not A Name"}), "bad_arguments"),
-        ("browser_open_session", json!({"credential_mode": "operator", "domains": ["shop.test"]}), "grant_required"),
+        (
+            "browser_open_session",
+            json!({"credential_mode": "operator", "domains": ["shop.test"]}),
+            "grant_required",
+        ),
     ] {
         assert_eq!(mcp.code(tool, arguments.clone()), expected, "{tool} {arguments}");
     }
@@ -240,7 +277,10 @@ fn the_http_side_wants_a_key_and_this_machine() {
         ("/nowhere", address.as_str(), "", 404, "not_found"),
     ] {
         let answer = ask(path, host, extra);
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code), "{path} {host}: {answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code),
+            "{path} {host}: {answer}"
+        );
     }
     let key = format!("authorization: Bearer {}\r\n", server.key());
     assert!(ask("/v1/screenshots/img-x", &address, &key).contains("unknown_screenshot"));
@@ -253,9 +293,12 @@ fn smoke_takes_five_steps_on_a_page_it_has_never_seen() {
     let picture = home.folder.path().join("page.png");
     let (code, report) = home.json(&["smoke", "http://unseen.test/", "--picture", picture.to_str().unwrap()]);
     assert_eq!((code, &report["ok"]), (0, &Value::Bool(true)), "{report}");
-    let steps: Vec<_> = report["steps"].as_array().unwrap().iter().map(|s| s["step"].as_str().unwrap()).collect();
+    let steps: Vec<_> =
+        report["steps"].as_array().unwrap().iter().map(|s| s["step"].as_str().unwrap()).collect();
     assert_eq!(steps, ["start", "goto", "extract", "screenshot", "archive"]);
-    assert!(report["steps"].as_array().unwrap().iter().all(|s| s["ok"] == true && s["ms"].as_f64() > Some(0.0)));
+    assert!(
+        report["steps"].as_array().unwrap().iter().all(|s| s["ok"] == true && s["ms"].as_f64() > Some(0.0))
+    );
     assert_eq!(report["title"], "Unseen");
     assert!(report["text"].as_str().unwrap().contains("Some text to extract."));
     assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
@@ -265,7 +308,9 @@ fn smoke_takes_five_steps_on_a_page_it_has_never_seen() {
 fn smoke_on_a_dead_host_fails_with_a_code_and_a_hint() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::new(&format!("    egress:\n      hosts:\n        dead.test: {closed}\n"));
-    for (url, expected) in [("http://dead.test/", "connection_refused"), ("http://nowhere.invalid/", "host_not_found")] {
+    for (url, expected) in
+        [("http://dead.test/", "connection_refused"), ("http://nowhere.invalid/", "host_not_found")]
+    {
         let (code, report) = home.json(&["smoke", url]);
         assert_eq!(code, 1, "{report}");
         assert_eq!(report["error"]["code"], expected, "{report}");

@@ -51,7 +51,10 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start(&config, &state, storage).await?);
         let key = first.map(|first| first.agent_key);
-        output::print_now(context, &banner(&config, bound.address, key.as_ref(), args.demo, control.is_weaker()))?;
+        output::print_now(
+            context,
+            &banner(&config, bound.address, key.as_ref(), args.demo, control.is_weaker()),
+        )?;
         drop(key);
 
         let stop = stop::on_signal(control.clone())?;
@@ -81,20 +84,25 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
 fn banner(config: &Config, address: SocketAddr, key: Option<&AgentKey>, demo: bool, weaker: bool) -> Reply {
     let url = format!("http://{address}/mcp");
     let console = format!("http://{address}/");
-    let program = std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
+    let program =
+        std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
     let shown = match key {
         Some(key) => key.expose().to_owned(),
         None => "KEY".to_owned(),
     };
     let header = format!("Authorization: Bearer {shown}");
-    let mut human = format!("{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n  {BOLD}MCP{BOLD:#}      {url}\n");
+    let mut human = format!(
+        "{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n  {BOLD}MCP{BOLD:#}      {url}\n"
+    );
     human.push_str(&match key {
         _ if config.server.open => format!("  {BOLD}Key{BOLD:#}      {BAD}none is asked for: anyone on this machine can use the browser{BAD:#}\n"),
         Some(key) => format!("  {BOLD}Key{BOLD:#}      {}\n           {DIM}shown this once; only its hash is kept{DIM:#}\n", key.expose()),
         None => format!("  {BOLD}Key{BOLD:#}      {DIM}made at the first start; for another: stockade key make{DIM:#}\n"),
     });
     if demo {
-        human.push_str(&format!("  {BOLD}Shop{BOLD:#}     http://shop.test/  {DIM}(for the jailed browser){DIM:#}\n"));
+        human.push_str(&format!(
+            "  {BOLD}Shop{BOLD:#}     http://shop.test/  {DIM}(for the jailed browser){DIM:#}\n"
+        ));
     }
     if weaker {
         human.push_str(&format!("\n{BAD}Limits are not enforced: container.weaker_limits is on.{BAD:#}\n"));

@@ -48,12 +48,17 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
         SessionCommand::Close { session } => ("POST", Some(session), "/close"),
         SessionCommand::Archive { session } => ("POST", Some(session), "/archive"),
     };
-    let path = id.map_or_else(|| "/v1/sessions".to_owned(), |id| format!("/v1/sessions/{}{what}", client::segment(id)));
+    let path = id.map_or_else(
+        || "/v1/sessions".to_owned(),
+        |id| format!("/v1/sessions/{}{what}", client::segment(id)),
+    );
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {
         SessionCommand::List => list(&json),
         SessionCommand::Show { .. } => show(&json),
-        SessionCommand::Close { .. } => format!("Session {} is closed.\n", text(&json["session"], "session_id")),
+        SessionCommand::Close { .. } => {
+            format!("Session {} is closed.\n", text(&json["session"], "session_id"))
+        }
         SessionCommand::Archive { .. } => {
             format!("Session {} is archived in {}\n", text(&json, "session_id"), text(&json, "path"))
         }
@@ -86,7 +91,21 @@ fn list(json: &Value) -> String {
 fn show(json: &Value) -> String {
     let session = &json["session"];
     let mut out = format!("{BOLD}{}{BOLD:#}  {}\n", text(session, "session_id"), text(session, "state"));
-    for key in ["session_name", "tenant", "actor", "jail_id", "credential_mode", "record", "started_at", "closed_at", "seconds_left", "actions", "max_actions", "url", "title"] {
+    for key in [
+        "session_name",
+        "tenant",
+        "actor",
+        "jail_id",
+        "credential_mode",
+        "record",
+        "started_at",
+        "closed_at",
+        "seconds_left",
+        "actions",
+        "max_actions",
+        "url",
+        "title",
+    ] {
         let value = text(session, key);
         if !value.is_empty() {
             out.push_str(&format!("  {key:<16} {value}\n"));
@@ -94,13 +113,21 @@ fn show(json: &Value) -> String {
     }
     out.push_str(&format!("\n{BOLD}Start{BOLD:#}\n"));
     for phase in json["phases"].as_array().into_iter().flatten() {
-        out.push_str(&format!("  {:<16} {:>8.1} ms\n", text(phase, "name"), phase["ms"].as_f64().unwrap_or_default()));
+        out.push_str(&format!(
+            "  {:<16} {:>8.1} ms\n",
+            text(phase, "name"),
+            phase["ms"].as_f64().unwrap_or_default()
+        ));
     }
     out.push_str(&format!("\n{BOLD}Calls{BOLD:#}\n"));
     for entry in json["history"]["entries"].as_array().into_iter().flatten() {
         let url: String = text(entry, "url").chars().take(36).collect();
         let ms = entry["duration_ms"].as_u64().unwrap_or_default();
-        out.push_str(&format!("  {:<11} {:<16} {ms:>6} ms {DIM}{url}{DIM:#}\n", text(entry, "action"), text(entry, "result")));
+        out.push_str(&format!(
+            "  {:<11} {:<16} {ms:>6} ms {DIM}{url}{DIM:#}\n",
+            text(entry, "action"),
+            text(entry, "result")
+        ));
     }
     out
 }

@@ -16,7 +16,10 @@ const LITTLE_SPACE: u64 = 500 * 1024 * 1024;
 pub fn kernel() -> Check {
     let system = rustix::system::uname();
     let release = system.release().to_string_lossy().into_owned();
-    Check::good("kernel", format!("{} {release} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy()))
+    Check::good(
+        "kernel",
+        format!("{} {release} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy()),
+    )
 }
 
 /// bubblewrap, namespaces and limits, found out by trying.

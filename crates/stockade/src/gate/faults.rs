@@ -22,7 +22,9 @@ pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
         && let Ok(url) = WebUrl::parse(url)
         && let Some(problem) = egress.last_problem(url.host())
     {
-        return Fault::new(problem.code(), problem.to_string()).hint(problem.hint()).retryable_if(problem.retryable());
+        return Fault::new(problem.code(), problem.to_string())
+            .hint(problem.hint())
+            .retryable_if(problem.retryable());
     }
     Fault::from(error)
 }
@@ -52,5 +54,6 @@ impl From<jail::template::TemplateError> for Fault {
 
 /// An address that is not one, or that no session opens.
 pub fn bad_address(refusal: &UrlRefusal) -> Fault {
-    Fault::new("bad_address", refusal.to_string()).hint("Give a whole address that begins with http:// or https://.")
+    Fault::new("bad_address", refusal.to_string())
+        .hint("Give a whole address that begins with http:// or https://.")
 }

@@ -115,7 +115,8 @@ impl Gate {
         *matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let permit = self.decide(&about, action, facts).await.map_err(Failure::Fault)?;
-        let (permitted, correlation) = self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        let (permitted, correlation) =
+            self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
             done = perform(turn, permitted) => done,
@@ -202,11 +203,15 @@ async fn perform(turn: &mut Turn<'_>, permitted: Permitted) -> Result<Outcome, F
 
 fn timed_out(action: &str, limit: Duration) -> Fault {
     let seconds = limit.as_secs_f64();
-    Fault::new(format!("browser_action_timeout:{action}:{seconds}s"), format!("{action} was not done after {seconds} s"))
-        .hint("Read the page to see how far it came, then try again or give it more time.")
-        .retryable()
+    Fault::new(
+        format!("browser_action_timeout:{action}:{seconds}s"),
+        format!("{action} was not done after {seconds} s"),
+    )
+    .hint("Read the page to see how far it came, then try again or give it more time.")
+    .retryable()
 }
 
 fn cancelled() -> Fault {
-    Fault::new("cancelled", "the call was cancelled by its caller").hint("Nothing to do; call again when you need it.")
+    Fault::new("cancelled", "the call was cancelled by its caller")
+        .hint("Nothing to do; call again when you need it.")
 }

@@ -26,5 +26,9 @@ pub fn service(
         .with_cancellation_token(stop)
         .with_max_request_body_bytes(LARGEST_REQUEST)
         .with_sse_keep_alive(Some(Duration::from_secs(5)));
-    StreamableHttpService::new(move || Ok(McpServer::new(control.clone(), Door::Http)), Arc::new(sessions), config)
+    StreamableHttpService::new(
+        move || Ok(McpServer::new(control.clone(), Door::Http)),
+        Arc::new(sessions),
+        config,
+    )
 }

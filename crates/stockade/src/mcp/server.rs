@@ -8,8 +8,8 @@ use crate::session::OpenRequest;
 use policy::Scope;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -161,20 +161,24 @@ impl ServerHandler for McpServer {
             .strip_prefix("stockade://screenshots/")
             .and_then(|id| self.control.gate.sessions.image(&call.scope, id));
         let Some(stored) = stored else {
-            return Err(ErrorData::resource_not_found("there is no such screenshot; its session may have ended", None));
+            return Err(ErrorData::resource_not_found(
+                "there is no such screenshot; its session may have ended",
+                None,
+            ));
         };
         let bytes = tokio::fs::read(&stored.path)
             .await
             .map_err(|_| ErrorData::resource_not_found("the screenshot is gone", None))?;
-        let contents = ResourceContents::blob(tools::base64(&bytes), request.uri).with_mime_type(stored.format.mime());
+        let contents =
+            ResourceContents::blob(tools::base64(&bytes), request.uri).with_mime_type(stored.format.mime());
         Ok(ReadResourceResponse::from(ReadResourceResult::new(vec![contents])))
     }
 }
 
 fn unknown_tool(name: &str) -> ErrorData {
-    let nearest = tools::all().iter().max_by(|a, b| {
-        strsim::jaro_winkler(&a.name, name).total_cmp(&strsim::jaro_winkler(&b.name, name))
-    });
+    let nearest = tools::all()
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(&a.name, name).total_cmp(&strsim::jaro_winkler(&b.name, name)));
     let hint = nearest.map_or_else(String::new, |tool| format!("The nearest tool is {}.", tool.name));
     let shown = audit::plain(name);
     let fault = Fault::new("unknown_tool", format!("there is no tool {shown:?}")).hint(hint);

@@ -26,7 +26,9 @@ where
     let server = McpServer::new(control.clone(), Door::Pipe { scope: scope.clone(), own: own.clone() });
     let served = match server.serve((read, write)).await {
         Ok(running) => running.waiting().await.map(|_| ()).map_err(|e| Fault::caused("internal", &e)),
-        Err(error) => Err(Fault::caused("mcp_handshake", &error).hint("Is the program at the other end an MCP client?")),
+        Err(error) => {
+            Err(Fault::caused("mcp_handshake", &error).hint("Is the program at the other end an MCP client?"))
+        }
     };
     if let Some(session) = own.lock().await.take()
         && let Ok(session) = control.gate.sessions.find(&scope, &session)
@@ -74,7 +76,11 @@ async fn upgrade(stream: &mut UnixStream, scope: &Scope) -> io::Result<()> {
         }
         head.push(stream.read_u8().await?);
     }
-    if head.starts_with(b"HTTP/1.1 101") { Ok(()) } else { Err(io::Error::other("the server does not take pipes")) }
+    if head.starts_with(b"HTTP/1.1 101") {
+        Ok(())
+    } else {
+        Err(io::Error::other("the server does not take pipes"))
+    }
 }
 
 /// Copies and flushes: standard output is buffered, and a client waits for each line.

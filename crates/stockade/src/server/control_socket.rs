@@ -37,9 +37,10 @@ async fn list(State(control): State<Arc<Control>>) -> Response {
 
 async fn show(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     match control.gate.sessions.find_any(&id) {
-        Ok(session) => {
-            Json(json!({"session": session.summary(), "phases": session.phases, "history": session.history()})).into_response()
-        }
+        Ok(session) => Json(
+            json!({"session": session.summary(), "phases": session.phases, "history": session.history()}),
+        )
+        .into_response(),
         Err(fault) => answer(StatusCode::NOT_FOUND, fault),
     }
 }

@@ -45,7 +45,9 @@ fn is_us(authority: &str, address: SocketAddr) -> bool {
     let port = format!(":{}", address.port());
     let name = authority.strip_suffix(&port);
     let ours = address.ip().to_string();
-    name.is_some_and(|name| name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]" || name == ours)
+    name.is_some_and(|name| {
+        name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]" || name == ours
+    })
 }
 
 /// What the bearer check needs.
@@ -65,7 +67,9 @@ pub async fn bearer(State(keys): State<Keys>, mut request: Request, next: Next) 
         }
         Err(fault) => {
             let mut response = answer(StatusCode::UNAUTHORIZED, fault);
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
             response
         }
     }
@@ -106,10 +110,23 @@ mod tests {
             assert_eq!(check_with(host, None), Ok(()), "{host}");
             assert_eq!(check_with(host, Some("http://localhost:7700")), Ok(()), "{host}");
         }
-        for host in ["evil.example:7700", "localhost.evil.example:7700", "localhost", "127.0.0.1:7701", "", "localhost:7700:7700"] {
+        for host in [
+            "evil.example:7700",
+            "localhost.evil.example:7700",
+            "localhost",
+            "127.0.0.1:7701",
+            "",
+            "localhost:7700:7700",
+        ] {
             assert_eq!(check_with(host, None), Err("host_refused".into()), "{host}");
         }
-        for origin in ["http://evil.example", "https://localhost:7700", "null", "http://localhost:7701", "http://localhost:7700.evil.example"] {
+        for origin in [
+            "http://evil.example",
+            "https://localhost:7700",
+            "null",
+            "http://localhost:7701",
+            "http://localhost:7700.evil.example",
+        ] {
             assert_eq!(check_with("localhost:7700", Some(origin)), Err("origin_refused".into()), "{origin}");
         }
     }

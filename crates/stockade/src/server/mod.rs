@@ -37,7 +37,12 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
 }
 
 /// Serves until `stop`, then lets connections finish for a moment.
-pub async fn serve(bound: Bound, control: Arc<Control>, open: bool, stop: CancellationToken) -> Result<(), Fault> {
+pub async fn serve(
+    bound: Bound,
+    control: Arc<Control>,
+    open: bool,
+    stop: CancellationToken,
+) -> Result<(), Fault> {
     let public = routes::public(control.clone(), bound.address, open, stop.child_token());
     let private = control_socket::router(control);
     let http = axum::serve(bound.http, public).with_graceful_shutdown(stop.clone().cancelled_owned());

@@ -62,6 +62,7 @@ async fn screenshot(
 }
 
 async fn nothing_here() -> Response {
-    let fault = Fault::new("not_found", "there is nothing at this address").hint("Agents use /mcp; people use /.");
+    let fault =
+        Fault::new("not_found", "there is nothing at this address").hint("Agents use /mcp; people use /.");
     guard::answer(StatusCode::NOT_FOUND, fault)
 }

@@ -39,7 +39,11 @@ impl Registry {
             history: session.history(),
             egress: ledger.as_ref().map_or(&[], |ledger| &ledger.entries),
             egress_forgotten: ledger.as_ref().map_or(0, |ledger| ledger.dropped),
-            images: images.iter().filter_map(|i| i.path.file_name()).map(|n| n.to_string_lossy().into_owned()).collect(),
+            images: images
+                .iter()
+                .filter_map(|i| i.path.file_name())
+                .map(|n| n.to_string_lossy().into_owned())
+                .collect(),
         };
         let text = serde_json::to_vec_pretty(&record).map_err(|e| Fault::caused("internal", &e))?;
         let sources: Vec<PathBuf> = images.into_iter().map(|image| image.path).collect();

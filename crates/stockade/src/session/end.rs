@@ -53,7 +53,9 @@ impl EndReason {
                 "was ended because its browser died and could not be brought back",
                 "Open a new session; if it happens again, `stockade doctor` tells what is wrong with this machine.",
             ),
-            EndReason::Shutdown => ("was ended by a shutdown", "Open a new session once Stockade runs again."),
+            EndReason::Shutdown => {
+                ("was ended by a shutdown", "Open a new session once Stockade runs again.")
+            }
         };
         Fault::new(format!("session_ended:{}", self.as_str()), format!("session {session} {what}")).hint(hint)
     }

@@ -196,7 +196,9 @@ impl<'a> Place<'a> {
         if waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
             waiting.fetch_sub(1, Ordering::AcqRel);
             let message = format!("{MOST_WAITING} calls already wait for session {session}");
-            return Err(Fault::new("session_busy", message).hint("Wait for an answer before the next call.").retryable());
+            return Err(Fault::new("session_busy", message)
+                .hint("Wait for an answer before the next call.")
+                .retryable());
         }
         Ok(Place(waiting))
     }

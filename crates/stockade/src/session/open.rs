@@ -60,7 +60,8 @@ impl Registry {
                 .hint("Open the session with record \"transient\" or \"off\"."));
         }
         let slot = self.reserve(scope, request.name.as_ref())?;
-        let id = SessionId::parse(&format!("s-{}", crate::random::token(12))).map_err(|e| Fault::caused("internal", &e))?;
+        let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
+            .map_err(|e| Fault::caused("internal", &e))?;
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
@@ -105,7 +106,8 @@ impl Registry {
         let mut phases = Vec::new();
         let prepared = self.on_keeper(jail, |keeper, jail| keeper.prepare(jail)).await?;
         let Prepared { cdp, egress, .. } = prepared;
-        let egress = egress::serve(listener(egress)?, self.settings.egress.clone(), egress::Options::default());
+        let egress =
+            egress::serve(listener(egress)?, self.settings.egress.clone(), egress::Options::default());
         let tunnel = Tunnel::new(listener(cdp)?, self.signer.clone(), scope.to_string(), jail.to_string());
         let tunnel = Arc::new(tunnel.token_lifetime(self.settings.token_lifetime));
         let spec = self.spec(scope, jail);
@@ -116,7 +118,9 @@ impl Registry {
             Ok(readiness) => readiness,
             Err(error) => return Err(self.start_failed(jail, error.into()).await),
         };
-        phases.extend(readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }));
+        phases.extend(
+            readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }),
+        );
         let link = self.attach(&tunnel, &readiness.ws_path, jail, &mut phases).await?;
         phases.push(Phase { name: "total".into(), ms: millis(begun) });
         let stats = self.on_keeper(jail, |keeper, jail| keeper.stats(jail)).await?.unwrap_or_default();
@@ -168,7 +172,8 @@ impl Registry {
             command.extend(["--display".into(), format!("{width}x{height}")]);
         }
         command.extend(["--".into(), settings.template.browser().to_owned()]);
-        let display = if settings.display.is_some() { browser::Display::X11 } else { browser::Display::Headless };
+        let display =
+            if settings.display.is_some() { browser::Display::X11 } else { browser::Display::Headless };
         let proxy = format!("127.0.0.1:{PROXY_PORT}");
         let launch = browser::LaunchOptions { proxy, display, ..Default::default() };
         command.extend(browser::launch_flags(&launch));

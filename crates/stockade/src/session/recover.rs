@@ -29,9 +29,15 @@ impl Registry {
     /// Brings a dead browser back, or ends the session; either way the caller gets the reason.
     ///
     /// Called with the turn held, so nothing else touches the browser meanwhile.
-    pub(crate) async fn recover(&self, session: &Arc<Session>, runtime: &mut Runtime) -> (Fault, Option<EndReason>) {
+    pub(crate) async fn recover(
+        &self,
+        session: &Arc<Session>,
+        runtime: &mut Runtime,
+    ) -> (Fault, Option<EndReason>) {
         let why = match self.cause(session, runtime).await {
-            Cause::Memory => return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory)),
+            Cause::Memory => {
+                return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory));
+            }
             Cause::Processes => "of the limit on its processes and threads ",
             Cause::Unknown => "",
         };
@@ -40,9 +46,12 @@ impl Registry {
             match self.restart(session, runtime).await {
                 Ok(()) => {
                     tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
-                    let fault = Fault::new("browser_restarted", format!("the browser died {why}and was started again; its pages are gone"))
-                        .hint("Navigate again.")
-                        .retryable();
+                    let fault = Fault::new(
+                        "browser_restarted",
+                        format!("the browser died {why}and was started again; its pages are gone"),
+                    )
+                    .hint("Navigate again.")
+                    .retryable();
                     return (fault, None);
                 }
                 Err(error) => tracing::warn!(session = %session.id, %error, "browser restart failed"),
@@ -56,7 +65,8 @@ impl Registry {
         self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
         runtime.tunnel.restart().await?;
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
-        runtime.link = self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;
+        runtime.link =
+            self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;
         Ok(())
     }
 

@@ -89,8 +89,9 @@ impl Registry {
     }
 
     fn find_where(&self, wanted: &str, visible: impl Fn(&Session) -> bool) -> Result<Arc<Session>, Fault> {
-        let answers =
-            |session: &Session| session.id.as_str() == wanted || session.name.as_ref().is_some_and(|n| n.as_str() == wanted);
+        let answers = |session: &Session| {
+            session.id.as_str() == wanted || session.name.as_ref().is_some_and(|n| n.as_str() == wanted)
+        };
         let book = lock(&self.book);
         let open = book.open.values().find(|session| visible(session) && answers(session));
         open.or_else(|| book.ended.iter().rev().find(|session| visible(session) && answers(session)))
@@ -177,19 +178,22 @@ impl Registry {
             book.closed_for_good = true;
             book.open.values().cloned().collect()
         };
-        futures_util::future::join_all(open.iter().map(|session| self.end(session, EndReason::Shutdown))).await;
+        futures_util::future::join_all(open.iter().map(|session| self.end(session, EndReason::Shutdown)))
+            .await;
     }
 
     pub(super) fn reserve(&self, scope: &Scope, name: Option<&policy::Name>) -> Result<Slot<'_>, Fault> {
         let mut book = lock(&self.book);
         if book.closed_for_good {
-            return Err(Fault::new("shutting_down", "Stockade is shutting down").hint("Try again once it runs again."));
+            return Err(Fault::new("shutting_down", "Stockade is shutting down")
+                .hint("Try again once it runs again."));
         }
         if let Some(name) = name
             && book.open.values().any(|open| open.scope == *scope && open.name.as_ref() == Some(name))
         {
             let message = format!("there is an open session named {name} already");
-            return Err(Fault::new("session_name_taken", message).hint("Use that one, close it, or choose another name."));
+            return Err(Fault::new("session_name_taken", message)
+                .hint("Use that one, close it, or choose another name."));
         }
         let most = self.settings.most_sessions;
         if book.open.len() + book.opening >= most {

@@ -137,7 +137,7 @@ async fn each_failure_has_a_code_a_hint_and_what_is_known() {
         let mut jail = jail(MAX_LIFETIME);
         let tunnel = jail.tunnel.clone();
         let (result, _) = tokio::join!(tunnel.version(STUCK), jail.answer(status, body));
-        let fault = Fault::from(&result.unwrap_err());
+        let fault = Fault::from(result.unwrap_err());
         assert_eq!(fault.code, code);
         assert!(fault.message.contains(said), "{}", fault.message);
         assert!(!fault.hint.is_empty());

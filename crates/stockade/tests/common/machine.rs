@@ -10,7 +10,11 @@ pub fn uid() -> u32 {
 
 /// A folder that the users of jails can pass through.
 pub fn runtime_root() -> PathBuf {
-    if uid() == 0 { PathBuf::from("/run/stockade-test") } else { std::env::temp_dir().join(format!("stockade-test-{}", uid())) }
+    if uid() == 0 {
+        PathBuf::from("/run/stockade-test")
+    } else {
+        std::env::temp_dir().join(format!("stockade-test-{}", uid()))
+    }
 }
 
 pub fn signal(pid: u32, name: &str) {
@@ -60,7 +64,8 @@ pub fn processes() -> Vec<Process> {
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let Ok(command) = std::fs::read(entry.path().join("cmdline")) else { continue };
         let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        let (Some(state), Some(parent)) = (fields.next(), fields.next().and_then(|field| field.parse().ok())) else {
+        let (Some(state), Some(parent)) = (fields.next(), fields.next().and_then(|field| field.parse().ok()))
+        else {
             continue;
         };
         // A zombie holds nothing but its number, until whoever inherited it looks.
@@ -114,4 +119,11 @@ pub fn cgroups(name: &str) -> Vec<PathBuf> {
 pub fn mounts(name: &str) -> Vec<String> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
+}
+
+/// A process's share of memory: its own pages, and its part of those it shares.
+pub fn proportional_megabytes(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0
 }

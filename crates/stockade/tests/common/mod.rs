@@ -98,8 +98,7 @@ impl Home {
     pub fn serve(&self, arguments: &[&str]) -> Server {
         let mut all = vec!["serve", "--demo", "--listen", "127.0.0.1:0", "--json"];
         all.extend(arguments);
-        let mut child =
-            self.command(&all).stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut child = self.command(&all).stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let banner = read_json(&mut output);
         assert_eq!(banner["serving"], true, "{banner}");
@@ -217,7 +216,10 @@ impl Mcp {
     pub fn code(&mut self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).expect_err(tool);
         for field in ["message", "hint"] {
-            assert!(error[field].as_str().is_some_and(|text| !text.is_empty()), "{tool}: no {field}: {error}");
+            assert!(
+                error[field].as_str().is_some_and(|text| !text.is_empty()),
+                "{tool}: no {field}: {error}"
+            );
         }
         assert!(error["retryable"].is_boolean(), "{error}");
         error["code"].as_str().unwrap_or_else(|| panic!("{error}")).to_owned()

@@ -14,7 +14,8 @@ impl Site {
     pub fn serve(pages: &[(&str, &str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let pages: HashMap<String, String> = pages.iter().map(|(path, page)| (path.to_string(), page.to_string())).collect();
+        let pages: HashMap<String, String> =
+            pages.iter().map(|(path, page)| (path.to_string(), page.to_string())).collect();
         let pages = Arc::new(pages);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -49,7 +50,10 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
             Some(page) => ("200 OK", page.as_str()),
             None => ("404 Not Found", "nothing here"),
         };
-        let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
             return;
         }

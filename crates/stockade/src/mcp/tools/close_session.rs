@@ -30,11 +30,21 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Close a browser session. Its pages, cookies and screenshots are gone for good. Closing a session \
-that has ended already is fine.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<Fields>()
-        .with_annotations(ToolAnnotations::with_title("Close a browser session").read_only(false).destructive(true).idempotent(true).open_world(false))
+    Tool::new(
+        NAME,
+        "Close a browser session. Its pages, cookies and screenshots are gone for good. Closing a session \
+that has ended already is fine.",
+        serde_json::Map::new(),
+    )
+    .with_input_schema::<Arguments>()
+    .with_output_schema::<Fields>()
+    .with_annotations(
+        ToolAnnotations::with_title("Close a browser session")
+            .read_only(false)
+            .destructive(true)
+            .idempotent(true)
+            .open_world(false),
+    )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
@@ -45,5 +55,8 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     call.forget(session.id.as_str()).await;
     let closed_at = session.ended().map(|ended| ended.at.to_string());
     let text = format!("Session {} is closed.", session.id);
-    Answer::new(text, &Fields { success: true, session_id: Some(session.id.to_string()), closed_at, error: None })
+    Answer::new(
+        text,
+        &Fields { success: true, session_id: Some(session.id.to_string()), closed_at, error: None },
+    )
 }

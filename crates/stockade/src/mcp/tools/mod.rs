@@ -44,7 +44,11 @@ fn without_number_formats(mut tool: Tool) -> Tool {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                if fields.get("format").and_then(Value::as_str).is_some_and(|f| f.starts_with("uint") || f == "double") {
+                if fields
+                    .get("format")
+                    .and_then(Value::as_str)
+                    .is_some_and(|f| f.starts_with("uint") || f == "double")
+                {
                     fields.remove("format");
                 }
                 fields.values_mut().for_each(strip);
@@ -78,9 +82,8 @@ pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result
 fn check_names(tool: &Tool, arguments: &JsonObject) -> Result<(), Fault> {
     let Some(Value::Object(known)) = tool.input_schema.get("properties") else { return Ok(()) };
     let Some(stray) = arguments.keys().find(|key| !known.contains_key(*key)) else { return Ok(()) };
-    let nearest = known.keys().max_by(|a, b| {
-        strsim::jaro_winkler(a, stray).total_cmp(&strsim::jaro_winkler(b, stray))
-    });
+    let nearest =
+        known.keys().max_by(|a, b| strsim::jaro_winkler(a, stray).total_cmp(&strsim::jaro_winkler(b, stray)));
     let nearest = nearest.map_or_else(String::new, |name| format!("; the nearest it has is {name:?}"));
     Err(bad_arguments(&tool.name, &format!("there is no argument {stray:?}{nearest}")))
 }

@@ -22,7 +22,10 @@ pub struct Arguments {
     url: String,
     /// The site whose login is meant, if it is not the one of the address; used by signed-in sessions
     #[serde(default)]
-    #[expect(dead_code, reason = "S1's parameter, accepted; it chooses among granted hosts, and clean sessions have none")]
+    #[expect(
+        dead_code,
+        reason = "S1's parameter, accepted; it chooses among granted hosts, and clean sessions have none"
+    )]
     domain_hint: Option<String>,
     /// When the page counts as there: "load" (default), "domcontentloaded" or "networkidle"
     #[serde(default)]
@@ -44,11 +47,21 @@ enum Wait {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Go to a web address and return the page as an outline with a ref for every element that can be \
-acted on. Only http: and https: addresses; addresses inside private networks are refused.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<PageFields>()
-        .with_annotations(ToolAnnotations::with_title("Go to an address").read_only(false).destructive(false).idempotent(true).open_world(true))
+    Tool::new(
+        NAME,
+        "Go to a web address and return the page as an outline with a ref for every element that can be \
+acted on. Only http: and https: addresses; addresses inside private networks are refused.",
+        serde_json::Map::new(),
+    )
+    .with_input_schema::<Arguments>()
+    .with_output_schema::<PageFields>()
+    .with_annotations(
+        ToolAnnotations::with_title("Go to an address")
+            .read_only(false)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(true),
+    )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {

@@ -62,7 +62,9 @@ session_id that every other call takes. A session ends by itself after a while a
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
     let name = match arguments.session_name.as_deref() {
-        Some(text) => Some(Name::parse(text).map_err(|e| bad_arguments(NAME, &format!("session_name: {e}")))?),
+        Some(text) => {
+            Some(Name::parse(text).map_err(|e| bad_arguments(NAME, &format!("session_name: {e}")))?)
+        }
         None => None,
     };
     if arguments.credential_mode == CredentialMode::Clean && !arguments.domains.is_empty() {

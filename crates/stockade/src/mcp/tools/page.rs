@@ -43,8 +43,12 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
             (final_url, title, status, snapshot, incidents)
         }
         Outcome::Clicked(After { url, title, snapshot, incidents, .. })
-        | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => (url, title, None, snapshot, incidents),
-        Outcome::Read(_) | Outcome::Screenshot(_) => return Err(Fault::new("internal", "an action came to something else")),
+        | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => {
+            (url, title, None, snapshot, incidents)
+        }
+        Outcome::Read(_) | Outcome::Screenshot(_) => {
+            return Err(Fault::new("internal", "an action came to something else"));
+        }
     };
     let Content::Outline(outline) = snapshot.content else {
         return Err(Fault::new("internal", "a page came in another format"));
@@ -88,7 +92,9 @@ fn told(incident: &Incident) -> String {
             format!("the page opened a {kind} dialog, which was {answer}; it said {message:?}")
         }
         Incident::PopupClosed { url } => format!("the page opened a window, which was closed: {url:?}"),
-        Incident::DownloadRefused { url } => format!("the page offered a download, which was refused: {url:?}"),
+        Incident::DownloadRefused { url } => {
+            format!("the page offered a download, which was refused: {url:?}")
+        }
         Incident::SchemeRefused { scheme } => {
             format!("the page tried to leave for a {scheme}: address and was taken to about:blank")
         }

@@ -60,11 +60,21 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Return the page as it is now, without changing it. Every action already returns the page, so \
-this is for a page that changed by itself, or for another format.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<Fields>()
-        .with_annotations(ToolAnnotations::with_title("Read the page").read_only(true).destructive(false).idempotent(true).open_world(true))
+    Tool::new(
+        NAME,
+        "Return the page as it is now, without changing it. Every action already returns the page, so \
+this is for a page that changed by itself, or for another format.",
+        serde_json::Map::new(),
+    )
+    .with_input_schema::<Arguments>()
+    .with_output_schema::<Fields>()
+    .with_annotations(
+        ToolAnnotations::with_title("Read the page")
+            .read_only(true)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(true),
+    )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
@@ -74,7 +84,11 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         Format::Tree => ReadFormat::Tree,
         Format::Markdown => ReadFormat::Markdown,
     };
-    let reply = call.control.gate.act(&call.scope, &session, Action::Read(Read { format }), None, &call.cancel).await?;
+    let reply = call
+        .control
+        .gate
+        .act(&call.scope, &session, Action::Read(Read { format }), None, &call.cancel)
+        .await?;
     let Outcome::Read(snapshot) = reply.outcome else {
         return Err(Fault::new("internal", "a reading came to something else"));
     };

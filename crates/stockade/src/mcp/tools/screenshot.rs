@@ -68,11 +68,21 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Take a picture of the page. Snapshots are cheaper and name what can be acted on; use a picture \
-when layout, colours or images matter.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<Fields>()
-        .with_annotations(ToolAnnotations::with_title("Take a screenshot").read_only(true).destructive(false).idempotent(true).open_world(true))
+    Tool::new(
+        NAME,
+        "Take a picture of the page. Snapshots are cheaper and name what can be acted on; use a picture \
+when layout, colours or images matter.",
+        serde_json::Map::new(),
+    )
+    .with_input_schema::<Arguments>()
+    .with_output_schema::<Fields>()
+    .with_annotations(
+        ToolAnnotations::with_title("Take a screenshot")
+            .read_only(true)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(true),
+    )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
@@ -99,7 +109,9 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         mime_type: Some(format.mime().to_owned()),
         width: Some(image.width),
         height: Some(image.height),
-        cut_off: image.omitted.map(|o| format!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)),
+        cut_off: image.omitted.map(|o| {
+            format!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)
+        }),
         captured_at: Some(captured_at.to_string()),
         persisted_path: reply.image.map(|stored| stored.path.display().to_string()),
         actions_left: Some(reply.actions_left),

@@ -25,11 +25,17 @@ pub struct TargetArguments {
 impl TargetArguments {
     pub fn target(self, tool: &str) -> Result<Target, Fault> {
         match (self.reference, self.role) {
-            (Some(reference), None) if self.name.is_none() && self.index.is_none() => Ok(Target::Ref(reference)),
-            (Some(_), _) => Err(bad_arguments(tool, "name the element by ref, or by role, name and index, not both")),
-            (None, Some(role)) => {
-                Ok(Target::Role { role: role.to_ascii_lowercase(), name: self.name, index: self.index.unwrap_or(0) })
+            (Some(reference), None) if self.name.is_none() && self.index.is_none() => {
+                Ok(Target::Ref(reference))
             }
+            (Some(_), _) => {
+                Err(bad_arguments(tool, "name the element by ref, or by role, name and index, not both"))
+            }
+            (None, Some(role)) => Ok(Target::Role {
+                role: role.to_ascii_lowercase(),
+                name: self.name,
+                index: self.index.unwrap_or(0),
+            }),
             (None, None) => Err(bad_arguments(tool, "name the element: its ref, or its role and name")),
         }
     }

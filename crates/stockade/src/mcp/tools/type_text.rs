@@ -53,7 +53,13 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let target = arguments.target.target(NAME)?;
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
-    let typing =
-        TypeText { target, text: arguments.text, clear_first: arguments.clear_first, submit: arguments.submit };
-    page::answer(call.control.gate.act(&call.scope, &session, Action::Type(typing), timeout, &call.cancel).await?)
+    let typing = TypeText {
+        target,
+        text: arguments.text,
+        clear_first: arguments.clear_first,
+        submit: arguments.submit,
+    };
+    page::answer(
+        call.control.gate.act(&call.scope, &session, Action::Type(typing), timeout, &call.cancel).await?,
+    )
 }

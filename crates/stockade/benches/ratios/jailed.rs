@@ -1,0 +1,115 @@
+//! Stockade itself: sessions as the gate opens them, and one jail with a bare connection into it.
+
+use crate::common::{Home, machine};
+use crate::link::Link;
+use browser::cdp::{Connection, ConnectionOptions};
+use jail::template::{BuildOptions, Flavour, Store};
+use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
+use policy::Scope;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stockade::config::{Places, load};
+use stockade::control::Control;
+use stockade::session::{EndReason, OpenRequest};
+use stockade::state::{self, State};
+use stockade::storage::{self, Storage};
+use stockade::tunnel::Tunnel;
+use tokio::net::UnixListener;
+
+pub struct Stockade {
+    control: Control,
+    scope: Scope,
+    _folder: tempfile::TempDir,
+}
+
+/// The template that a release build would use.
+fn template() -> jail::template::Template {
+    let bridge = Path::new(env!("CARGO_BIN_EXE_stockade")).with_file_name("stockade-bridge");
+    let store = Store::open(&state::templates_dir().unwrap()).unwrap();
+    let options = BuildOptions { flavour: Flavour::Headless, bridge, browser: None };
+    store.build(&options, &mut |_| {}).unwrap()
+}
+
+impl Stockade {
+    pub async fn start() -> Stockade {
+        template();
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        let storage = Storage::open(&state.database()).await.unwrap();
+        let config = load(&Places::default(), &[]).unwrap().config;
+        let control = Control::start(&config, &state, storage).await.unwrap();
+        Stockade { control, scope: storage::default_scope().unwrap(), _folder: folder }
+    }
+
+    pub async fn time_to_open(&self) -> Duration {
+        let begun = Instant::now();
+        let session = self.control.gate.open(&self.scope, OpenRequest::default()).await.unwrap();
+        let took = begun.elapsed();
+        self.control.gate.sessions.end(&session, EndReason::Closed).await;
+        took
+    }
+
+    pub async fn stop(self) {
+        self.control.shut_down().await;
+    }
+}
+
+/// A jail as a session has it, quota and all, and the connection that its driver would use.
+pub struct Jail {
+    pub link: Link,
+    keeper: Arc<Keeper>,
+    id: Id,
+    _tunnel: Arc<Tunnel>,
+}
+
+impl Jail {
+    pub async fn start() -> Jail {
+        let template = template();
+        let keeper = Arc::new(Keeper::start(KeeperOptions::new(state::runtime_dir())).unwrap());
+        let id = Id::parse("bench").unwrap();
+        let prepared = keeper.prepare(&id).unwrap();
+        let signer = Arc::new(bridge::token::Signer::generate().unwrap());
+        let listener = UnixListener::from_std(prepared.cdp).unwrap();
+        let tunnel = Arc::new(Tunnel::new(listener, signer.clone(), "bench/bench".into(), id.to_string()));
+        let mut command: Vec<String> =
+            ["/stockade/bridge", "--cdp", "/run/stockade/cdp.sock", "--egress", "/run/stockade/egress.sock"]
+                .map(str::to_owned)
+                .to_vec();
+        command.extend(["--public-key".into(), signer.public_key(), "--scope".into(), "bench/bench".into()]);
+        command.extend(["--target".into(), id.to_string(), "--restarts".into(), "0".into(), "--".into()]);
+        command.push(template.browser().to_owned());
+        command.extend(browser::launch_flags(&browser::LaunchOptions::default()));
+        let limits = Limits::default();
+        let cpu = limits.cpu;
+        let env = vec![("HOME".into(), "/tmp".into())];
+        keeper
+            .create(&JailSpec { id: id.clone(), root: template.root().to_owned(), limits, command, env })
+            .unwrap();
+        let ready = tunnel.version(Duration::from_secs(30)).await.unwrap();
+        let socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
+        keeper.set_cpu(&id, Some(cpu)).unwrap();
+        let connection = Connection::over(socket, ConnectionOptions::default());
+        tokio::spawn(stockade::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
+        let link = Link::over(connection).await;
+        Jail { link, keeper, id, _tunnel: tunnel }
+    }
+}
+
+impl Drop for Jail {
+    fn drop(&mut self) {
+        self.keeper.destroy(&self.id).unwrap();
+    }
+}
+
+/// Proportional set size of the control plane process alone, in megabytes.
+pub fn memory_with_none_and_five() -> (f64, f64) {
+    let home = Home::new("");
+    let mut mcp = home.mcp();
+    let none = machine::proportional_megabytes(mcp.child.id());
+    for _ in 0..5 {
+        let session = mcp.open();
+        mcp.goto(&session, "http://shop.test/");
+    }
+    (none, machine::proportional_megabytes(mcp.child.id()))
+}
