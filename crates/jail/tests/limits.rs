@@ -84,7 +84,7 @@ fn the_processor_is_rationed_only_when_asked() {
     let unlimited = quota();
     assert!(["-1", "max"].contains(&unlimited.as_str()), "{unlimited}");
     keeper.set_cpu(&id("busy"), Some(0.5)).unwrap();
-    assert_eq!(quota(), "50000");
+    assert_eq!(quota(), "125000");
     keeper.set_cpu(&id("busy"), None).unwrap();
     assert_eq!(quota(), unlimited);
 }

@@ -1,8 +1,9 @@
 //! Finding the cgroup under which ours may go.
 
-use super::{CONTROLLERS, CgroupChoice, Folders, Version};
+use super::{CONTROLLERS, CgroupChoice, Folders, OWN_LEAF, Version};
 use crate::JailError;
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -17,6 +18,10 @@ pub(super) fn parent(choice: &CgroupChoice) -> Result<Option<(Version, Folders)>
     let root = rustix::process::geteuid().is_root();
     let (version, parent) = host.parent(choice, root)?;
     check_writable(version, &parent)?;
+    if version == Version::V2 {
+        check_within_reach(&host.above_both(&parent.memory)?, &parent.memory)?;
+        check_controllers(&parent.memory)?;
+    }
     Ok(Some((version, parent)))
 }
 
@@ -72,12 +77,19 @@ impl Host {
             let path = match choice {
                 CgroupChoice::Under(path) => Some(path.as_path()),
                 _ if root => None,
-                _ => self.own.get(name).map(PathBuf::as_path),
+                _ => self.own.get(name).map(|own| if version == Version::V2 { above_leaf(own) } else { own }),
             };
             self.folder(name, path)
         };
         let [memory, cpu, pids] = CONTROLLERS.map(folder);
         Ok((version, Folders { memory: memory?, cpu: cpu?, pids: pids? }))
+    }
+
+    /// The lowest cgroup that has both us and `folder` in it (version 2).
+    pub fn above_both(&self, folder: &Path) -> Result<PathBuf, JailError> {
+        let own = self.folder("", self.own.get("").map(PathBuf::as_path))?;
+        let shared = own.components().zip(folder.components()).take_while(|(ours, theirs)| ours == theirs);
+        Ok(shared.map(|(part, _)| part).collect())
     }
 
     fn version(&self) -> Result<Version, JailError> {
@@ -115,46 +127,79 @@ impl Host {
     }
 }
 
+/// An earlier start may have moved us, or the shell we come from, one level down.
+fn above_leaf(own: &Path) -> &Path {
+    own.parent().filter(|_| own.ends_with(OWN_LEAF)).unwrap_or(own)
+}
+
 /// Says now, with words, what would otherwise fail half-way.
 fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
-    // Version 2 lets a user move a process only if they may write to the cgroup above both ends.
     let files: &[&str] = match version {
         Version::V1 => &[],
         Version::V2 => &["cgroup.procs", "cgroup.subtree_control"],
     };
-    let refuse = |why, mend| Err(JailError::LimitsUnavailable { why, mend });
     for folder in parent.each() {
         if !folder.is_dir() {
-            let why = format!("the cgroup {} does not exist", folder.display());
-            return refuse(why, how_to_delegate(version));
+            return Err(JailError::LimitsUnavailable {
+                why: format!("the cgroup {} does not exist", folder.display()),
+                mend: how_to_delegate(version),
+            });
         }
         let enter = access(folder, Access::WRITE_OK | Access::EXEC_OK);
         let write = files.iter().try_for_each(|file| access(folder.join(file), Access::WRITE_OK));
-        if enter.and(write).is_err() {
-            let why = format!("{} was not delegated to this user", folder.display());
-            return refuse(why, how_to_delegate(version));
-        }
-    }
-    if version == Version::V2 {
-        let file = parent.memory.join("cgroup.controllers");
-        let there = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
-        let lacks = |name: &&str| !there.split_whitespace().any(|word| word == *name);
-        let missing: Vec<&str> = CONTROLLERS.into_iter().filter(lacks).collect();
-        if !missing.is_empty() {
-            let why = format!("{} lacks the controllers {}", parent.memory.display(), missing.join(", "));
-            return refuse(
-                why,
-                format!("{ALL_CONTROLLERS}. Log in again, then: {}", how_to_delegate(version)),
-            );
-        }
+        enter.and(write).map_err(|error| not_writable(version, folder, error))?;
     }
     Ok(())
 }
 
-/// systemd hands a user's manager only some controllers, depending on its version.
-const ALL_CONTROLLERS: &str = "Run: sudo mkdir -p /etc/systemd/system/user@.service.d && printf \
-    '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee /etc/systemd/system/user@.service.d/stockade.conf && \
-    sudo systemctl daemon-reload";
+pub(super) fn not_writable(version: Version, folder: &Path, error: Errno) -> JailError {
+    let folder = folder.display();
+    let (why, mend) = match error {
+        Errno::ROFS => (
+            format!("{folder} is mounted read-only"),
+            format!(
+                "In a systemd service, set ProtectControlGroups=no; in a container, have cgroup2 mounted writable \
+                 at /sys/fs/cgroup. {WITHOUT_LIMITS}"
+            ),
+        ),
+        _ => (format!("{folder} was not delegated to this user"), how_to_delegate(version)),
+    };
+    JailError::LimitsUnavailable { why, mend }
+}
+
+/// Version 2 lets a user move a process only if they may write to a cgroup that both ends are in.
+fn check_within_reach(above_both: &Path, parent: &Path) -> Result<(), JailError> {
+    access(above_both.join("cgroup.procs"), Access::WRITE_OK).map_err(|_| JailError::LimitsUnavailable {
+        why: format!("this process runs outside of {}, and may not move others there", parent.display()),
+        mend: format!(
+            "Start it inside of that cgroup, or do not set security.browser.container.cgroup_parent. {}",
+            how_to_delegate(Version::V2)
+        ),
+    })
+}
+
+fn check_controllers(parent: &Path) -> Result<(), JailError> {
+    let file = parent.join("cgroup.controllers");
+    let there = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
+    let lacks = |name: &&str| !there.split_whitespace().any(|word| word == *name);
+    let missing: Vec<&str> = CONTROLLERS.into_iter().filter(lacks).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(JailError::LimitsUnavailable {
+        why: format!("{} lacks the controllers {}", parent.display(), missing.join(", ")),
+        mend: format!("{}. {ALL_CONTROLLERS}", how_to_delegate(Version::V2)),
+    })
+}
+
+/// In a scope that is not delegated a user has only what its neighbours asked for. Beyond that, systemd
+/// before version 252 hands no cpu controller to a user's manager.
+const ALL_CONTROLLERS: &str = "If they are still lacking in there, first run: sudo mkdir -p \
+    /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee \
+    /etc/systemd/system/user@.service.d/stockade.conf && sudo systemctl daemon-reload; and log in again";
+
+const WITHOUT_LIMITS: &str =
+    "To do without memory and CPU limits instead, set security.browser.container.weaker_limits: true";
 
 fn how_to_delegate(version: Version) -> String {
     let user = rustix::process::geteuid().as_raw();
@@ -166,7 +211,5 @@ fn how_to_delegate(version: Version) -> String {
              security.browser.container.cgroup_parent: /stockade-{user}"
         ),
     };
-    format!(
-        "{way}. To do without memory and CPU limits instead, set security.browser.container.weaker_limits: true"
-    )
+    format!("{way}. {WITHOUT_LIMITS}")
 }

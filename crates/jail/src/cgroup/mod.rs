@@ -84,6 +84,9 @@ const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 /// A cgroup can be removed a moment after its last process died; past this wait it is an error.
 const REMOVE_WAIT: Duration = Duration::from_secs(2);
 
+/// For how long processes are moved out of the way while they fork new ones; past this wait it is an error.
+const MOVE_WAIT: Duration = Duration::from_secs(2);
+
 impl Cgroups {
     /// Where they would go; `None` in the weaker mode. Changes nothing.
     pub fn find(choice: &CgroupChoice, instance: Id) -> Result<Option<Cgroups>, JailError> {
@@ -107,8 +110,17 @@ impl Cgroups {
         self.shared.join(self.instance.as_str())
     }
 
-    /// Makes the instance's cgroup, with what is above it.
+    /// Makes the instance's cgroup, with what is above it; or leaves nothing.
     pub fn make(&self) -> Result<(), JailError> {
+        let made = self.try_make();
+        if made.is_err() {
+            // The first error is the one to tell. What this leaves is an empty cgroup.
+            self.remove().unwrap_or_default();
+        }
+        made
+    }
+
+    fn try_make(&self) -> Result<(), JailError> {
         let own = self.own();
         for (shared, own) in self.shared.each().into_iter().zip(own.each()) {
             make_both(shared, own)?;
@@ -229,16 +241,26 @@ fn enable_controllers(folder: &Path) -> Result<(), JailError> {
     if missing.is_empty() {
         return Ok(());
     }
-    let enable = || fs::write(&file, missing.join(" "));
-    match enable() {
-        // A cgroup that has limited children may not have processes of its own: they go one level down.
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
-            move_processes(folder, &folder.join(OWN_LEAF))?;
-            enable()
+    enable_or_make_way(folder, || {
+        fs::write(&file, missing.join(" ")).map_err(JailError::file("enabling controllers in", &file))
+    })
+}
+
+/// A cgroup that has limited children may not have processes of its own: they go one level down. A process
+/// that forks meanwhile leaves its child behind, for the next round.
+fn enable_or_make_way(folder: &Path, enable: impl Fn() -> Result<(), JailError>) -> Result<(), JailError> {
+    let deadline = Instant::now() + MOVE_WAIT;
+    loop {
+        match enable() {
+            Err(JailError::File { source, .. })
+                if Errno::from_io_error(&source) == Some(Errno::BUSY) && Instant::now() < deadline =>
+            {
+                move_processes(folder, &folder.join(OWN_LEAF))?;
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => return other,
         }
-        other => other,
     }
-    .map_err(JailError::file("enabling controllers in", &file))
 }
 
 fn move_processes(from: &Path, to: &Path) -> Result<(), JailError> {

@@ -1,7 +1,8 @@
 //! Both layouts, against folders that look like the kernel's.
 
-use super::find::Host;
+use super::find::{Host, not_writable};
 use super::*;
+use std::cell::Cell;
 
 const V1: &str = "\
 30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
@@ -12,6 +13,7 @@ const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgrou
 const V2_IN_CONTAINER: &str = "29 23 0:26 /box/7 /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
 const OWN_V1: &str = "6:pids:/me\n5:memory:/me/m\n4:cpu,cpuacct:/\n0::/";
 const OWN_V2: &str = "0::/user.slice/run-1.scope";
+const OWN_V2_MOVED: &str = "0::/user.slice/run-1.scope/stockade-host";
 
 #[test]
 fn the_parent_is_the_mount_for_root_and_a_delegated_cgroup_for_others() {
@@ -33,6 +35,7 @@ fn the_parent_is_the_mount_for_root_and_a_delegated_cgroup_for_others() {
         ),
         (V2, OWN_V2, &auto, true, Version::V2, Folders::one(sys(""))),
         (V2, OWN_V2, &auto, false, Version::V2, Folders::one(sys("user.slice/run-1.scope"))),
+        (V2, OWN_V2_MOVED, &auto, false, Version::V2, Folders::one(sys("user.slice/run-1.scope"))),
         (V2_IN_CONTAINER, OWN_V2, &under, true, Version::V2, Folders::one(sys("mine"))),
     ];
     for (mounts, own, choice, root, version, folders) in cases {
@@ -53,6 +56,35 @@ fn hosts_without_the_controllers_are_told_apart_from_hosts_with_them() {
         let error = Host::parse(mounts, OWN_V2).parent(&choice, true).unwrap_err();
         assert_eq!(error.code(), "limits_unavailable", "{mounts}");
         assert!(!error.hint().is_empty());
+    }
+}
+
+#[test]
+fn the_cgroup_that_holds_us_and_the_jails_is_found() {
+    let cases = [
+        (V2, OWN_V2, "user.slice/run-1.scope", "user.slice/run-1.scope"),
+        (V2, OWN_V2_MOVED, "user.slice/run-1.scope", "user.slice/run-1.scope"),
+        (V2, OWN_V2, "user.slice/run-12.scope", "user.slice"),
+        (V2, OWN_V2, "stockade-me", ""),
+        (V2, "0::/", "stockade-me", ""),
+        (V2_IN_CONTAINER, "0::/box/7/mine/a", "mine/b", "mine"),
+        // We are outside of what is mounted.
+        (V2_IN_CONTAINER, "0::/other", "mine", ""),
+    ];
+    let sys = |tail: &str| Path::new("/sys/fs/cgroup").join(tail);
+    for (mounts, own, parent, expected) in cases {
+        let above = Host::parse(mounts, own).above_both(&sys(parent)).unwrap();
+        assert_eq!(above, sys(expected), "{own} and {parent}");
+    }
+    assert!(Host::parse(V2, "0::/../out").above_both(&sys("mine")).is_err());
+}
+
+#[test]
+fn a_read_only_mount_is_told_apart_from_a_cgroup_of_someone_else() {
+    for (error, word) in [(Errno::ROFS, "ProtectControlGroups=no"), (Errno::ACCESS, "Delegate=yes")] {
+        let error = not_writable(Version::V2, Path::new("/sys/fs/cgroup"), error);
+        assert_eq!(error.code(), "limits_unavailable");
+        assert!(error.hint().contains(word) && error.hint().contains("weaker_limits"), "{}", error.hint());
     }
 }
 
@@ -95,13 +127,13 @@ fn limits_are_written_and_counts_read_in_both_versions() {
     let v1: &[(&str, &str)] = &[
         ("memory.limit_in_bytes", "1000"),
         ("memory.memsw.limit_in_bytes", "1000"),
-        ("cpu.cfs_period_us", "100000"),
-        ("cpu.cfs_quota_us", "50000"),
+        ("cpu.cfs_period_us", "250000"),
+        ("cpu.cfs_quota_us", "125000"),
         ("pids.max", "9"),
     ];
     let v2: &[(&str, &str)] =
-        &[("memory.max", "1000"), ("memory.swap.max", "0"), ("cpu.max", "50000 100000"), ("pids.max", "9")];
-    let lifted = [("cpu.cfs_quota_us", "-1"), ("cpu.max", "max 100000")];
+        &[("memory.max", "1000"), ("memory.swap.max", "0"), ("cpu.max", "125000 250000"), ("pids.max", "9")];
+    let lifted = [("cpu.cfs_quota_us", "-1"), ("cpu.max", "max 250000")];
     for (index, (version, knobs, expected)) in
         [(Version::V1, KNOBS_V1, v1), (Version::V2, KNOBS_V2, v2)].into_iter().enumerate()
     {
@@ -146,6 +178,42 @@ fn version_2_enables_controllers_on_the_whole_way_down() {
         let file = root.path().join(folder).join("cgroup.subtree_control");
         assert_eq!(fs::read_to_string(file).unwrap(), "+memory +cpu", "{folder}");
     }
+}
+
+#[test]
+fn processes_are_moved_out_of_the_way_until_the_kernel_is_content() {
+    let root = tempfile::tempdir().unwrap();
+    fake(root.path(), &[("cgroup.procs", "11\n")]);
+    // The kernel's refusal while there are processes; one of them forks while it is moved.
+    let rounds = Cell::new(0);
+    let refused = |errno: Errno| Err(JailError::file("enabling", root.path())(errno.into()));
+    let moved = || fs::read_to_string(root.path().join(OWN_LEAF).join("cgroup.procs")).unwrap();
+    enable_or_make_way(root.path(), || {
+        rounds.set(rounds.get() + 1);
+        match rounds.get() {
+            1 => return refused(Errno::BUSY),
+            2 => assert_eq!(moved(), "11"),
+            _ => return Ok(()),
+        }
+        fake(root.path(), &[("cgroup.procs", "12\n")]);
+        refused(Errno::BUSY)
+    })
+    .unwrap();
+    assert_eq!((rounds.get(), moved().as_str()), (3, "12"));
+
+    // Any other refusal is final, and moves nothing.
+    fake(root.path(), &[("cgroup.procs", "13\n")]);
+    assert!(enable_or_make_way(root.path(), || refused(Errno::NOENT)).is_err());
+    assert_eq!(moved(), "12");
+}
+
+#[test]
+fn an_instance_whose_controllers_cannot_be_enabled_leaves_no_cgroup() {
+    // No cgroup.subtree_control to write to.
+    let root = tempfile::tempdir().unwrap();
+    let shared = Folders::one(root.path().join(SHARED));
+    assert!(Cgroups { version: Version::V2, instance: id("i1"), shared }.make().is_err());
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 }
 
 #[test]
