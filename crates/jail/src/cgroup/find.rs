@@ -192,8 +192,8 @@ fn check_controllers(parent: &Path) -> Result<(), JailError> {
     })
 }
 
-/// In a scope that is not delegated a user has only what its neighbours asked for. Beyond that, systemd
-/// before version 252 hands no cpu controller to a user's manager.
+/// In a scope that is not delegated, a user has only the controllers that its neighbours asked for; and older
+/// versions of systemd hand a user's manager no cpu controller at all.
 const ALL_CONTROLLERS: &str = "If they are still lacking in there, first run: sudo mkdir -p \
     /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee \
     /etc/systemd/system/user@.service.d/stockade.conf && sudo systemctl daemon-reload; and log in again";

@@ -112,7 +112,7 @@ impl Group {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            // Better than one by one, where there is it: by now a number may belong to another process.
+            // Where the kernel kills by cgroup, no number is used that may belong to another process by now.
             if self.version == Version::V2 && self.folders.pids.join("cgroup.kill").exists() {
                 write(&self.folders.pids, "cgroup.kill", "1")?;
             } else {
