@@ -20,11 +20,18 @@ pub struct BrowserOptions {
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
+    /// Width times height of the largest picture; a larger page is cut. 40 megapixels are 160 MB in the renderer.
+    pub max_pixels: u32,
 }
 
 impl Default for BrowserOptions {
     fn default() -> BrowserOptions {
-        BrowserOptions { action_timeout: Duration::from_secs(30), width: 1280, height: 800 }
+        BrowserOptions {
+            action_timeout: Duration::from_secs(30),
+            width: 1280,
+            height: 800,
+            max_pixels: 40_000_000,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
-use crate::config::{Config, ScreenKind};
+use crate::config::{Config, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
-use crate::session::{Registry, SessionSettings};
+use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
 use browser::BrowserOptions;
@@ -161,7 +161,16 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
         // The gate keeps each call's own limit; the driver's only has to be no shorter.
-        browser: BrowserOptions { action_timeout: LONGEST_ACTION, ..BrowserOptions::default() },
+        browser: BrowserOptions {
+            action_timeout: LONGEST_ACTION,
+            max_pixels: config.screenshot.max_pixels,
+            ..BrowserOptions::default()
+        },
+        record: match config.recording {
+            Recording::Off => RecordMode::Off,
+            Recording::Transient => RecordMode::Transient,
+            Recording::Audit => RecordMode::Audit,
+        },
         recordings: folder.join("recordings"),
         archives: folder.join("archive"),
         most_images: config.screenshot.ring as usize,

@@ -7,8 +7,6 @@ use policy::{ImageFormat, Screenshot};
 
 /// The tallest and widest picture of a full page: Chromium's own limit for one texture.
 const LONGEST_SIDE: u32 = 16_384;
-/// 40 megapixels are 160 MB in the renderer.
-const MOST_PIXELS: u32 = 40_000_000;
 /// Good enough to read small text, at about a tenth of a PNG's size.
 const QUALITY: u32 = 80;
 
@@ -37,11 +35,13 @@ impl Browser {
     ) -> Result<Image, BrowserError> {
         let (clip, omitted) = if wanted.full_page {
             let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
-            let (width, height, omitted) = fit(whole(size.width), whole(size.height));
+            let (width, height, omitted) =
+                fit(whole(size.width), whole(size.height), self.options.max_pixels);
             (rectangle(0.0, 0.0, width, height), omitted)
         } else {
             let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
-            let (width, height, _) = fit(whole(view.client_width), whole(view.client_height));
+            let (width, height, _) =
+                fit(whole(view.client_width), whole(view.client_height), self.options.max_pixels);
             (rectangle(view.page_x, view.page_y, width, height), None)
         };
         let (width, height) = (whole(clip.width), whole(clip.height));
@@ -73,9 +73,9 @@ fn whole(size: f64) -> u32 {
 }
 
 /// Cuts a page to what may be pictured: the width first, then as much height as the pixels allow.
-fn fit(width: u32, height: u32) -> (u32, u32, Option<Omitted>) {
+fn fit(width: u32, height: u32, most_pixels: u32) -> (u32, u32, Option<Omitted>) {
     let fit_width = width.min(LONGEST_SIDE);
-    let fit_height = height.min(LONGEST_SIDE).min(MOST_PIXELS / fit_width);
+    let fit_height = height.min(LONGEST_SIDE).min((most_pixels / fit_width).max(1));
     let omitted = Omitted { right: width - fit_width, bottom: height - fit_height };
     (fit_width, fit_height, (omitted != Omitted { right: 0, bottom: 0 }).then_some(omitted))
 }
@@ -93,9 +93,9 @@ mod tests {
             ((100_000, 10), (16_384, 10), true),
             ((u32::MAX, u32::MAX), (16_384, 2441), true),
         ] {
-            let (w, h, omitted) = fit(width, height);
+            let (w, h, omitted) = fit(width, height, 40_000_000);
             assert_eq!((w, h, omitted.is_some()), (fit_width, fit_height, cut), "{width} x {height}");
-            assert!(w * h <= MOST_PIXELS);
+            assert!(w * h <= 40_000_000);
         }
     }
 

@@ -46,7 +46,8 @@ pub enum RecordMode {
 pub struct OpenRequest {
     pub name: Option<Name>,
     pub credential_mode: CredentialMode,
-    pub record: RecordMode,
+    /// As the configuration says, if left out.
+    pub record: Option<RecordMode>,
 }
 
 impl Registry {
@@ -55,7 +56,8 @@ impl Registry {
             return Err(Fault::new("grant_required", "a signed-in session needs a grant, and there is none")
                 .hint("Open the session with credential_mode \"clean\"."));
         }
-        if request.record == RecordMode::Audit {
+        let record = request.record.unwrap_or(self.settings.record);
+        if record == RecordMode::Audit {
             return Err(Fault::new("recording_unavailable", "this version keeps no audit recordings")
                 .hint("Open the session with record \"transient\" or \"off\"."));
         }
@@ -78,7 +80,7 @@ impl Registry {
             scope: scope.clone(),
             jail,
             credential_mode: request.credential_mode,
-            record: request.record,
+            record,
             started_at: Timestamp::now(),
             phases,
             deadline: Instant::now() + self.settings.lifetime,

@@ -1,6 +1,6 @@
 //! The book of sessions: who may see which, how many at once, and what became of the ended ones.
 
-use super::{EndReason, Ended, Session, Stored, Summary, lock};
+use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
 use audit::{About, Event, EventKind};
 use jail::Keeper;
@@ -28,6 +28,7 @@ pub struct SessionSettings {
     pub display: Option<(u32, u32)>,
     pub egress: Arc<egress::Rules>,
     pub browser: browser::BrowserOptions,
+    pub record: RecordMode,
     pub recordings: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,

@@ -24,9 +24,9 @@ pub struct Arguments {
     /// The sites whose logins are wanted, for credential_mode "operator"
     #[serde(default)]
     domains: Vec<String>,
-    /// Screenshots: "transient" keeps the last ones until the session closes (default), "off" keeps none, "audit" keeps all
+    /// Screenshots: "transient" keeps the last ones until the session closes, "off" keeps none, "audit" keeps all
     #[serde(default)]
-    record: RecordMode,
+    record: Option<RecordMode>,
 }
 
 #[derive(Serialize, JsonSchema)]
