@@ -168,7 +168,7 @@ pub(super) fn not_writable(version: Version, folder: &Path, error: Errno) -> Jai
 }
 
 /// Version 2 lets a user move a process only if they may write to a cgroup that both ends are in.
-fn check_within_reach(above_both: &Path, parent: &Path) -> Result<(), JailError> {
+pub(super) fn check_within_reach(above_both: &Path, parent: &Path) -> Result<(), JailError> {
     access(above_both.join("cgroup.procs"), Access::WRITE_OK).map_err(|_| JailError::LimitsUnavailable {
         why: format!("this process runs outside of {}, and may not move others there", parent.display()),
         mend: format!(
@@ -178,7 +178,7 @@ fn check_within_reach(above_both: &Path, parent: &Path) -> Result<(), JailError>
     })
 }
 
-fn check_controllers(parent: &Path) -> Result<(), JailError> {
+pub(super) fn check_controllers(parent: &Path) -> Result<(), JailError> {
     let file = parent.join("cgroup.controllers");
     let there = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
     let lacks = |name: &&str| !there.split_whitespace().any(|word| word == *name);

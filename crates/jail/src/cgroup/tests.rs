@@ -1,6 +1,6 @@
 //! Both layouts, against folders that look like the kernel's.
 
-use super::find::{Host, not_writable};
+use super::find::{Host, check_controllers, check_within_reach, not_writable};
 use super::*;
 use std::cell::Cell;
 
@@ -85,6 +85,26 @@ fn a_read_only_mount_is_told_apart_from_a_cgroup_of_someone_else() {
         let error = not_writable(Version::V2, Path::new("/sys/fs/cgroup"), error);
         assert_eq!(error.code(), "limits_unavailable");
         assert!(error.hint().contains(word) && error.hint().contains("weaker_limits"), "{}", error.hint());
+    }
+}
+
+#[test]
+fn a_parent_out_of_reach_or_without_controllers_is_refused_with_the_way_in() {
+    let root = tempfile::tempdir().unwrap();
+    fake(root.path(), &[("cgroup.procs", ""), ("cgroup.controllers", "cpuset cpu memory pids\n")]);
+    check_within_reach(root.path(), root.path()).unwrap();
+    check_controllers(root.path()).unwrap();
+
+    fake(root.path(), &[("cgroup.controllers", "cpuset memory pids\n")]);
+    let refused = [
+        (check_within_reach(&root.path().join("gone"), root.path()), "runs outside of", "cgroup_parent"),
+        (check_controllers(root.path()), "lacks the controllers cpu", "Delegate=cpu memory pids"),
+    ];
+    for (result, why, mend) in refused {
+        let error = result.unwrap_err();
+        assert_eq!(error.code(), "limits_unavailable");
+        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.hint().contains(mend) && error.hint().contains("systemd-run"), "{}", error.hint());
     }
 }
 
