@@ -7,12 +7,16 @@ use policy::{Action, Permit, Permitted};
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// A disk that hangs for longer holds up no caller; what it writes late is on record without its action.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
@@ -59,7 +63,7 @@ impl Log {
     pub fn open(folder: &Path, instance: &str) -> Result<Log, AuditError> {
         let path = folder.join(format!("{instance}.jsonl"));
         let open = || {
-            std::fs::create_dir_all(folder)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
             writer::spawn(file)
         };
@@ -98,7 +102,8 @@ impl Log {
             TrySendError::Full(_) => AuditError::Busy,
             TrySendError::Disconnected(_) => AuditError::Gone,
         })?;
-        answer.await.map_err(|_| AuditError::Gone)?.map_err(|source| AuditError::Write { source })
+        let answer = tokio::time::timeout(PATIENCE, answer).await.map_err(|_| AuditError::Busy)?;
+        answer.map_err(|_| AuditError::Gone)?.map_err(|source| AuditError::Write { source })
     }
 
     /// Writes that an action was refused, and by which rule.

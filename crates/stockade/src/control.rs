@@ -12,6 +12,7 @@ use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
 use policy::{ImageFormat, Policy, Scope};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub struct Control {
 impl Control {
     /// Verifies the template, starts the keeper and opens the record. Nothing is half-started on failure.
     pub async fn start(config: &Config, state: &State, storage: Storage) -> Result<Control, Fault> {
+        raise_open_files();
         let flavour = match config.container.display {
             ScreenKind::Headless => Flavour::Headless,
             ScreenKind::Xvfb => Flavour::Xvfb,
@@ -104,6 +106,14 @@ impl Control {
     /// Ends every session, then lets the keeper clear up.
     pub async fn shut_down(&self) {
         self.gate.sessions.shut_down().await;
+    }
+}
+
+/// A session takes some ten descriptors, and the usual soft limit is meant for programs of another age.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "the limit on open files stays as it is");
     }
 }
 

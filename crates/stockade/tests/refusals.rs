@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Home, PROGRAM, machine, templates};
+use common::{Home, Mcp, PROGRAM, machine, templates};
 use serde_json::Value;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -80,7 +81,7 @@ fn namespaces_forbidden() {
 fn a_full_disk() {
     let home = Home::new("");
     let mut small = Command::new("unshare");
-    let fill = "mount -t tmpfs -o size=1m,mode=700 none \"$1\" && \"$2\" key list --state \"$1\" && \
+    let fill = "mount -t tmpfs -o size=1m,mode=700 none \"$1\" && \"$2\" key list --state \"$1\" >/dev/null && \
                 { dd if=/dev/zero of=\"$1/fill\" bs=4k 2>/dev/null || shift; } && exec \"$@\"";
     small.args(["--mount", "sh", "-c", fill, "sh"]);
     std::fs::create_dir_all(home.state()).unwrap();
@@ -93,14 +94,14 @@ fn a_full_disk() {
 fn an_altered_template() {
     let home = Home::new("");
     let copy = Path::new("/var/tmp").join(format!("stockade-altered-{}", std::process::id()));
-    let copied =
-        Command::new("cp").args(["-a", "--reflink=auto"]).arg(templates()).arg(&copy).status().unwrap();
+    let all = std::fs::read_dir(templates()).unwrap().map(|entry| entry.unwrap().path());
+    let is_headless =
+        |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("headless-");
+    let whole = all.into_iter().find(is_headless).unwrap();
+    std::fs::create_dir(&copy).unwrap();
+    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(&whole).arg(&copy).status().unwrap();
     assert!(copied.success());
-    let id = std::fs::read_dir(&copy)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .find(|p| p.join("root").is_dir())
-        .unwrap();
+    let id = copy.join(whole.file_name().unwrap());
     let stray = id.join("root/stockade/extra");
     let made = Command::new("sh")
         .arg("-c")
@@ -125,6 +126,30 @@ fn an_unknown_setting() {
     let error = refused(&mut home.command(&["smoke", "--demo"]));
     assert_eq!(error["code"], "config_unknown_key");
     assert!(format!("{error}").contains("session_timeout"), "{error}");
+}
+
+#[test]
+fn a_configuration_that_others_could_change() {
+    let home = Home::new("    session_timeout: 60\n");
+    std::os::unix::fs::chown(&home.config, Some(12345), None).unwrap();
+    assert_eq!(code(&mut home.command(&["config", "show"])), "config_not_ours");
+    std::os::unix::fs::chown(&home.config, Some(machine::uid()), None).unwrap();
+    std::fs::set_permissions(&home.config, PermissionsExt::from_mode(0o664)).unwrap();
+    assert_eq!(code(&mut home.command(&["config", "show"])), "config_writable_by_all");
+}
+
+#[test]
+fn a_project_does_not_configure_the_jail_of_its_own_agent() {
+    let home = Home::new("");
+    let project = tempfile::tempdir().unwrap();
+    std::fs::write(project.path().join("stockade.yaml"), "security:\n  browser:\n    enabled: false\n")
+        .unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["mcp", "--state"]).arg(home.state()).current_dir(project.path());
+    command.env("STOCKADE_TEMPLATES", templates()).env("STOCKADE_RUNTIME_DIR", home.runtime());
+    command.env("XDG_CONFIG_HOME", project.path().join("none"));
+    let mut mcp = Mcp::start(command);
+    mcp.open();
 }
 
 #[test]

@@ -287,6 +287,38 @@ fn the_http_side_wants_a_key_and_this_machine() {
 }
 
 #[test]
+fn an_mcp_session_id_is_worth_nothing_to_another_key() {
+    let home = Home::new("");
+    let server = home.serve(&[]);
+    let (_, made) = home.json(&["key", "make", "--actor", "other"]);
+    let other = made["key"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    let address = server.address();
+    let post = |key: &str, session: &str, body: &str| -> String {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let session =
+            if session.is_empty() { String::new() } else { format!("mcp-session-id: {session}\r\n") };
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\n{session}\
+             content-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}).to_string();
+    let answer = post(server.key(), "", &hello);
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let id = id.unwrap_or_else(|| panic!("{answer}")).trim().to_owned();
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    assert!(post(&other, &id, &list).starts_with("HTTP/1.1 404"));
+    assert!(post(server.key(), &id, &list).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
 fn smoke_takes_five_steps_on_a_page_it_has_never_seen() {
     let site = Site::serve(&[("/", "<title>Unseen</title><h1>Hello</h1><p>Some text to extract.</p>")]);
     let home = Home::new(&site.setting(&["unseen.test"]));

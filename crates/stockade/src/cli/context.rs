@@ -67,10 +67,19 @@ impl Context {
 
     /// The settings in force, with `flags` of the command's own over `--set` and the file.
     pub fn load_config(&self, flags: Vec<Override>) -> Result<Loaded, Fault> {
+        self.load_from(&self.places(), flags)
+    }
+
+    /// The same for a command that a client starts in a folder of somebody else's choosing.
+    pub fn load_config_away(&self, flags: Vec<Override>) -> Result<Loaded, Fault> {
+        self.load_from(&self.places().without_here(), flags)
+    }
+
+    fn load_from(&self, places: &Places, flags: Vec<Override>) -> Result<Loaded, Fault> {
         let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
         let mut overrides = set.collect::<Result<Vec<_>, _>>()?;
         overrides.extend(flags);
-        let loaded = config::load(&self.places(), &overrides)?;
+        let loaded = config::load(places, &overrides)?;
         for notice in loaded.notices() {
             tracing::warn!("{notice}");
         }

@@ -15,6 +15,9 @@ Started by an MCP client, not by hand. If `stockade serve` is running from the
 same state folder this joins it; otherwise it is a control plane of its own and
 ends, with its browsers, when the client hangs up.
 
+A stockade.yaml in the current folder is not read: clients start this in whatever
+project is open. Name one with --config.
+
 Examples:
   claude mcp add stockade -- stockade mcp")]
 pub struct McpArgs {
@@ -31,7 +34,7 @@ pub struct McpArgs {
 
 pub(super) fn run(context: &Context, args: McpArgs) -> Result<Reply, Fault> {
     let scope = Scope { tenant: args.tenant, actor: args.actor };
-    let mut config = context.load_config(Vec::new())?.enabled()?;
+    let mut config = context.load_config_away(Vec::new())?.enabled()?;
     let state = context.open_state()?;
     context.block_on(async {
         if let Some(stream) = state.join()? {

@@ -27,8 +27,10 @@ pub enum ConfigError {
     Unreadable { file: PathBuf, source: io::Error },
     #[error("the configuration file {} has more than {LARGEST_FILE} bytes", file.display())]
     TooLarge { file: PathBuf },
-    #[error("anyone on this machine may write to the configuration file {}", file.display())]
+    #[error("others may write to the configuration file {}", file.display())]
     WritableByAll { file: PathBuf },
+    #[error("the configuration file {} belongs to user {owner}, who could change it at any time", file.display())]
+    NotOurs { file: PathBuf, owner: u32 },
     #[error("{origin}: 'security.browser.enabled' is false, so Stockade does not start")]
     Disabled { origin: Origin },
 }
@@ -43,6 +45,7 @@ impl ConfigError {
             ConfigError::Unreadable { .. } => "config_unreadable",
             ConfigError::TooLarge { .. } => "config_too_large",
             ConfigError::WritableByAll { .. } => "config_writable_by_all",
+            ConfigError::NotOurs { .. } => "config_not_ours",
             ConfigError::Disabled { .. } => "disabled",
         }
     }
@@ -91,7 +94,8 @@ impl ConfigError {
             ConfigError::TooLarge { .. } => {
                 "A configuration has a few dozen lines: is this the right file?".to_owned()
             }
-            ConfigError::WritableByAll { file } => format!("chmod o-w {}", file.display()),
+            ConfigError::WritableByAll { file } => format!("chmod go-w {}", file.display()),
+            ConfigError::NotOurs { file, .. } => format!("chown \"$(id -u)\" {}", file.display()),
             ConfigError::Disabled { .. } => "Set it to true, or remove the line.".to_owned(),
         }
     }

@@ -6,7 +6,7 @@ use crate::config::schema::Config;
 use crate::config::yaml::{self, Node, YamlError};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -37,6 +37,14 @@ impl Places {
             here: Some(PathBuf::from(FILE_NAME)),
             user: folder.map(|folder| folder.join("stockade").join(FILE_NAME)),
         }
+    }
+
+    /// Without `./stockade.yaml`. MCP clients start servers in whatever project is open, and a project, or an
+    /// agent that writes files there, must not set the rules of its own jail.
+    #[must_use]
+    pub fn without_here(mut self) -> Places {
+        self.here = None;
+        self
     }
 
     /// The file that counts, if any. One that was named outright counts even if it is not there.
@@ -146,8 +154,12 @@ fn read_bounded(file: &Path) -> Result<String, ConfigError> {
         // A pipe or a device could keep the start waiting for ever.
         return Err(unreadable(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")));
     }
-    if metadata.permissions().mode() & 0o002 != 0 {
+    if metadata.permissions().mode() & 0o022 != 0 {
         return Err(ConfigError::WritableByAll { file: file.to_owned() });
+    }
+    let us = rustix::process::geteuid().as_raw();
+    if metadata.uid() != us && metadata.uid() != 0 {
+        return Err(ConfigError::NotOurs { file: file.to_owned(), owner: metadata.uid() });
     }
     let mut text = Vec::new();
     File::open(file)

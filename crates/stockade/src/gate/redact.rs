@@ -23,7 +23,7 @@ impl Redactor {
     }
 
     pub fn fault(&self, fault: Fault) -> Fault {
-        Fault { message: self.text(&fault.message), ..fault }
+        Fault { message: self.text(&fault.message), hint: self.text(&fault.hint), ..fault }
     }
 
     pub fn outcome(&self, mut outcome: Outcome) -> Outcome {

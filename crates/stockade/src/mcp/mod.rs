@@ -7,6 +7,6 @@ mod server;
 mod stdio;
 mod tools;
 
-pub use http::service;
+pub use http::{service, session_manager};
 pub use server::{Door, McpServer};
 pub use stdio::{join, serve_pipe};

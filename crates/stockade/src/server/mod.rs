@@ -2,6 +2,8 @@
 
 mod control_socket;
 mod guard;
+mod listen;
+mod mcp_sessions;
 mod routes;
 mod status;
 
@@ -45,7 +47,11 @@ pub async fn serve(
 ) -> Result<(), Fault> {
     let public = routes::public(control.clone(), bound.address, open, stop.child_token());
     let private = control_socket::router(control);
-    let http = axum::serve(bound.http, public).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let http = async {
+        listen::accept(bound.http, public, stop.clone()).await;
+        // Connections that are still open finish by themselves, or are cut with the process.
+        Ok(())
+    };
     let socket = axum::serve(bound.socket, private).with_graceful_shutdown(stop.clone().cancelled_owned());
     let late = async {
         stop.cancelled().await;

@@ -1,6 +1,7 @@
 //! The HTTP routes that an agent or a browser on this machine can reach.
 
 use super::guard::{self, Keys};
+use super::mcp_sessions::{self, McpSessions};
 use super::status;
 use crate::control::Control;
 use crate::error::Fault;
@@ -21,7 +22,7 @@ pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: Canc
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))
         .with_state(control.clone())
-        .nest_service("/mcp", mcp::service(control.clone(), stop))
+        .merge(mcp_routes(control.clone(), stop))
         .layer(middleware::from_fn_with_state(keys, guard::bearer));
     Router::new()
         .route("/", get(status::page))
@@ -30,6 +31,14 @@ pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: Canc
         .merge(for_agents)
         .fallback(nothing_here)
         .layer(middleware::from_fn_with_state(address, guard::this_machine))
+}
+
+fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
+    let manager = mcp::session_manager();
+    let sessions = McpSessions::new(manager.clone());
+    Router::new()
+        .nest_service("/mcp", mcp::service(control, manager, stop))
+        .layer(middleware::from_fn_with_state(sessions, mcp_sessions::bind))
 }
 
 async fn health(State(control): State<Arc<Control>>) -> Response {

@@ -29,7 +29,7 @@ struct Record<'a> {
 
 impl Registry {
     /// Writes `<archives>/<session>/` and closes the session if it is open.
-    pub async fn archive(&self, session: &Arc<Session>) -> Result<Archived, Fault> {
+    pub async fn archive(self: &Arc<Self>, session: &Arc<Session>) -> Result<Archived, Fault> {
         let folder = self.settings.archives.join(session.id.as_str());
         // The ledger lives as long as the runtime; an ended session's is gone.
         let ledger = session.runtime.lock().await.as_ref().map(|runtime| runtime.egress.ledger());

@@ -3,6 +3,7 @@
 use super::runtime::Runtime;
 use super::{EndReason, Registry, Session};
 use crate::error::Fault;
+use bridge::wire::StageName;
 use std::sync::Arc;
 
 /// What killed a tab or a browser, by the kernel's own counts.
@@ -63,7 +64,10 @@ impl Registry {
     async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<(), Fault> {
         // Starting is not the page's work: as at the first start, the quota counts from readiness on.
         self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
-        runtime.tunnel.restart().await?;
+        // A connection can be lost with its browser alive; then there is nothing to start again.
+        if runtime.tunnel.status().await?.stage == StageName::Down {
+            runtime.tunnel.restart().await?;
+        }
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
         runtime.link =
             self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;

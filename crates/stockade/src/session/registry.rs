@@ -5,7 +5,7 @@ use crate::error::Fault;
 use audit::{About, Event, EventKind};
 use jail::Keeper;
 use jiff::Timestamp;
-use policy::{Scope, SessionId};
+use policy::{Name, Scope, SessionId};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -44,8 +44,9 @@ pub struct Registry {
 
 #[derive(Default)]
 struct Book {
-    /// Sessions that are being opened count against the limit before they exist.
-    opening: usize,
+    /// Sessions that are being opened count against the limit, and hold their names, before they exist.
+    opening: Vec<(u64, Scope, Option<Name>)>,
+    next_slot: u64,
     open: HashMap<SessionId, Arc<Session>>,
     ended: VecDeque<Arc<Session>>,
     closed_for_good: bool,
@@ -61,6 +62,7 @@ pub(crate) struct Ending {
 /// A place for a session that is being opened; given back unless the session takes it.
 pub(super) struct Slot<'a> {
     registry: &'a Registry,
+    number: u64,
 }
 
 impl Registry {
@@ -90,14 +92,21 @@ impl Registry {
     }
 
     fn find_where(&self, wanted: &str, visible: impl Fn(&Session) -> bool) -> Result<Arc<Session>, Fault> {
-        let answers = |session: &Session| {
-            session.id.as_str() == wanted || session.name.as_ref().is_some_and(|n| n.as_str() == wanted)
-        };
         let book = lock(&self.book);
-        let open = book.open.values().find(|session| visible(session) && answers(session));
-        open.or_else(|| book.ended.iter().rev().find(|session| visible(session) && answers(session)))
-            .cloned()
-            .ok_or_else(|| unknown(wanted))
+        let known = || book.open.values().chain(book.ended.iter().rev()).filter(|session| visible(session));
+        // Ids first: they are nobody's to choose.
+        if let Some(session) = known().find(|session| session.id.as_str() == wanted) {
+            return Ok(session.clone());
+        }
+        let named =
+            |session: &&Arc<Session>| session.name.as_ref().is_some_and(|name| name.as_str() == wanted);
+        let mut open = book.open.values().filter(|session| visible(session)).filter(named);
+        match (open.next(), open.next()) {
+            (Some(session), None) => Ok(session.clone()),
+            // Only the operator can see two: names are each scope's own.
+            (Some(_), Some(_)) => Err(ambiguous(wanted)),
+            (None, _) => known().find(named).cloned().ok_or_else(|| unknown(wanted)),
+        }
     }
 
     /// Sessions of one scope, or of all for the operator; open ones first, then the ended, newest first.
@@ -117,7 +126,7 @@ impl Registry {
     }
 
     /// Ends a session. The first reason stands; ending twice is fine.
-    pub async fn end(&self, session: &Arc<Session>, reason: EndReason) {
+    pub async fn end(self: &Arc<Self>, session: &Arc<Session>, reason: EndReason) {
         if let Some(ending) = self.declare_end(session, reason) {
             self.finish(ending).await;
         }
@@ -146,7 +155,16 @@ impl Registry {
     }
 
     /// Takes down what a declared end leaves standing. The turn must be free by now.
-    pub(crate) async fn finish(&self, Ending { session, reason }: Ending) {
+    ///
+    /// In a task of its own: a caller that hangs up meanwhile must not leave a jail behind.
+    pub(crate) async fn finish(self: &Arc<Self>, ending: Ending) {
+        let registry = self.clone();
+        if let Err(error) = tokio::spawn(async move { registry.take_down(ending).await }).await {
+            tracing::error!(%error, "taking down a session failed");
+        }
+    }
+
+    async fn take_down(&self, Ending { session, reason }: Ending) {
         let session = &session;
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
@@ -173,7 +191,7 @@ impl Registry {
     }
 
     /// Ends every session and opens no more.
-    pub async fn shut_down(&self) {
+    pub async fn shut_down(self: &Arc<Self>) {
         let open: Vec<_> = {
             let mut book = lock(&self.book);
             book.closed_for_good = true;
@@ -183,28 +201,35 @@ impl Registry {
             .await;
     }
 
-    pub(super) fn reserve(&self, scope: &Scope, name: Option<&policy::Name>) -> Result<Slot<'_>, Fault> {
+    pub(super) fn reserve(&self, scope: &Scope, name: Option<&Name>) -> Result<Slot<'_>, Fault> {
         let mut book = lock(&self.book);
         if book.closed_for_good {
             return Err(Fault::new("shutting_down", "Stockade is shutting down")
                 .hint("Try again once it runs again."));
         }
+        let is_taken = |name: &Name| {
+            let open = book.open.values().map(|open| (&open.scope, open.name.as_ref()));
+            let opening = book.opening.iter().map(|(_, scope, name)| (scope, name.as_ref()));
+            open.chain(opening).any(|(owner, taken)| owner == scope && taken == Some(name))
+        };
         if let Some(name) = name
-            && book.open.values().any(|open| open.scope == *scope && open.name.as_ref() == Some(name))
+            && is_taken(name)
         {
             let message = format!("there is an open session named {name} already");
             return Err(Fault::new("session_name_taken", message)
                 .hint("Use that one, close it, or choose another name."));
         }
         let most = self.settings.most_sessions;
-        if book.open.len() + book.opening >= most {
+        if book.open.len() + book.opening.len() >= most {
             let message = format!("{most} sessions are open, and that is the limit");
             return Err(Fault::new("too_many_sessions", message)
                 .hint("Close a session first; `max_concurrent_sessions` in the configuration sets the limit.")
                 .retryable());
         }
-        book.opening += 1;
-        Ok(Slot { registry: self })
+        let number = book.next_slot;
+        book.next_slot += 1;
+        book.opening.push((number, scope.clone(), name.cloned()));
+        Ok(Slot { registry: self, number })
     }
 }
 
@@ -217,8 +242,13 @@ impl Slot<'_> {
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        lock(&self.registry.book).opening -= 1;
+        lock(&self.registry.book).opening.retain(|(number, ..)| *number != self.number);
     }
+}
+
+fn ambiguous(wanted: &str) -> Fault {
+    Fault::new("session_ambiguous", format!("several agents have a session named {wanted}"))
+        .hint("Name it by its id; `stockade session list` shows them.")
 }
 
 fn unknown(wanted: &str) -> Fault {

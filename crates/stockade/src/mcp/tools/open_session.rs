@@ -67,6 +67,9 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         }
         None => None,
     };
+    if name.as_ref().is_some_and(|name| name.as_str().starts_with("s-")) {
+        return Err(bad_arguments(NAME, "session_name: names that begin with s- are ids"));
+    }
     if arguments.credential_mode == CredentialMode::Clean && !arguments.domains.is_empty() {
         return Err(bad_arguments(NAME, "domains go with credential_mode \"operator\""));
     }
