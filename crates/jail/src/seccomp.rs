@@ -96,6 +96,25 @@ const REFUSED_HERE: &[c_long] = &[];
 /// The only socket families a jail has a use for. Others, such as vsock, reach the host with no network.
 const FAMILIES: &[c_int] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Chromium asks for interfaces and for devices. The others, netfilter and xfrm before all, are open to
+/// whoever makes a user and a network namespace, which a jail must allow.
+const NETLINK: &[c_int] = &[libc::NETLINK_ROUTE, libc::NETLINK_KOBJECT_UEVENT];
+
+/// TCP and UDP, by number or by default: no raw, ping, UDP-Lite, SCTP, DCCP or MPTCP.
+const INET_KINDS: &[c_int] = &[libc::SOCK_STREAM, libc::SOCK_DGRAM];
+const INET_PROTOCOLS: &[c_int] = &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP];
+/// What may be or-ed into a socket's kind.
+const KIND_FLAGS: &[c_int] =
+    &[0, libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK, libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK];
+
+/// Socket options that lead to netfilter's tables and xfrm's policies from any TCP or UDP socket.
+const REFUSED_OPTIONS: &[(c_int, &[c_int])] = &[
+    // Policies; the tables of iptables, arptables and ebtables with their counters.
+    (libc::SOL_IP, &[libc::IP_IPSEC_POLICY, libc::IP_XFRM_POLICY, 64, 65, 96, 97, 128, 129]),
+    // Policies; the tables of ip6tables.
+    (libc::SOL_IPV6, &[libc::IPV6_IPSEC_POLICY, libc::IPV6_XFRM_POLICY, 64, 65]),
+];
+
 /// x32 calls carry this bit: the same kernel, by other numbers, past every rule above.
 #[cfg(target_arch = "x86_64")]
 const X32_BIT: u32 = 0x4000_0000;
@@ -117,8 +136,9 @@ fn program() -> Result<BpfProgram, JailError> {
 fn build() -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().chain(REFUSED_HERE).map(|&number| (number, Vec::new())).collect();
-    rules.insert(libc::SYS_socket, vec![none_of(FAMILIES)?]);
-    rules.insert(libc::SYS_socketpair, vec![none_of(&[libc::AF_UNIX])?]);
+    rules.insert(libc::SYS_socket, refused_sockets()?);
+    rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &[libc::AF_UNIX])?)?]);
+    rules.insert(libc::SYS_setsockopt, refused_options()?);
 
     // A call of another architecture (int 0x80 on x86-64) kills the process; seccompiler puts that first.
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
@@ -130,11 +150,49 @@ fn build() -> Result<BpfProgram, seccompiler::BackendError> {
     Ok(program)
 }
 
-/// Matches when the first argument is none of `families`.
-fn none_of(families: &[c_int]) -> Result<SeccompRule, seccompiler::BackendError> {
-    let differs =
-        |&family: &c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64);
-    SeccompRule::new(families.iter().map(differs).collect::<Result<_, _>>()?)
+/// `socket(family, kind, protocol)`: each rule is one way to ask for too much.
+fn refused_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let kinds: Vec<c_int> =
+        INET_KINDS.iter().flat_map(|kind| KIND_FLAGS.iter().map(move |flags| kind | flags)).collect();
+    let of = |family, mut others: Vec<SeccompCondition>| {
+        others.push(condition(0, SeccompCmpOp::Eq, family)?);
+        SeccompRule::new(others)
+    };
+    let mut rules =
+        vec![SeccompRule::new(none_of(0, FAMILIES)?)?, of(libc::AF_NETLINK, none_of(2, NETLINK)?)?];
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        rules.push(of(family, none_of(1, &kinds)?)?);
+        rules.push(of(family, none_of(2, INET_PROTOCOLS)?)?);
+    }
+    Ok(rules)
+}
+
+/// `setsockopt(socket, level, option, …)`.
+fn refused_options() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let pairs = REFUSED_OPTIONS
+        .iter()
+        .flat_map(|(level, options)| options.iter().map(move |option| (*level, *option)));
+    let rule = |(level, option)| {
+        SeccompRule::new(vec![
+            condition(1, SeccompCmpOp::Eq, level)?,
+            condition(2, SeccompCmpOp::Eq, option)?,
+        ])
+    };
+    pairs.map(rule).collect()
+}
+
+/// True when an argument is none of `values`.
+fn none_of(argument: u8, values: &[c_int]) -> Result<Vec<SeccompCondition>, seccompiler::BackendError> {
+    values.iter().map(|&value| condition(argument, SeccompCmpOp::Ne, value)).collect()
+}
+
+/// The kernel looks at the lower half of such an argument only, and so does this.
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: c_int,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value as u64)
 }
 
 /// Load the call's number; at or above `number`, refuse; else go on.

@@ -129,7 +129,7 @@ impl Tree {
     }
 }
 
-/// Asks the kernel for what it should refuse; the error number of each, 0 for none.
+/// Asks the kernel for what it should refuse, and for what it must not; the error number of each, 0 for none.
 fn calls() -> io::Result<()> {
     let attempts: Vec<(&str, libc::c_long, [libc::c_long; 3])> = vec![
         ("ptrace", libc::SYS_ptrace, [0, 0, 0]),
@@ -159,11 +159,54 @@ fn calls() -> io::Result<()> {
         ("x32 getpid", libc::SYS_getpid | 0x4000_0000, [0, 0, 0]),
         ("allowed unix", libc::SYS_socket, [libc::AF_UNIX.into(), libc::SOCK_STREAM.into(), 0]),
         ("allowed inet", libc::SYS_socket, [libc::AF_INET.into(), libc::SOCK_STREAM.into(), 0]),
-        ("allowed user namespace", libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0]),
+        // No descriptor is needed to be refused, and without the filter this one would be a bad one.
+        ("iptables", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), 64]),
+        ("ip6tables", libc::SYS_setsockopt, [-1, libc::SOL_IPV6.into(), 64]),
+        ("arptables", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), 96]),
+        ("ebtables", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), 128]),
+        ("xfrm policy", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), libc::IP_XFRM_POLICY.into()]),
     ];
-    let results: BTreeMap<&str, i32> =
-        attempts.into_iter().map(|(name, number, arguments)| (name, call(number, arguments))).collect();
+    let mut results = BTreeMap::new();
+    let mut attempt = |name: String, number, arguments| results.insert(name, call(number, arguments));
+    for (name, number, arguments) in attempts {
+        attempt(name.to_owned(), number, arguments);
+    }
+    for (name, arguments) in sockets() {
+        attempt(name.to_owned(), libc::SYS_socket, arguments.map(Into::into));
+    }
+    // Once more with every right over a network of its own, as Chromium's sandbox has it for a moment.
+    let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNET;
+    attempt("allowed namespaces".to_owned(), libc::SYS_unshare, [namespaces.into(), 0, 0]);
+    for (name, arguments) in sockets() {
+        attempt(format!("{name} in a namespace"), libc::SYS_socket, arguments.map(Into::into));
+    }
     say(&serde_json::json!(results))
+}
+
+/// Sockets that a browser uses, and such as open up more of the kernel than it needs.
+fn sockets() -> Vec<(&'static str, [libc::c_int; 3])> {
+    use libc::{AF_INET, AF_INET6, AF_NETLINK, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM};
+    vec![
+        ("netfilter", [AF_NETLINK, SOCK_RAW, libc::NETLINK_NETFILTER]),
+        ("xfrm", [AF_NETLINK, SOCK_RAW, libc::NETLINK_XFRM]),
+        ("audit", [AF_NETLINK, SOCK_RAW, libc::NETLINK_AUDIT]),
+        ("socket diagnosis", [AF_NETLINK, SOCK_RAW, libc::NETLINK_SOCK_DIAG]),
+        ("generic netlink", [AF_NETLINK, SOCK_RAW, libc::NETLINK_GENERIC]),
+        ("raw", [AF_INET, SOCK_RAW, libc::IPPROTO_RAW]),
+        ("raw tcp", [AF_INET, SOCK_RAW | libc::SOCK_CLOEXEC, libc::IPPROTO_TCP]),
+        ("raw 6", [AF_INET6, SOCK_RAW, libc::IPPROTO_RAW]),
+        ("ping", [AF_INET, SOCK_DGRAM, libc::IPPROTO_ICMP]),
+        ("udp-lite", [AF_INET, SOCK_DGRAM, libc::IPPROTO_UDPLITE]),
+        ("udp-lite 6", [AF_INET6, SOCK_DGRAM, libc::IPPROTO_UDPLITE]),
+        ("mptcp", [AF_INET, SOCK_STREAM | libc::SOCK_NONBLOCK, libc::IPPROTO_MPTCP]),
+        ("sctp", [AF_INET6, SOCK_STREAM, libc::IPPROTO_SCTP]),
+        ("dccp", [AF_INET, libc::SOCK_DCCP, 0]),
+        ("allowed routes", [AF_NETLINK, SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE]),
+        ("allowed devices", [AF_NETLINK, SOCK_DGRAM, libc::NETLINK_KOBJECT_UEVENT]),
+        ("allowed tcp", [AF_INET, SOCK_STREAM | libc::SOCK_NONBLOCK, libc::IPPROTO_TCP]),
+        ("allowed udp", [AF_INET, SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0]),
+        ("allowed udp 6", [AF_INET6, SOCK_DGRAM | libc::SOCK_CLOEXEC, libc::IPPROTO_UDP]),
+    ]
 }
 
 fn call(number: libc::c_long, [a, b, c]: [libc::c_long; 3]) -> i32 {
