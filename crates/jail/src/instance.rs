@@ -12,9 +12,9 @@ use crate::{CgroupChoice, Id, JailError};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
@@ -125,7 +125,9 @@ impl Instance {
         let path = dir.join(RECORD);
         serde_json::to_vec(&record)
             .map_err(io::Error::from)
-            .and_then(|json| fs::write(&path, json))
+            .and_then(|json| {
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(&json)
+            })
             .map_err(JailError::file("writing", &path))?;
         if let Some(cgroups) = &record.cgroups {
             cgroups.make()?;

@@ -6,6 +6,7 @@ mod common;
 use common::{Home, Host, alive, cgroups_of, id, kill, wait_until};
 use jail::{JailState, Limits, list, reap};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Names of what is in a folder; none when it is gone.
@@ -68,14 +69,24 @@ fn ids_as_long_as_they_may_be_still_fit_a_socket() {
 }
 
 #[test]
-fn shutting_down_leaves_nothing() {
-    let mut home = Home::new();
+fn shutting_down_leaves_nothing_and_may_be_asked_for_by_several() {
+    let home = Home::new();
     let info = home.start("one", Limits::default(), &["stay", "3"]);
     let (instance, keeper) = (home.keeper().info().instance.to_string(), home.keeper().info().pid);
-    home.keeper.take().unwrap().shutdown().unwrap();
-    assert!(!alive(info.pid) && !alive(keeper));
-    assert_eq!(names(&home.runtime.path().join("run")), [""; 0]);
-    assert!(cgroups_of(&instance).is_empty());
+    let run = home.runtime.path().join("run");
+    let end = || {
+        home.keeper().shutdown().unwrap();
+        assert!(!alive(info.pid) && !alive(keeper));
+        assert_eq!(names(&run), [""; 0]);
+        assert!(cgroups_of(&instance).is_empty());
+    };
+    std::thread::scope(|scope| {
+        for caller in [scope.spawn(end), scope.spawn(end)] {
+            caller.join().unwrap();
+        }
+    });
+    assert!(home.keeper().is_shut_down());
+    assert_eq!(home.keeper().state(&id("one")).unwrap_err().code(), "keeper_lost");
 }
 
 #[test]
@@ -156,6 +167,7 @@ fn a_lost_keeper_takes_its_jails_along_and_is_reported() {
     for (what, result) in fails {
         assert_eq!(result.unwrap_err().code(), "keeper_lost", "{what}");
     }
+    assert!(!keeper.is_shut_down());
     drop(home.keeper.take());
     assert_eq!(names(&home.runtime.path().join("run")), [""; 0]);
     assert!(cgroups_of(&instance).is_empty());
@@ -236,8 +248,16 @@ fn a_new_keeper_reaps_before_it_starts() {
 }
 
 #[test]
+fn what_an_instance_writes_down_is_for_its_user_alone() {
+    let home = Home::new();
+    for name in ["instance.json", "lock"] {
+        let mode = fs::metadata(home.instance_dir().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
 fn a_runtime_folder_that_others_could_write_to_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
     let runtime = tempfile::tempdir().unwrap();
     let open = runtime.path().join("open");
     fs::create_dir(&open).unwrap();

@@ -101,11 +101,23 @@ impl Control {
         });
         // Nothing is ever sent: the sender goes when the thread ends.
         if let Err(_gone) = lost.await {}
+        // One that we ended ourselves is not lost.
+        if self.keeper.is_shut_down() {
+            std::future::pending().await
+        }
     }
 
-    /// Ends every session, then lets the keeper clear up.
+    /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
         self.gate.sessions.shut_down().await;
+        let keeper = self.keeper.clone();
+        match tokio::task::spawn_blocking(move || keeper.shutdown()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the keeper left something; `stockade jail reap` clears it")
+            }
+            Err(error) => tracing::error!(%error, "the keeper was not waited for"),
+        }
     }
 }
 

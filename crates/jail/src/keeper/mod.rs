@@ -165,9 +165,29 @@ impl Keeper {
         }
     }
 
-    /// Ends all jails and the keeper, and waits for it. Dropping does the same, without a word.
-    pub fn shutdown(mut self) -> Result<(), JailError> {
-        self.close()
+    /// Ends all jails and the keeper, and waits for it; what is asked of it later fails. Twice is fine.
+    /// Dropping does the same, without a word.
+    pub fn shutdown(&self) -> Result<(), JailError> {
+        // Held to the end, so that whoever comes second does not return before all is gone either.
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if channel.is_none() {
+            return Ok(());
+        }
+        drop(channel);
+        let ended = wait_readable(&self.pidfd, Instant::now() + ANSWER_WAIT)
+            .map_err(JailError::system("waiting for the keeper"))?;
+        if !ended {
+            child.kill().map_err(JailError::system("killing the keeper"))?;
+        }
+        child.wait().map_err(JailError::system("waiting for the keeper"))?;
+        // Nothing is left unless the keeper itself was killed.
+        instance::clear(&self.instance.dir, self.instance.cgroups.as_ref()).map(drop)
+    }
+
+    /// Whether [`shutdown`](Keeper::shutdown) was called: its end is then no loss.
+    pub fn is_shut_down(&self) -> bool {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     fn ask_about(&self, id: &Id, request: Request) -> Result<Reply, JailError> {
@@ -182,29 +202,12 @@ impl Keeper {
         let channel = channel.as_mut().ok_or_else(|| lost("it was shut down"))?;
         channel.ask(request)
     }
-
-    fn close(&mut self) -> Result<(), JailError> {
-        let channel = self.channel.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if channel.is_none() {
-            return Ok(());
-        }
-        drop(channel);
-        let ended = wait_readable(&self.pidfd, Instant::now() + ANSWER_WAIT)
-            .map_err(JailError::system("waiting for the keeper"))?;
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !ended {
-            child.kill().map_err(JailError::system("killing the keeper"))?;
-        }
-        child.wait().map_err(JailError::system("waiting for the keeper"))?;
-        // Nothing is left unless the keeper itself was killed.
-        instance::clear(&self.instance.dir, self.instance.cgroups.as_ref()).map(drop)
-    }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         // Nobody is left to tell; what an error leaves behind is the reaper's.
-        self.close().unwrap_or_default();
+        self.shutdown().unwrap_or_default();
     }
 }
 
