@@ -1,7 +1,7 @@
 //! One Chromium, one tab of it, and the calls that reach them.
 
 use crate::{
-    cdp::{Command, Connection, SessionId, protocol as p},
+    cdp::{CallError, Command, Connection, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     script,
@@ -44,6 +44,15 @@ pub struct Browser {
     pub(crate) turn: Mutex<()>,
 }
 
+/// Which empty page may become the tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// One that Chromium started with will do.
+    Any,
+    /// None but a page made for it: an empty one may be a popup, which its opener can reach.
+    New,
+}
+
 /// What the tab shows, as of the last event; page-made text in it is bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TabState {
@@ -79,7 +88,7 @@ impl Browser {
             browser.call(None, &deny_permissions, deadline),
             browser.call(None, &pause_pages, deadline),
         )?;
-        browser.open_tab(deadline).await?;
+        browser.open_tab(Claim::Any, deadline).await?;
         Ok(browser)
     }
 
@@ -109,16 +118,16 @@ impl Browser {
                 _ => None,
             }
         };
-        self.open_tab(deadline).await?;
+        self.open_tab(Claim::New, deadline).await?;
         match ended {
             Some(ended) if !matches!(action, Action::Navigate(_)) => Err(ended.into()),
             _ => Ok(()),
         }
     }
 
-    async fn open_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+    async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().opening = true;
-        let claimed = self.claim_page(deadline).await;
+        let claimed = self.claim_page(claim, deadline).await;
         let (old, spare) = {
             let mut state = self.shared.lock();
             state.opening = false;
@@ -135,25 +144,47 @@ impl Browser {
         }
         self.set_up(&session, deadline).await?;
         // Last, because a Chromium with a window exits with its last page.
-        let unwanted = spare.into_iter().map(|spare| spare.target_info.target_id);
-        for target in
-            unwanted.chain(old.map(|tab| tab.target)).filter(|id| *id != claimed.target_info.target_id)
-        {
-            match self.call(None, &p::CloseTarget { target_id: &target }, deadline).await {
-                // It is gone already, which is what was wanted.
-                Ok(_) | Err(BrowserError::Protocol { .. }) => {}
-                Err(error) => return Err(error),
-            }
+        for spare in spare {
+            // As a popup is closed, which it may be: see `close_popup`.
+            self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
+            self.close_target(&spare.target_info.target_id, deadline).await?;
+            self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
         }
-        Ok(())
+        match old.map(|tab| tab.target).filter(|target| *target != claimed.target_info.target_id) {
+            Some(target) => self.close_target(&target, deadline).await,
+            None => Ok(()),
+        }
     }
 
-    async fn claim_page(&self, deadline: Deadline) -> Result<p::Attached, BrowserError> {
+    async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        match self.call(None, &p::CloseTarget { target_id }, deadline).await {
+            // It is gone already, which is what was wanted.
+            Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// For a page that may be gone already, which is as good.
+    async fn tell<C: Command>(
+        &self,
+        session: &SessionId,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        match self.connection.call(Some(session), command, deadline.at).await {
+            Ok(_) | Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(()),
+            Err(error) => Err(deadline.error(error)),
+        }
+    }
+
+    async fn claim_page(&self, claim: Claim, deadline: Deadline) -> Result<p::Attached, BrowserError> {
         let blank = |state: &mut State, wanted: &dyn Fn(&p::TargetInfo) -> bool| {
             let found = state.unclaimed.iter().position(|page| wanted(&page.target_info))?;
             Some(state.unclaimed.swap_remove(found))
         };
-        if let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank") {
+        if claim == Claim::Any
+            && let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank")
+        {
             return Ok(page);
         }
         let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;

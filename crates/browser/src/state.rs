@@ -154,8 +154,7 @@ impl State {
             ("page", _) if self.opening && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
             }
-            // A popup never gets to run: it is paused until told to go on, and is told to close.
-            ("page", _) => reactions.post(None, &p::CloseTarget { target_id: &target_info.target_id }),
+            ("page", _) => close_popup(attached, reactions),
             // A frame of a tab that is gone, or a kind that was not asked for: let it be.
             _ => reactions.post(Some(session_id), &p::Resume {}),
         }
@@ -334,6 +333,17 @@ impl Tab {
             _ => {}
         }
     }
+}
+
+/// A popup never gets to load anything: its requests are held, and it is told to close.
+///
+/// It is told to go on all the same: a popup with an opener shares the opener's renderer, and the pause
+/// of the one stops both.
+fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
+    let session = Some(&popup.session_id);
+    reactions.post(session, &p::HoldRequests {});
+    reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
+    reactions.post(session, &p::Resume {});
 }
 
 /// Frames in processes of their own attach by themselves, paused until they are set up.

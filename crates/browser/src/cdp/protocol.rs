@@ -39,6 +39,8 @@ commands! {
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
+    /// Without patterns: every request of the target waits for an answer, which the driver never gives.
+    "Fetch.enable" HoldRequests {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
         key: &'a str,

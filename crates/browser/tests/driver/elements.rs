@@ -245,7 +245,7 @@ async fn a_popup_is_closed_before_it_loads_and_told() {
         ("shop.test/pop", "<script>document.cookie = 'ran=1'</script>"),
         ("shop.test/check", "<script>document.write('<p>' + (document.cookie || 'clean'))</script>"),
     ];
-    let driver = Driver::with(&pages).await;
+    let driver = Driver::with_popups(&pages).await;
     driver.goto("http://shop.test/").await;
     match driver.act(Action::Click(Click { target: role("link", "Open") })).await.unwrap() {
         browser::Outcome::Clicked(after) => {

@@ -5,6 +5,7 @@
 
 mod elements;
 mod failures;
+mod hostile;
 mod navigation;
 mod screenshots;
 mod snapshots;
