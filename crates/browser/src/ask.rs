@@ -81,7 +81,11 @@ impl Browser {
     }
 
     /// The world our script runs in; made now if the frame's document has none. `None`: look again.
-    async fn world(&self, frame: &str, deadline: Deadline) -> Result<Option<(SessionId, World)>, AskError> {
+    pub(crate) async fn world(
+        &self,
+        frame: &str,
+        deadline: Deadline,
+    ) -> Result<Option<(SessionId, World)>, AskError> {
         let session = {
             let state = self.shared.lock();
             let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).ok_or(AskError::Gone)?;
@@ -143,33 +147,49 @@ impl Browser {
             let to = Some(&session);
             let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = gone_or(owner, deadline)? else { return Err(AskError::Gone) };
-            let resolve =
-                p::ResolveNode { backend_node_id: owner.backend_node_id, execution_context_id: world.id };
-            let resolved = self.connection.call(to, &resolve, deadline.at).await;
-            let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
-                self.forget(&parent, &world);
-                continue;
-            };
-            let command = p::CallFunction::<_, Option<()>> {
-                function_declaration: "function(owner, frame) { stockade.adoptFrame(owner, frame); }",
-                // Chromium refuses a handle of another world, so the page itself is never told.
-                unique_context_id: &world.unique,
-                arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: &frame }),
-                return_by_value: true,
-                await_promise: false,
-                silent: true,
-                returns: PhantomData,
-            };
-            let told = self.connection.call(to, &command, deadline.at).await;
-            if gone_or(told, deadline)?.is_some_and(|told| told.exception_details.is_none()) {
+            let node = owner.backend_node_id;
+            let adopted = self.hand_over(&session, &world, node, "adoptFrame", &frame, deadline).await?;
+            if adopted == Some(true) {
                 let mut state = self.shared.lock();
                 if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
                     child.known_to = Some(world.unique);
                 }
                 return Ok(());
             }
+            self.forget(&parent, &world);
         }
         Err(AskError::Gone)
+    }
+
+    /// Calls one function of the script with a node that Chromium named. `None`: node or world are gone.
+    pub(crate) async fn hand_over<A: Serialize, T: DeserializeOwned>(
+        &self,
+        session: &SessionId,
+        world: &World,
+        backend_node_id: i64,
+        function: &str,
+        argument: &A,
+        deadline: Deadline,
+    ) -> Result<Option<T>, AskError> {
+        let to = Some(session);
+        let resolve = p::ResolveNode { backend_node_id, execution_context_id: world.id };
+        let resolved = self.connection.call(to, &resolve, deadline.at).await;
+        let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
+            return Ok(None);
+        };
+        let declaration = format!("function(node, a) {{ return stockade.{function}(node, a); }}");
+        let command = p::CallFunction::<_, T> {
+            function_declaration: &declaration,
+            // Chromium refuses a handle of another world, so the page itself is never told.
+            unique_context_id: &world.unique,
+            arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: argument }),
+            return_by_value: true,
+            await_promise: false,
+            silent: true,
+            returns: PhantomData,
+        };
+        let told = self.connection.call(to, &command, deadline.at).await;
+        gone_or(told, deadline)?.map(returned).transpose()
     }
 }
 

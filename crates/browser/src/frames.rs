@@ -12,6 +12,7 @@ pub(crate) struct Frames {
     by_id: HashMap<String, Frame>,
     attached: u64,
     serials: u32,
+    untracked: bool,
 }
 
 #[derive(Debug)]
@@ -70,7 +71,14 @@ impl Frames {
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);
+        } else {
+            self.untracked = true;
         }
+    }
+
+    /// Whether the page has had frames beyond the bound.
+    pub fn untracked(&self) -> bool {
+        self.untracked
     }
 
     pub fn get(&self, id: &str) -> Option<&Frame> {
@@ -90,6 +98,7 @@ impl Frames {
 
     pub fn keep_only(&mut self, id: &str) {
         self.by_id.retain(|known, _| known == id);
+        self.untracked = false;
     }
 
     pub fn remove_session(&mut self, session: &SessionId) {

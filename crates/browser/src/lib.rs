@@ -10,6 +10,8 @@ mod deadline;
 mod error;
 mod flags;
 mod frames;
+mod guard;
+mod hit;
 mod incident;
 mod locate;
 mod script;

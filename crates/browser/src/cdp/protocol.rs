@@ -35,6 +35,8 @@ commands! {
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
+    /// In the document of the session's outermost frame; descends into frames of the same process.
+    "DOM.getNodeForLocation" GetNodeForLocation { x: i64, y: i64 } -> NodeForLocation;
     "DOM.resolveNode" ResolveNode { backend_node_id: i64, execution_context_id: i64 } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
@@ -51,7 +53,6 @@ commands! {
     "Input.dispatchMouseEvent" DispatchMouse<'a> {
         r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32,
     } -> Nothing;
-    "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a str, world_name: &'a str, run_immediately: bool,
@@ -168,6 +169,7 @@ macro_rules! received {
 
 received! {
     FrameOwner { backend_node_id: i64 }
+    NodeForLocation { backend_node_id: i64, frame_id: String }
     ResolvedNode { object: Handle }
     Handle { object_id: Option<String> }
     Captured { data: String }

@@ -32,6 +32,7 @@ const frameOwners = new Map();
 const adoptFrame = (owner, frame) => {
   childFrames.set(owner, frame);
   frameOwners.set(frame, new WeakRef(owner));
+  return true;
 };
 
 // Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
