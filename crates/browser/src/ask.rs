@@ -13,6 +13,8 @@ use std::marker::PhantomData;
 
 /// A document may be replaced while it is asked; the new one is asked this many times.
 const ATTEMPTS: usize = 4;
+/// In bytes. The longest honest one is a search, with 600 refs and eight names.
+const LARGEST_ANSWER: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(crate) enum AskError {
@@ -45,26 +47,29 @@ impl Browser {
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
-        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
-        self.call_script(frame, &declaration, &[p::ByValue { value: argument }], deadline).await
+        self.ask_up_to(LARGEST_ANSWER, frame, function, argument, deadline).await
     }
 
-    async fn call_script<A: Serialize, T: DeserializeOwned>(
+    /// The same, with an answer of at most `largest_reply` bytes.
+    pub(crate) async fn ask_up_to<A: Serialize, T: DeserializeOwned>(
         &self,
+        largest_reply: usize,
         frame: &str,
-        declaration: &str,
-        arguments: &A,
+        function: &str,
+        argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
+        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(frame, deadline).await? else { continue };
             let command = p::CallFunction {
-                function_declaration: declaration,
+                function_declaration: &declaration,
                 unique_context_id: &world.unique,
-                arguments,
+                arguments: [p::ByValue { value: argument }],
                 return_by_value: true,
                 await_promise: true,
                 silent: true,
+                largest_reply,
                 returns: PhantomData,
             };
             match self.connection.call(Some(&session), &command, deadline.at).await {
@@ -73,6 +78,10 @@ impl Browser {
                 // A frame in a process of its own may go at any time; the tab going is another matter.
                 Err(CallError::Detached { .. } | CallError::Crashed { .. }) if !self.is_tab(&session) => {
                     return Err(AskError::Gone);
+                }
+                // Not our script's words, so not Chromium's fault but the page's.
+                Err(CallError::Decode { source, .. }) => {
+                    return Err(AskError::Failed(BrowserError::PageScript { reason: source.to_string() }));
                 }
                 Err(error) => return Err(AskError::Failed(self.explain(deadline.error(error)).await)),
             }
@@ -141,7 +150,7 @@ impl Browser {
         };
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(&parent, deadline).await? else { continue };
-            if known_to.as_deref() == Some(world.unique.as_str()) {
+            if known_to.as_ref() == Some(&world.unique) {
                 return Ok(());
             }
             let to = Some(&session);
@@ -186,6 +195,7 @@ impl Browser {
             return_by_value: true,
             await_promise: false,
             silent: true,
+            largest_reply: LARGEST_ANSWER,
             returns: PhantomData,
         };
         let told = self.connection.call(to, &command, deadline.at).await;

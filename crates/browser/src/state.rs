@@ -4,8 +4,8 @@
 //! the effect of everything that came before it.
 
 use crate::{
-    cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
-    frames::{Frames, World},
+    cdp::{Event, EventKind, Id, Reactions, SessionId, protocol as p},
+    frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
     script,
 };
@@ -43,14 +43,14 @@ pub(crate) struct State {
 
 pub(crate) struct Tab {
     /// The target's id is also the id of its main frame.
-    pub target: String,
+    pub target: Id,
     pub session: SessionId,
     /// Sessions of frames that live in processes of their own.
     pub frame_sessions: HashSet<SessionId>,
     pub frames: Frames,
     pub url: String,
     pub title: String,
-    pub loaders: VecDeque<String>,
+    pub loaders: VecDeque<Id>,
     /// How far the newest document has come.
     pub reached: Reached,
     /// Documents shown so far; tells whether an action led to another page.
@@ -149,7 +149,7 @@ impl State {
     ) {
         let p::Attached { session_id, target_info } = attached;
         let ours = self.tab.as_mut().filter(|tab| parent.is_some_and(|parent| tab.owns(parent)));
-        match (target_info.r#type.as_str(), ours) {
+        match (&*target_info.r#type, ours) {
             ("iframe", Some(tab)) => tab.adopt_frame(session_id, &target_info.target_id, reactions),
             ("page", _) if self.opening && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
@@ -181,7 +181,7 @@ impl State {
 
 impl Tab {
     /// `serials` goes on from the tab before: no ref is given twice in a session.
-    pub fn new(target: String, session: SessionId, serials: u32) -> Tab {
+    pub fn new(target: Id, session: SessionId, serials: u32) -> Tab {
         let mut frames = Frames::starting_at(serials);
         frames.attach(&target, None, &session);
         Tab {
@@ -212,7 +212,7 @@ impl Tab {
     ) {
         match kind {
             EventKind::FrameAttached(it) => {
-                self.frames.attach(&it.frame_id, Some(it.parent_frame_id.as_str()), session);
+                self.frames.attach(&it.frame_id, Some(&it.parent_frame_id), session);
             }
             EventKind::FrameDetached(it) if it.reason != "swap" => self.frames.remove(&it.frame_id),
             EventKind::FrameNavigated(it) => self.navigated(&it.frame, session, incidents, reactions),
@@ -271,6 +271,11 @@ impl Tab {
     }
 
     fn adopt_frame(&mut self, session: &SessionId, frame: &str, reactions: &mut Reactions<'_>) {
+        if self.frame_sessions.len() == MOST_FRAMES {
+            self.frames.leave_untracked();
+            reactions.post(Some(session), &p::Resume {});
+            return;
+        }
         self.frame_sessions.insert(session.clone());
         self.frames.attach(frame, None, session);
         let to = Some(session);
@@ -303,7 +308,6 @@ impl Tab {
         self.frames.attach(&frame.id, frame.parent_id.as_deref(), session);
         if let Some(known) = self.frames.get_mut(&frame.id) {
             known.url = cut(&frame.url, LONGEST_URL);
-            known.loader = frame.loader_id.clone();
         }
     }
 
@@ -326,7 +330,7 @@ impl Tab {
         if self.loaders.back() != Some(&event.loader_id) {
             return;
         }
-        match event.name.as_str() {
+        match &*event.name {
             "DOMContentLoaded" => self.reached.dom_content_loaded = true,
             "load" => self.reached.load = true,
             "networkIdle" => self.reached.network_idle = true,

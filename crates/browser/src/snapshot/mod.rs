@@ -10,7 +10,7 @@ mod tree;
 pub use node::States;
 pub use tree::{InteractiveElement, Tree, TreeNode};
 
-pub(crate) use node::{FrameSnapshot, stitch};
+pub(crate) use node::{FrameSnapshot, MOST_NODES, stitch};
 
 use node::Page;
 use policy::ReadFormat;
@@ -53,7 +53,13 @@ impl Snapshot {
                 (Content::Tree(tree), cut)
             }
         };
-        Snapshot { url, title: page.title, status: page.status, content, left_out: page.left + cut }
+        Snapshot {
+            url,
+            title: page.title,
+            status: page.status,
+            content,
+            left_out: page.left.saturating_add(cut),
+        }
     }
 
     pub fn format(&self) -> ReadFormat {
@@ -103,7 +109,7 @@ impl Budgeted {
     }
 
     fn finish(mut self, page: &Page) -> (String, usize) {
-        self.text.push_str(&left_out_line(self.left + page.left, page.complete));
+        self.text.push_str(&left_out_line(self.left.saturating_add(page.left), page.complete));
         (self.text, self.left)
     }
 }

@@ -1,14 +1,20 @@
 //! Nodes as the script sends them, and the stitching of frames into one page.
 
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, SeqAccess, Visitor},
+};
+use std::{collections::HashMap, fmt};
 
 /// Deeper nodes are shown at this depth: nothing is lost, and no reader has to nest further.
 const DEEPEST: usize = 64;
+/// The script sends no more of one frame, and counts the rest; an answer with more is not ours.
+pub(crate) const MOST_NODES: usize = 20_000;
 
 /// One frame, as its script tells it. Short keys: there may be 20,000 of these in a reply.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FrameSnapshot {
+    #[serde(deserialize_with = "bounded_nodes")]
     nodes: Vec<Node>,
     left: usize,
     complete: bool,
@@ -35,6 +41,32 @@ pub(crate) struct Node {
     frame: Option<String>,
     #[serde(rename = "s", default)]
     pub states: States,
+}
+
+/// A node takes 20 times the memory of its shortest JSON, so their number has a bound of its own.
+fn bounded_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Node>, D::Error> {
+    struct Nodes;
+
+    impl<'de> Visitor<'de> for Nodes {
+        type Value = Vec<Node>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MOST_NODES} nodes")
+        }
+
+        fn visit_seq<S: SeqAccess<'de>>(self, mut sent: S) -> Result<Vec<Node>, S::Error> {
+            let mut nodes = Vec::new();
+            while let Some(node) = sent.next_element()? {
+                if nodes.len() == MOST_NODES {
+                    return Err(S::Error::invalid_length(MOST_NODES + 1, &self));
+                }
+                nodes.push(node);
+            }
+            Ok(nodes)
+        }
+    }
+
+    deserializer.deserialize_seq(Nodes)
 }
 
 /// Only what is set; an absent one is false or does not apply.
@@ -104,12 +136,12 @@ pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnaps
             open.pop();
             continue;
         };
-        node.depth = (node.depth + *base).min(DEEPEST);
+        node.depth = node.depth.saturating_add(*base).min(DEEPEST);
         let inside = node.frame.as_ref().and_then(|frame| frames.remove(frame));
         let below = node.depth + 1;
         page.nodes.push(node);
         if let Some(frame) = inside {
-            page.left += frame.left;
+            page.left = page.left.saturating_add(frame.left);
             page.complete &= frame.complete;
             open.push((frame.nodes.into_iter(), below));
         }
@@ -159,6 +191,18 @@ pub(super) mod tests {
             ]
         );
         assert_eq!(page.left, 3);
+    }
+
+    #[test]
+    fn more_nodes_than_the_script_sends_are_refused() {
+        let snapshot = |nodes: usize| {
+            let nodes = vec![r#"{"d":0,"r":"x"}"#; nodes].join(",");
+            let json = format!(r#"{{"nodes":[{nodes}],"left":0,"complete":true,"title":"","status":null}}"#);
+            serde_json::from_str::<FrameSnapshot>(&json)
+        };
+        assert_eq!(snapshot(MOST_NODES).unwrap().nodes.len(), MOST_NODES);
+        let error = snapshot(MOST_NODES + 1).unwrap_err().to_string();
+        assert!(error.contains("at most 20000 nodes"), "{error}");
     }
 
     #[test]

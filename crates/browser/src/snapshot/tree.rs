@@ -58,8 +58,9 @@ pub(super) fn build(page: &Page, budget: usize) -> (Tree, usize) {
         open.push((node.depth, TreeNode::of(node)));
     }
     close(&mut open, &mut root, None);
-    if cut + page.left > 0 || !page.complete {
-        let name = super::left_out_line(cut + page.left, page.complete).trim_end().to_owned();
+    let left = page.left.saturating_add(cut);
+    if left > 0 || !page.complete {
+        let name = super::left_out_line(left, page.complete).trim_end().to_owned();
         root.children.push(TreeNode { role: "note".to_owned(), name, ..TreeNode::default() });
     }
     let interactive_elements = interactive(page, budget / 4);

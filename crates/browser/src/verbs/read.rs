@@ -6,7 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{FrameSnapshot, Snapshot, stitch},
+    snapshot::{FrameSnapshot, MOST_NODES, Snapshot, stitch},
 };
 use futures_util::future::join_all;
 use policy::ReadFormat;
@@ -15,9 +15,15 @@ use std::collections::HashMap;
 
 const ATTEMPTS: usize = 3;
 
+/// What the main frame may send, in bytes of JSON; all other frames together may send as much again.
+const SNAPSHOT_BYTES: usize = 4 << 20;
+
 #[derive(Serialize)]
 struct Wanted<'a> {
     prefix: &'a str,
+    /// The script keeps to both, and counts what it leaves out.
+    nodes: usize,
+    bytes: usize,
 }
 
 impl Browser {
@@ -51,8 +57,13 @@ impl Browser {
             bearable(introduced)?;
         }
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-            async move { self.ask::<_, FrameSnapshot>(frame, "snapshot", &Wanted { prefix }, limit).await }
+            let (limit, sharing) =
+                if place == 0 { (deadline, 1) } else { (deadline.within(FRAME_WAIT), frames.len() - 1) };
+            let (nodes, bytes) = (MOST_NODES / sharing, SNAPSHOT_BYTES / sharing);
+            async move {
+                let wanted = Wanted { prefix, nodes, bytes };
+                self.ask_up_to::<_, FrameSnapshot>(bytes, frame, "snapshot", &wanted, limit).await
+            }
         });
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(join_all(asked).await);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };

@@ -114,6 +114,23 @@ async fn a_large_page_is_cut_to_one_reply_and_says_so() {
 }
 
 #[tokio::test]
+async fn pages_of_the_costliest_text_stay_within_what_is_taken_of_them() {
+    // Each of these characters takes six bytes on the wire, so this is more than twice the bound.
+    let long = "漢".repeat(280);
+    let row = format!("<a href=/{}>{long}</a><p>{long}</p>", "x".repeat(400));
+    let page = format!("<body><script>document.body.innerHTML = '{row}'.repeat(2500)</script>");
+    // What the main frame has alone, all others share.
+    let frames = "<iframe src=/long></iframe>".repeat(3);
+    let driver = Driver::with(&[("shop.test/long", &page), ("shop.test/", &frames)]).await;
+    for (url, least) in [("http://shop.test/long", 1_000), ("http://shop.test/", 10_000)] {
+        driver.goto(url).await;
+        let snapshot = driver.read(ReadFormat::Outline).await;
+        assert!(text_of(&snapshot).contains("漢"), "{url}");
+        assert!(snapshot.left_out > least, "{url}: {}", snapshot.left_out);
+    }
+}
+
+#[tokio::test]
 async fn a_deep_page_is_a_page_like_any_other() {
     let build = |role: &str, display: &str| {
         format!(
