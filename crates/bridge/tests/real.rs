@@ -116,7 +116,7 @@ async fn a_headed_chromium_has_a_display_and_the_display_is_a_phase() {
     let mut around = as_process_1();
     // The only shell in there is the bridge, as in the template.
     around.extend(["--tmpfs", "/tmp", "--bind", "FOLDER", "FOLDER"]);
-    around.extend(["--ro-bind", env!("CARGO_BIN_EXE_stockade-bridge"), "/bin/sh"]);
+    around.extend(["--ro-bind", "FOLDER/stockade-bridge", "/bin/sh"]);
     let program = vec![
         "/usr/lib/chromium/chromium",
         "--no-first-run",
