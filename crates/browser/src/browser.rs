@@ -125,6 +125,18 @@ impl Browser {
         }
     }
 
+    /// Goes on in a new tab; the old one is closed, whether it answers or not.
+    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.open_tab(Claim::New, deadline).await
+    }
+
+    /// Leaves a tab that hangs; the next call opens a new one. Its caller is told by the error at hand.
+    pub(crate) fn abandon_tab(&self) {
+        let mut state = self.shared.lock();
+        state.ended.get_or_insert(Ended::Closed);
+        state.ended_told = true;
+    }
+
     async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().opening = true;
         let claimed = self.claim_page(claim, deadline).await;

@@ -133,6 +133,24 @@ impl Driver {
         self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
     }
 
+    /// How many pages Chromium has, ours included.
+    pub async fn pages(&self) -> usize {
+        #[derive(serde::Serialize)]
+        struct GetTargets {}
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Targets {
+            target_infos: Vec<cdp::protocol::TargetInfo>,
+        }
+        impl cdp::Command for GetTargets {
+            const METHOD: &'static str = "Target.getTargets";
+            type Response = Targets;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+        let told = self.connection.call(None, &GetTargets {}, deadline).await.unwrap();
+        told.target_infos.iter().filter(|target| target.r#type == "page").count()
+    }
+
     /// The command line of Chromium's browser process.
     pub fn arguments(&self) -> String {
         let path = format!("/proc/{}/cmdline", self.chromium.process.id());
