@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 /// A document may be replaced while it is asked; the new one is asked this many times.
 const ATTEMPTS: usize = 4;
 /// In bytes. The longest honest one is a search, with 600 refs and eight names.
-const LARGEST_ANSWER: usize = 128 << 10;
+pub(crate) const LARGEST_ANSWER: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(crate) enum AskError {

@@ -1,6 +1,7 @@
-//! What a click would really hit, told by Chromium, which sees into closed shadow roots as no script can.
+//! What a click or text would really reach, told by Chromium, which sees closed shadow roots as no script can.
 
 use crate::{
+    ask::LARGEST_ANSWER,
     browser::Browser,
     cdp::{CallError, protocol as p},
     deadline::Deadline,
@@ -8,7 +9,8 @@ use crate::{
     frames::parse_ref,
     locate::{Element, Problem},
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
+use std::marker::PhantomData;
 
 /// A point of a frame's viewport, and how far that viewport is scrolled.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -60,5 +62,44 @@ impl Browser {
             Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
             Some(Struck { problem: None, .. }) => Ok(()),
         }
+    }
+    /// Fails if an editor has a closed shadow root: what is inside could take the focus, and the text, for it.
+    pub(crate) async fn is_plain_editor(
+        &self,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let Some((session, world)) = self.world(&element.frame, deadline).await? else {
+            return Err(stale());
+        };
+        let to = Some(&session);
+        let find = p::CallFunction::<_, IgnoredAny> {
+            function_declaration: "function(number) { return stockade.editorOf({ number }); }",
+            unique_context_id: &world.unique,
+            arguments: [p::ByValue { value: &element.number }],
+            return_by_value: false,
+            await_promise: false,
+            silent: true,
+            largest_reply: LARGEST_ANSWER,
+            returns: PhantomData,
+        };
+        let failed = async |error| Err(self.explain(deadline.error(error)).await);
+        let editor = match self.connection.call(to, &find, deadline.at).await {
+            Ok(found) => found.result.object_id,
+            Err(CallError::Refused { .. }) => None,
+            Err(error) => return failed(error).await,
+        };
+        let Some(object_id) = editor else { return Err(stale()) };
+        let node =
+            match self.connection.call(to, &p::DescribeNode { object_id: &object_id }, deadline.at).await {
+                Ok(described) => described.node,
+                Err(CallError::Refused { .. }) => return Err(stale()),
+                Err(error) => return failed(error).await,
+            };
+        if node.shadow_roots.iter().any(|root| root.shadow_root_type == "closed") {
+            return Err(Problem::NotEditable.of(&element.reference, None));
+        }
+        Ok(())
     }
 }

@@ -39,6 +39,7 @@ commands! {
     /// Grants what is listed and rejects all else, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
+    "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
     /// In the document of the session's outermost frame; descends into frames of the same process.
     "DOM.getNodeForLocation" GetNodeForLocation { x: i64, y: i64 } -> NodeForLocation;
@@ -143,6 +144,8 @@ pub struct Evaluated<T> {
 #[serde(bound = "T: Deserialize<'de>")]
 pub struct RemoteObject<T> {
     pub value: Option<T>,
+    #[serde(rename = "objectId")]
+    pub object_id: Option<Id>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -181,6 +184,9 @@ macro_rules! received {
 received! {
     FrameOwner { backend_node_id: i64 }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
+    Described { node: DescribedNode }
+    DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }
+    ShadowRoot { shadow_root_type: Words }
     ResolvedNode { object: Handle }
     Handle { object_id: Option<Id> }
     Captured { data: String }

@@ -272,6 +272,12 @@ const placeCaret = (el, all) => {
   }
 };
 
+// The element that has the focus while text is typed into this one.
+const editorOf = ({ number }) => {
+  for (let at = elementOf(number); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
+  return null;
+};
+
 const focusField = ({ number }) => {
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };

@@ -12,7 +12,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("snapshot.js"),
     include_str!("element.js"),
     include_str!("guard.js"),
-    "watchForPasswords(document);\n",
+    "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, arm, disarm, rest }) });\n})();",
+    "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest }) });\n})();",
 );

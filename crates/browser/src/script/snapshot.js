@@ -120,8 +120,8 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes }) => {
   };
 
   const text = (node, depth) => {
-    const raw = characters(node);
-    const data = clean(raw, MAX_TEXT);
+    const data = clean(characters(node), MAX_TEXT);
+    if (data.trim() && isMaskedText(node)) return;
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); open.n = joined; return; }

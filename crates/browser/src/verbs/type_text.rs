@@ -43,6 +43,9 @@ impl Browser {
         let element = self.element(&decided.element)?;
         let aim = self.aim(&element, Purpose::Type, deadline).await?;
         unchanged(decided, &aim.facts)?;
+        if !matches!(decided.tag.as_str(), "input" | "textarea") {
+            self.is_plain_editor(&element, deadline).await?;
+        }
         let commits = self.start();
         let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
         self.in_field(&element, "typeInto", &typed, deadline).await?;

@@ -8,5 +8,6 @@ mod failures;
 mod hostile;
 mod navigation;
 mod screenshots;
+mod secrets;
 mod snapshots;
 mod support;

@@ -274,6 +274,11 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
             return None;
         }
         Some(page) if page == "CLOSE" => return None,
+        // Holds up the page that waits for it.
+        Some(page) if page == "SLOW" => {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            return None;
+        }
         Some(page) if page.starts_with("HTTP/") => page.clone(),
         Some(page) => format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
