@@ -215,7 +215,7 @@ fn returned<T>(evaluated: p::Evaluated<T>) -> Result<T, AskError> {
     let failed = |reason: String| AskError::Failed(BrowserError::PageScript { reason });
     if let Some(details) = evaluated.exception_details {
         let thrown = details.exception.map(|thrown| thrown.description).filter(|text| !text.is_empty());
-        return Err(failed(crate::state::cut(&thrown.unwrap_or(details.text), 300)));
+        return Err(failed(crate::text::cut(&thrown.unwrap_or(details.text), 300)));
     }
     evaluated.result.value.ok_or_else(|| failed("the script returned nothing".to_owned()))
 }

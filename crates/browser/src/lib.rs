@@ -17,6 +17,7 @@ mod locate;
 mod script;
 mod snapshot;
 mod state;
+mod text;
 mod verbs;
 
 pub use browser::{Browser, BrowserOptions, TabState};

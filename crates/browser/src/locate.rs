@@ -2,7 +2,7 @@
 
 use crate::{
     ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
-    state::cut,
+    text::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
 use serde::{Deserialize, Serialize};

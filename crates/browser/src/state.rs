@@ -8,6 +8,7 @@ use crate::{
     frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
     script,
+    text::cut,
 };
 use std::{
     collections::{HashSet, VecDeque},
@@ -368,15 +369,6 @@ fn refused_scheme(url: &str) -> Option<String> {
     (!allowed).then(|| cut(scheme, 32))
 }
 
-/// At most `limit` bytes, cut between characters.
-pub(crate) fn cut(text: &str, limit: usize) -> String {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,11 +389,5 @@ mod tests {
         ] {
             assert_eq!(refused_scheme(url).as_deref(), refused, "{url}");
         }
-    }
-
-    #[test]
-    fn text_is_cut_between_characters() {
-        assert_eq!(cut("äää", 3), "ä");
-        assert_eq!(cut("abc", 8), "abc");
     }
 }

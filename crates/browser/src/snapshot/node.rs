@@ -1,5 +1,6 @@
 //! Nodes as the script sends them, and the stitching of frames into one page.
 
+use crate::text::seen;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error as _, SeqAccess, Visitor},
@@ -10,6 +11,9 @@ use std::{collections::HashMap, fmt};
 const DEEPEST: usize = 64;
 /// The script sends no more of one frame, and counts the rest; an answer with more is not ours.
 pub(crate) const MOST_NODES: usize = 20_000;
+
+/// The longest role of ARIA is `menuitemcheckbox`.
+const LONGEST_ROLE: usize = 32;
 
 /// One frame, as its script tells it. Short keys: there may be 20,000 of these in a reply.
 #[derive(Debug, Deserialize)]
@@ -41,6 +45,29 @@ pub(crate) struct Node {
     frame: Option<String>,
     #[serde(rename = "s", default)]
     pub states: States,
+}
+
+impl FrameSnapshot {
+    /// Takes from one frame only what it may say: words that can be seen, and refs to its own elements.
+    /// A renderer that a page took over sends what it likes.
+    pub fn of_frame(mut self, prefix: &str) -> FrameSnapshot {
+        self.title = seen(&self.title);
+        for node in &mut self.nodes {
+            if node.role.len() > LONGEST_ROLE || !node.role.bytes().all(|b| b.is_ascii_lowercase()) {
+                node.role = "generic".to_owned();
+            }
+            node.name = seen(&node.name);
+            node.value = node.value.as_deref().map(seen);
+            node.href = node.href.as_deref().map(seen);
+            node.reference.take_if(|reference| !is_ref_of(reference, prefix));
+        }
+        self
+    }
+}
+
+fn is_ref_of(reference: &str, prefix: &str) -> bool {
+    let number = reference.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('e'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// A node takes 20 times the memory of its shortest JSON, so their number has a bound of its own.
@@ -191,6 +218,19 @@ pub(super) mod tests {
             ]
         );
         assert_eq!(page.left, 3);
+    }
+
+    #[test]
+    fn a_frame_tells_of_itself_in_words_that_can_be_seen() {
+        let told = frame(
+            r#"[{"d":0,"r":"link\n- button","n":"a\nb\u200b","v":"\u202ex","e":"e3"},{"d":0,"r":"button","e":"f2e3"},
+                {"d":0,"r":"button","e":"f2e3]"},{"d":0,"r":"button","e":"f21e3"}]"#,
+        );
+        let nodes = told.of_frame("f2").nodes;
+        assert_eq!((nodes[0].role.as_str(), nodes[0].name.as_str()), ("generic", "a b"));
+        assert_eq!(nodes[0].value.as_deref(), Some("x"));
+        let refs: Vec<_> = nodes.iter().map(|node| node.reference.as_deref()).collect();
+        assert_eq!(refs, [None, Some("f2e3"), None, None]);
     }
 
     #[test]

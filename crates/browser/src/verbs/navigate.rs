@@ -2,12 +2,8 @@
 
 use super::{Outcome, settle::has_reached};
 use crate::{
-    browser::Browser,
-    cdp::protocol as p,
-    deadline::Deadline,
-    error::BrowserError,
-    incident::Incident,
-    state::{State, cut},
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    state::State, text::cut,
 };
 use policy::{LoadState, Navigate, ReadFormat};
 use std::time::Duration;

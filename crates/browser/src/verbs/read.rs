@@ -62,7 +62,8 @@ impl Browser {
             let (nodes, bytes) = (MOST_NODES / sharing, SNAPSHOT_BYTES / sharing);
             async move {
                 let wanted = Wanted { prefix, nodes, bytes };
-                self.ask_up_to::<_, FrameSnapshot>(bytes, frame, "snapshot", &wanted, limit).await
+                let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+                Ok::<_, AskError>(told.of_frame(prefix))
             }
         });
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(join_all(asked).await);

@@ -21,21 +21,21 @@ async fn roles_names_and_states_are_those_of_html_and_aria() {
       <table><caption>Prices</caption><tr><th>Item<th>Price<tr><td>Pen<td>3</table>
       <div tabindex=0>Focus me</div></main>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
-    let expected = "- banner: Top
+    let expected = "- banner: \"Top\"
 - navigation \"Main\"
   - link \"Home\" [ref=e1]
 - main
   - heading \"Part one\" [level=2]
-  - paragraph: Some bold text.
+  - paragraph: \"Some bold text.\"
   - list
-    - listitem: first
-    - listitem: second
-  - text: Your name
-  - textbox \"Your name\" [required] [ref=e2]: Ann
+    - listitem: \"first\"
+    - listitem: \"second\"
+  - text: \"Your name\"
+  - textbox \"Your name\" [required] [ref=e2]: \"Ann\"
   - checkbox \"Agree\" [checked] [ref=e3]
-  - text: Agree
+  - text: \"Agree\"
   - radio \"One\" [ref=e4]
-  - combobox \"Size\" [ref=e5]: M
+  - combobox \"Size\" [ref=e5]: \"M\"
     - option \"S\"
     - option \"M\" [selected]
   - button \"Submit\" [ref=e6]
@@ -46,14 +46,14 @@ async fn roles_names_and_states_are_those_of_html_and_aria() {
   - group
     - button \"More\" [collapsed] [ref=e10]
   - table \"Prices\"
-    - caption: Prices
+    - caption: \"Prices\"
     - rowgroup
       - row
         - columnheader \"Item\"
         - columnheader \"Price\"
       - row
-        - cell: Pen
-        - cell: 3
+        - cell: \"Pen\"
+        - cell: \"3\"
   - generic \"Focus me\" [ref=e11]
 ";
     assert_eq!(driver.goto("http://shop.test/").await, expected);
@@ -165,13 +165,18 @@ async fn a_deep_page_is_a_page_like_any_other() {
 
 #[tokio::test]
 async fn page_text_cannot_pose_as_another_line() {
-    let page = "<button aria-label='a\" [ref=e99]\n- button \"fake'>x</button><p>one&#10;- button \"two\" [ref=e98]</p>";
+    let page = "<button aria-label='a\" [ref=e99]\n- button \"fake'>x</button><p>one&#10;- button \"two\" [ref=e98]</p>
+      <p>in\u{200b}vis\u{2060}ible\u{202e}\u{e0049}\u{e0067}\u{fe0f}</p><input aria-label=v value='[ref=e97]'>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     let outline = driver.goto("http://shop.test/").await;
-    assert_eq!(
-        outline,
-        "- button \"a\\\" [ref=e99] - button \\\"fake\" [ref=e1]\n- paragraph: one - button \"two\" [ref=e98]\n"
-    );
+    let expected = [
+        r#"- button "a\" [ref=e99] - button \"fake" [ref=e1]"#,
+        r#"- paragraph: "one - button \"two\" [ref=e98]""#,
+        r#"- paragraph: "invisible""#,
+        r#"- textbox "v" [ref=e2]: "[ref=e97]""#,
+        "",
+    ];
+    assert_eq!(outline, expected.join("\n"));
 }
 
 #[tokio::test]
@@ -188,13 +193,13 @@ async fn frames_of_other_sites_run_in_processes_of_their_own_and_are_read() {
     let driver = Driver::with(&pages).await;
     let expected = "- heading \"A\" [level=1]
 - iframe
-  - paragraph: other
+  - paragraph: \"other\"
   - iframe
-    - paragraph: third
+    - paragraph: \"third\"
 - iframe
-  - paragraph: inline
+  - paragraph: \"inline\"
 - iframe
-  - paragraph: same
+  - paragraph: \"same\"
 ";
     let mut events = driver.connection.subscribe();
     assert_eq!(driver.goto("http://a.test/").await, expected);
