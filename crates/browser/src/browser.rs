@@ -20,7 +20,8 @@ pub struct BrowserOptions {
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
-    /// Width times height of the largest picture; a larger page is cut. 40 megapixels are 160 MB in the renderer.
+    /// Width times height of the largest picture; a larger page is cut. About 12 megapixels are the most that
+    /// a message can carry whatever the page shows, and more than that is not taken.
     pub max_pixels: u32,
 }
 

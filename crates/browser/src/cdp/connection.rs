@@ -38,7 +38,7 @@ const UNSENT_REACTIONS: usize = 4096;
 /// Tokens that are not yet written; at the bound the one who renews waits.
 const UNSENT_RENEWALS: usize = 4;
 /// The largest message taken, as large as the bridge carries. A larger one closes the connection.
-pub(super) const LARGEST_MESSAGE: usize = 64 << 20;
+pub(crate) const LARGEST_MESSAGE: usize = 64 << 20;
 
 /// The limits that a WebSocket to Chromium needs: screenshots are larger than the library's default.
 pub fn websocket_config() -> WebSocketConfig {

@@ -12,6 +12,7 @@ pub mod protocol;
 mod wire;
 
 pub use bounded::{Id, Words};
+pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
