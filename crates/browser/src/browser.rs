@@ -141,20 +141,17 @@ impl Browser {
     async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().opening = true;
         let claimed = self.claim_page(claim, deadline).await;
-        let (old, spare) = {
+        let (old, spare, session) = {
             let mut state = self.shared.lock();
             state.opening = false;
-            (state.tab.take(), std::mem::take(&mut state.unclaimed))
-        };
-        let claimed = claimed?;
-        let session = claimed.session_id;
-        {
-            let mut state = self.shared.lock();
-            let serials = old.as_ref().map_or(0, |tab| tab.frames.serials());
-            state.tab = Some(Tab::new(claimed.target_info.target_id.clone(), session.clone(), serials));
+            // Without a new tab the old one stays, with what it knows: the next call tries again.
+            let p::Attached { session_id, target_info } = claimed?;
+            let serials = state.tab.as_ref().map_or(0, |tab| tab.frames.serials());
+            let new = Tab::new(target_info.target_id, session_id.clone(), serials);
             state.ended = None;
             state.ended_told = false;
-        }
+            (state.tab.replace(new), std::mem::take(&mut state.unclaimed), session_id)
+        };
         self.set_up(&session, deadline).await?;
         // Last, because a Chromium with a window exits with its last page.
         for spare in spare {
@@ -163,8 +160,8 @@ impl Browser {
             self.close_target(&spare.target_info.target_id, deadline).await?;
             self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
         }
-        match old.map(|tab| tab.target).filter(|target| *target != claimed.target_info.target_id) {
-            Some(target) => self.close_target(&target, deadline).await,
+        match old {
+            Some(old) => self.close_target(&old.target, deadline).await,
             None => Ok(()),
         }
     }

@@ -21,9 +21,18 @@ pub(crate) fn seen(text: &str) -> String {
         .collect()
 }
 
+/// Where to cut a text so that at most `limit` bytes stay, and only whole characters.
+pub(crate) fn cut_at(text: &str, limit: usize) -> usize {
+    let mut end = text.len().min(limit);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
 /// What can be seen of the first `limit` bytes, cut between characters.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
-    seen(&text[..text.floor_char_boundary(limit)])
+    seen(&text[..cut_at(text, limit)])
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Text from Chromium with a bound, set while it is decoded: one that a page took over must not fill ours.
 
+use crate::text::cut_at;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{fmt, ops::Deref};
 
@@ -29,7 +30,7 @@ impl<'de> Deserialize<'de> for Id {
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
         let mut text = String::deserialize(deserializer)?;
-        text.truncate(text.floor_char_boundary(LONGEST_WORDS));
+        text.truncate(cut_at(&text, LONGEST_WORDS));
         Ok(Words(text.into()))
     }
 }
