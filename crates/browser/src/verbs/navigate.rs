@@ -118,7 +118,8 @@ impl Browser {
         let deadline = Deadline::after(ANSWERING, "navigate");
         let stopped = async {
             match self.call_tab(&p::StopLoading {}, deadline).await {
-                Ok(_) | Err(BrowserError::Timeout { .. }) => Ok(()),
+                // A tab between two pages refuses.
+                Ok(_) | Err(BrowserError::Timeout { .. } | BrowserError::Protocol { .. }) => Ok(()),
                 Err(error) => Err(error),
             }
         };
@@ -133,7 +134,8 @@ impl Browser {
     async fn answers(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         match self.call_tab(&p::GetLayoutMetrics {}, deadline).await {
             Ok(_) => Ok(true),
-            Err(BrowserError::Timeout { .. }) => Ok(false),
+            // A tab that is stuck between two pages refuses.
+            Err(BrowserError::Timeout { .. } | BrowserError::Protocol { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
