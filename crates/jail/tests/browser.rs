@@ -42,7 +42,7 @@ fn the_headless_shell_takes_a_picture() {
 
 #[test]
 fn full_chromium_and_xvfb_find_all_their_libraries() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in(common::place()).unwrap();
     let store = Store::open(folder.path()).unwrap();
     let template = store.build(&common::options(Flavour::Xvfb), &mut |_| {}).unwrap();
     let command: Vec<&str> = [template.browser()].into_iter().chain(FLAGS).chain(["about:blank"]).collect();

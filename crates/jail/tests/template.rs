@@ -107,7 +107,7 @@ fn every_kind_of_change_is_found() {
 
 #[test]
 fn a_changed_link_and_a_changed_manifest_are_found() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in(common::place()).unwrap();
     let store = Store::open(folder.path()).unwrap();
     let template = store.build(&options(Flavour::Xvfb), &mut |_| {}).unwrap();
     fs::remove_file(template.root().join("bin/sh")).unwrap();
@@ -124,7 +124,7 @@ fn a_changed_link_and_a_changed_manifest_are_found() {
 
 #[test]
 fn the_xvfb_flavour_has_four_programs_and_a_shell_that_is_the_bridge() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in(common::place()).unwrap();
     let store = Store::open(folder.path()).unwrap();
     let template = store.build(&options(Flavour::Xvfb), &mut |_| {}).unwrap();
     assert_eq!(template.flavour(), Flavour::Xvfb);
@@ -171,7 +171,7 @@ fn building_replaces_a_template_that_was_altered() {
 
 #[test]
 fn builders_at_the_same_time_agree_and_clear_away_a_dead_one_but_none_at_work() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in(common::place()).unwrap();
     let store = Store::open(folder.path()).unwrap();
     let dead = folder.path().join(".building-dead");
     fs::create_dir(&dead).unwrap();

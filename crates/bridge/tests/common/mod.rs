@@ -54,6 +54,19 @@ pub fn fake<'a>(args: &[&'a str]) -> Vec<&'a str> {
     [&shell, args].concat()
 }
 
+/// A test beside this one that forks while a program is being copied holds it open for a moment.
+fn spawn(command: &mut Command) -> Child {
+    for _ in 0..1000 {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            spawned => return spawned.unwrap(),
+        }
+    }
+    panic!("the bridge's program stays busy");
+}
+
 pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -95,7 +108,7 @@ impl Host {
         line.extend(setup.options.iter().map(|word| word.to_string()));
         line.push("--".to_owned());
         line.extend(setup.program.iter().map(filled));
-        let bridge = Command::new(&line[0]).args(&line[1..]).stdin(Stdio::null()).spawn().unwrap();
+        let bridge = spawn(Command::new(&line[0]).args(&line[1..]).stdin(Stdio::null()));
         Host { folder, signer, cdp, egress, proxy_port, bridge }
     }
 

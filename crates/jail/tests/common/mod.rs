@@ -15,11 +15,19 @@ pub const HOST: &str = env!("CARGO_BIN_EXE_jail-host");
 pub const PROBE: &str = env!("CARGO_BIN_EXE_jail-probe");
 pub const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
+/// Where templates are built: a folder that the users of jails can reach, wherever the project was cloned to.
+pub fn place() -> PathBuf {
+    let uid = rustix::process::getuid().as_raw();
+    let place = PathBuf::from(format!("/var/tmp/stockade-jail-tests-{uid}"));
+    fs::create_dir_all(&place).unwrap();
+    place
+}
+
 /// A template with the probe in the bridge's place, built once for all tests and kept between runs.
 pub fn template() -> &'static Template {
     static BUILT: OnceLock<Template> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let store = Store::open(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates")).unwrap();
+        let store = Store::open(&place().join("templates")).unwrap();
         let built = store.build(&options(Flavour::Headless), &mut |_| {}).unwrap();
         // Each change of the probe makes another 300 MB.
         for old in store.list().unwrap() {
@@ -33,7 +41,7 @@ pub fn template() -> &'static Template {
 
 /// A store with the shared template in it, by hard links. Break a link before you change its file.
 pub fn scratch() -> (TempDir, Store) {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in(place()).unwrap();
     let original = template().root().parent().unwrap();
     let copied = Command::new("cp").arg("-al").arg(original).arg(folder.path()).status().unwrap();
     assert!(copied.success());

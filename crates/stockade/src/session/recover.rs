@@ -5,6 +5,13 @@ use super::{EndReason, Registry, Session};
 use crate::error::Fault;
 use bridge::wire::StageName;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The bridge's threads, and those of a display where there is one.
+const QUIET: u64 = 16;
+/// How often, and how far apart, a jail is looked at until it is quiet: three seconds in all.
+const LOOKS: usize = 60;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What killed a tab or a browser, by the kernel's own counts.
 enum Cause {
@@ -66,11 +73,26 @@ impl Registry {
         self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
         // A connection can be lost with its browser alive; then there is nothing to start again.
         if runtime.tunnel.status().await?.stage == StageName::Down {
+            self.until_quiet(session).await?;
             runtime.tunnel.restart().await?;
         }
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
         runtime.link =
             self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Waits for what is left of the dead browser to go. Hundreds of threads take a moment, and until they
+    /// are gone a new browser would meet the same limit that the old one died of.
+    async fn until_quiet(&self, session: &Session) -> Result<(), Fault> {
+        for _ in 0..LOOKS {
+            let stats = self.on_keeper(&session.jail, |keeper, jail| keeper.stats(jail)).await?;
+            if stats.is_none_or(|stats| stats.pids <= QUIET) {
+                return Ok(());
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        // A start is tried all the same: if it fails, it says why.
         Ok(())
     }
 
