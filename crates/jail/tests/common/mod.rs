@@ -159,7 +159,9 @@ pub struct Host {
 
 impl Host {
     pub fn start(runtime: &Path, jails: usize) -> Host {
-        let mut command = Command::new(HOST);
+        // Tests that run in the background of a shell start out with interrupts ignored.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT,TERM", HOST]);
         command.arg("run").arg(runtime).arg(template().root()).arg(jails.to_string()).arg("auto");
         Host::from(command)
     }
