@@ -12,6 +12,7 @@ const nodeType = getter(Node, 'nodeType');
 const firstChild = getter(Node, 'firstChild');
 const nextSibling = getter(Node, 'nextSibling');
 const parentNode = getter(Node, 'parentNode');
+const previousSibling = getter(Node, 'previousSibling');
 const isConnected = getter(Node, 'isConnected');
 const baseUri = getter(Node, 'baseURI');
 const getRootNode = method(Node, 'getRootNode');
@@ -21,6 +22,12 @@ const attribute = method(Element, 'getAttribute');
 const hasAttribute = method(Element, 'hasAttribute');
 const matches = method(Element, 'matches');
 const shadowRoot = getter(Element, 'shadowRoot');
+const firstElementChild = getter(Element, 'firstElementChild');
+const lastElementChild = getter(Element, 'lastElementChild');
+const nextElement = getter(Element, 'nextElementSibling');
+const previousElement = getter(Element, 'previousElementSibling');
+const lengthOf = getter(HTMLCollection, 'length');
+const itemOf = method(HTMLCollection, 'item');
 const assignedSlot = getter(Element, 'assignedSlot');
 const checkVisibility = method(Element, 'checkVisibility');
 const boundingRect = method(Element, 'getBoundingClientRect');
@@ -40,6 +47,7 @@ const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const offsetWidth = getter(HTMLElement, 'offsetWidth');
 const offsetHeight = getter(HTMLElement, 'offsetHeight');
 const focusElement = method(HTMLElement, 'focus');
+const rootActive = getter(ShadowRoot, 'activeElement');
 const rootById = method(DocumentFragment, 'getElementById');
 
 const isElement = (node) => nodeType(node) === 1;
@@ -52,6 +60,7 @@ const INPUT = {
   checked: getter(HTMLInputElement, 'checked'),
   indeterminate: getter(HTMLInputElement, 'indeterminate'),
   labels: getter(HTMLInputElement, 'labels'),
+  list: getter(HTMLInputElement, 'list'),
   form: getter(HTMLInputElement, 'form'),
   select: method(HTMLInputElement, 'select'),
   setSelectionRange: method(HTMLInputElement, 'setSelectionRange'),
@@ -74,8 +83,20 @@ const BUTTON = {
   form: getter(HTMLButtonElement, 'form'),
 };
 const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
+const TABLE = {
+  head: getter(HTMLTableElement, 'tHead'),
+  foot: getter(HTMLTableElement, 'tFoot'),
+  caption: getter(HTMLTableElement, 'caption'),
+  rows: getter(HTMLTableElement, 'rows'),
+};
+const ROW = { cells: getter(HTMLTableRowElement, 'cells') };
 const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
 const LABEL = { control: getter(HTMLLabelElement, 'control') };
+const OTHER_LABELS = {
+  meter: getter(HTMLMeterElement, 'labels'),
+  output: getter(HTMLOutputElement, 'labels'),
+  progress: getter(HTMLProgressElement, 'labels'),
+};
 const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
 
 const controlTable = (el) =>

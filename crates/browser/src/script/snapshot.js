@@ -52,7 +52,7 @@ const walk = (root, visit, text, brk) => {
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_MILLISECONDS)) {
       return { visited, complete: false };
     }
-    if (isText(node)) { if (!silent) text(node, depth); continue; }
+    if (typeof node === 'string' || isText(node)) { if (!silent) text(node, depth); continue; }
     if (!isElement(node)) continue;
     const seen = visibility(node);
     if (!seen) continue;
@@ -61,6 +61,11 @@ const walk = (root, visit, text, brk) => {
     const block = !INLINE.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); }
     const children = flatChildren(node);
+    if (seen === true && !below.silent) {
+      const [before, after] = [generated(node, '::before'), generated(node, '::after')];
+      if (before) children.unshift(before);
+      if (after) children.push(after);
+    }
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       depths.push(below.depth);
@@ -74,21 +79,33 @@ const LEAVES = new Set(
   'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
 );
 
-const snapshot = ({ prefix }) => {
+const nameToTell = (el, role, actionable) => {
+  if (!role) return nameOf(el, 'button');
+  return TOLD_BELOW.has(role) && !actionable ? clean(ownName(el), MAX_NAME).trim() : nameOf(el, role);
+};
+
+// `sources`, which tests hand in, takes the DOM node of each node told.
+const snapshot = ({ prefix, sources = null }) => {
   const nodes = [];
   let written = 0;
   let left = 0;
   let open = null; // the text that more inline text may join
   const full = () => nodes.length >= MAX_NODES || written >= MAX_CHARACTERS;
-  const emit = (node) => { nodes.push(node); written += (node.n?.length ?? 0) + (node.v?.length ?? 0) + 24; };
+  const emit = (node, source) => {
+    nodes.push(node);
+    sources?.push(source);
+    written += (node.n?.length ?? 0) + (node.v?.length ?? 0) + 24;
+  };
 
   const visit = (el, role, depth, silent) => {
     const actionable = isActionable(el, role);
     const tag = tagOf(el);
     if (!role && !actionable) return tag === 'svg' ? null : { depth, silent };
     if (full()) { left += 1; return { depth, silent: true }; }
-    const name = nameOf(el, role || 'button');
+    const name = nameToTell(el, role, actionable);
     if (role === 'img' && !name) return null;
+    // Inside what its name tells, only what has a name or can be acted on is worth a line.
+    if (silent && !name && !actionable) return { depth, silent };
     open = null;
     const node = { d: depth, r: role || 'generic' };
     if (name) node.n = name;
@@ -101,15 +118,15 @@ const snapshot = ({ prefix }) => {
     if (actionable) node.e = `${prefix}e${refOf(el)}`;
     if (role === 'link' && (el instanceof HTMLAnchorElement)) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe') node.f = childFrames.get(el) ?? '';
-    emit(node);
+    emit(node, el);
     if (LEAVES.has(role) || secret || tag === 'svg') return null;
-    const named = NAME_FROM_CONTENT.has(role) || (!role && actionable);
-    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: named };
+    // A name that was cut does not tell all; then the content does.
+    const told = name.length <= MAX_NAME && (!role || (namedByContent(el, role) && !TOLD_BELOW.has(role)));
+    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
   };
 
   const text = (node, depth) => {
-    const raw = characters(node);
-    const data = clean(raw, MAX_TEXT);
+    const data = clean(typeof node === 'string' ? node : characters(node), MAX_TEXT);
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2) { written += data.length; open.n = joined; return; }
@@ -117,13 +134,29 @@ const snapshot = ({ prefix }) => {
     if (!data.trim()) return;
     if (full()) { left += 1; return; }
     open = { d: depth, r: 'text', n: data.trimStart() };
-    emit(open);
+    emit(open, null);
   };
 
   const root = documentElement(document);
   const walked = root ? walk(root, visit, text, () => { open = null; }) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
+  dropEmpty(nodes, sources);
   return { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+};
+
+// A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.
+const dropEmpty = (nodes, sources) => {
+  let kept = 0;
+  for (let at = 0; at < nodes.length; at += 1) {
+    const node = nodes[at];
+    const empty = node.r === 'paragraph' && !node.n && !node.e && !(nodes[at + 1]?.d > node.d);
+    if (empty) continue;
+    nodes[kept] = node;
+    if (sources) sources[kept] = sources[at];
+    kept += 1;
+  }
+  nodes.length = kept;
+  if (sources) sources.length = kept;
 };
 
 const responseStatus = () => {
