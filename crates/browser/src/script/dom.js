@@ -21,6 +21,9 @@ const localName = getter(Element, 'localName');
 const attribute = method(Element, 'getAttribute');
 const hasAttribute = method(Element, 'hasAttribute');
 const matches = method(Element, 'matches');
+const closest = method(Element, 'closest');
+const querySelector = method(Element, 'querySelector');
+const queryAll = method(Document, 'querySelectorAll');
 const shadowRoot = getter(Element, 'shadowRoot');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
@@ -117,10 +120,18 @@ const flatParent = (node) => {
   return parent instanceof ShadowRoot ? parent.host : parent;
 };
 
+// The element whose shadow tree this one is in.
+const hostOf = (el) => {
+  const root = getRootNode(el);
+  return root instanceof ShadowRoot ? root.host : null;
+};
+
 const isInside = (node, ancestor) => {
   for (let at = node; at; at = flatParent(at)) if (at === ancestor) return true;
   return false;
 };
+
+let shadowRootsSeen = false;
 
 // The children in the flat tree: what is rendered, not what is written.
 const flatChildren = (el) => {
@@ -129,7 +140,7 @@ const flatChildren = (el) => {
     if (assigned.length) return assigned;
   }
   const root = isElement(el) ? shadowRoot(el) : null;
-  if (root) watchForPasswords(root);
+  if (root) { shadowRootsSeen = true; watchForPasswords(root); }
   const children = [];
   // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
   if (el instanceof HTMLDetailsElement && !DETAILS.open(el)) {

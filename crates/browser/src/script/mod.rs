@@ -9,6 +9,8 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("dom.js"),
     include_str!("secret.js"),
     include_str!("roles.js"),
+    include_str!("generated.js"),
+    include_str!("owned.js"),
     include_str!("names.js"),
     include_str!("states.js"),
     include_str!("snapshot.js"),

@@ -12,19 +12,24 @@ const NAME_FROM_CONTENT = new Set(
 );
 
 // Their content is told below them; a name made of it would tell it twice.
-const TOLD_BELOW = new Set(['cell', 'gridcell', 'term']);
+const TOLD_BELOW = new Set(['cell', 'gridcell', 'math', 'row', 'term']);
 
 const SILENT = new Set(
   'base datalist head link meta noframes noscript script style template title'.split(' '),
 );
 
+const DRAWN = { visibilityProperty: true };
+const UNDRAWN = new Set(['area', 'optgroup', 'option']);
+
 // false: neither it nor anything inside; 'inside': not itself, perhaps its children; true: visible.
 const visibility = (el) => {
   if (SILENT.has(tagOf(el))) return false;
   if (attribute(el, 'aria-hidden') === 'true' || hasAttribute(el, 'inert')) return false;
-  // The options of a closed list are drawn nowhere, and are what the list is about.
-  if (el instanceof HTMLOptionElement || el instanceof HTMLOptGroupElement) return !hasAttribute(el, 'hidden');
-  if (checkVisibility(el, { visibilityProperty: true })) return true;
+  // The options of a closed list and the areas of an image are drawn nowhere, and are there nevertheless.
+  if (UNDRAWN.has(tagOf(el))) return !hasAttribute(el, 'hidden');
+  // Until it is searched for, it is as hidden as any other.
+  if ((attribute(el, 'hidden') ?? '').toLowerCase() === 'until-found') return false;
+  if (checkVisibility(el, DRAWN)) return true;
   if (checkVisibility(el)) return 'inside';
   return getComputedStyle(el).display === 'contents';
 };
@@ -41,46 +46,20 @@ const runsOn = (el, drawn) => {
   return display === 'inline' || display === 'contents' || display === 'ruby' || display === 'ruby-text';
 };
 
-// What CSS writes before or after an element.
-const generated = (el, where) => {
-  const style = getComputedStyle(el, where);
-  const content = style.content;
-  if (content === 'none' || content === 'normal' || content === '') return '';
-  if (style.display === 'none' || style.visibility !== 'visible') return '';
-  const text = generatedText(el, content.slice(0, MAX_NAME * 4));
-  return style.display === 'inline' || !text ? text : ` ${text} `;
-};
-
-const QUOTES = { 'open-quote': '"', 'close-quote': '"' };
-const generatedText = (el, content) => {
-  // Behind a slash stands what is to be read instead.
-  const alternative = /\/((?:\s*"(?:[^"\\]|\\.)*")+)\s*$/.exec(content);
-  const parts = (alternative ? alternative[1] : content).matchAll(
-    /"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|(open-quote|close-quote)|url\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)/g,
-  );
-  let text = '';
-  for (const [, quoted, key, quote] of parts) {
-    if (quoted !== undefined) text += unescapeCss(quoted);
-    else if (key !== undefined) text += attribute(el, key) ?? '';
-    else if (quote !== undefined) text += QUOTES[quote];
-  }
-  return text;
-};
-
-const unescapeCss = (text) =>
-  text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, hex, plain) => {
-    if (hex === undefined) return plain;
-    const code = parseInt(hex, 16);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
-  });
-
 // What a person would read in an element, in one line; walks without recursion.
 const textOf = (root, exclude) => contentOf(root, { exclude, referenced: false, whole: false });
+
+// Items that hold further items are not named by those.
+const HOLDS_ITEMS = new Set(['treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio']);
+const ITEMS = new Set(['group', 'menu', 'tree']);
 
 // `exclude` is the control that is being named, `referenced` says that aria-labelledby led here, and `whole`
 // that a hidden root was pointed at: then what is inside counts although it is hidden.
 const contentOf = (root, { exclude, referenced, whole }) => {
   if (isSecret(root)) return '';
+  const only = onlyText(root);
+  if (only !== null) return clean(only, MAX_NAME).trim();
+  const item = HOLDS_ITEMS.has(roleOf(root));
   let text = '';
   let seen = 0;
   const stack = [root];
@@ -99,8 +78,8 @@ const contentOf = (root, { exclude, referenced, whole }) => {
     if (!visible || (whole && SILENT.has(tagOf(node)))) continue;
     if (node !== root) {
       if (isSecret(node)) continue;
-      const told = toldInside(node, referenced);
-      if (told !== null) { text += runsOn(node, !whole) ? told : ` ${told} `; continue; }
+      const told = item && ITEMS.has(roleOf(node)) ? '' : toldInside(node, referenced);
+      if (told !== null) { text += ` ${told} `; continue; }
     }
     if (tagOf(node) === 'br') { text += ' '; continue; }
     const drawn = !whole;
@@ -108,15 +87,25 @@ const contentOf = (root, { exclude, referenced, whole }) => {
     if (gap) { text += gap; stack.push(gap); }
     if (node !== root && filled(node, 'title')) stack.push(new Leaving(attribute(node, 'title'), text.length));
     if (drawn && visible === true) stack.push(generated(node, '::after'));
-    const children = flatChildren(node);
+    const children = toldChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
       // A hidden element that holds something visible says nothing itself.
-      if (visible === true || isElement(children[i])) stack.push(children[i]);
+      if (visible === true || isInnerElement(children[i])) stack.push(children[i]);
     }
     if (drawn && visible === true) text += generated(node, '::before');
   }
   return clean(text, MAX_NAME).trim();
 };
+
+// Most elements that are named hold one piece of text and nothing else.
+const onlyText = (el) => {
+  const child = firstChild(el);
+  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
+  if (ownership().ownedBy.has(el)) return null;
+  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
+};
+
+const isInnerElement = (child) => typeof child !== 'string' && isElement(child);
 
 class Leaving {
   constructor(title, from) { this.title = title; this.from = from; }
@@ -229,7 +218,6 @@ const nativeName = (el) => {
     case 'optgroup': return attribute(el, 'label') ?? '';
     case 'fieldset': return captionText(el, 'legend');
     case 'table': return captionText(el, 'caption') || (attribute(el, 'summary') ?? '');
-    case 'figure': return captionText(el, 'figcaption');
     default: return '';
   }
 };
@@ -247,14 +235,19 @@ const inputName = (el) => {
 // Names that do not come from what is inside.
 const ownName = (el) => labelledBy(el) || (attribute(el, 'aria-label') ?? '').trim() || nativeName(el).trim();
 
+// Rows and formulas only where the author says that they are ones.
 const namedByContent = (el, role) =>
-  NAME_FROM_CONTENT.has(role) && !(el instanceof HTMLInputElement) && !(el instanceof HTMLTextAreaElement);
+  (NAME_FROM_CONTENT.has(role) || ((role === 'row' || role === 'math') && hasAttribute(el, 'role'))) &&
+  !(el instanceof HTMLInputElement) && !(el instanceof HTMLTextAreaElement);
+
+const TITLE_IS_NO_NAME = new Set(['caption', 'code', 'definition', 'paragraph']);
+const TYPED = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
 
 const nameOf = (el, role) => {
   const name =
     ownName(el) ||
     (namedByContent(el, role) ? textOf(el, null) : '') ||
-    (attribute(el, 'title') ?? '').trim() ||
-    (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim();
+    (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
+    (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
   return clean(name, MAX_NAME).trim();
 };

@@ -26,26 +26,22 @@ const INPUT_ROLES = {
 const TAG_ROLES = new Map(Object.entries({
   address: 'group', article: 'article', audio: 'audio', blockquote: 'blockquote', button: 'button',
   canvas: 'canvas', caption: 'caption', code: 'code', dd: 'definition', details: 'group', dfn: 'term',
-  dialog: 'dialog', dir: 'list', dt: 'term', fieldset: 'group', figure: 'figure', frame: 'iframe', h1: 'heading',
+  dialog: 'dialog', dir: 'list', dt: 'term', embed: 'object', fieldset: 'group', figure: 'figure', form: 'form',
+  frame: 'iframe', h1: 'heading',
   h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading', h6: 'heading', hgroup: 'group', hr: 'separator',
-  iframe: 'iframe', main: 'main', math: 'math', menu: 'list', meter: 'meter', nav: 'navigation', ol: 'list',
+  iframe: 'iframe', main: 'main', math: 'math', menu: 'list', meter: 'meter', nav: 'navigation', object: 'object', ol: 'list',
   optgroup: 'group', option: 'option', output: 'status', p: 'paragraph', pre: 'code', progress: 'progressbar',
-  search: 'search', svg: 'img', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup', ul: 'list', video: 'video',
+  search: 'search', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup', ul: 'list', video: 'video',
 }));
 
 // Facts that cost more than a look are kept until the present call ends, so that they are never stale.
 let known = null;
-const remembered = (el, find) => {
+const knownNow = () => {
   if (!known) {
-    known = new WeakMap();
+    known = { tables: new WeakMap(), generates: null, owned: null };
     queueMicrotask(() => { known = null; });
   }
-  let fact = known.get(el);
-  if (fact === undefined) {
-    fact = find(el);
-    known.set(el, fact);
-  }
-  return fact;
+  return known;
 };
 
 const isFocusable = (el) =>
@@ -96,12 +92,14 @@ const implicitRole = (el) => {
   const tag = tagOf(el);
   switch (tag) {
     case 'div': case 'span': break;
-    case 'a': case 'area': return hasAttribute(el, 'href') || hasAttribute(el, 'xlink:href') ? 'link' : '';
+    case 'a': case 'area': return ['href', 'xlink:href', 'onclick'].some((key) => hasAttribute(el, key)) ? 'link' : '';
+    case 'abbr': return filled(el, 'title') ? 'abbr' : '';
+    // A drawing with text or links in it is read, any other is looked at.
+    case 'svg': return querySelector(el, 'a, text, foreignObject') ? '' : 'img';
     case 'header': return inSection(el, LANDMARK_ENDS) ? '' : 'banner';
     case 'footer': return inSection(el, LANDMARK_ENDS) ? '' : 'contentinfo';
     case 'aside': return inSection(el, ASIDE_ENDS) && !hasAuthorName(el) ? '' : 'complementary';
     case 'section': return hasAuthorName(el) ? 'region' : '';
-    case 'form': return hasAuthorName(el) ? 'form' : '';
     case 'img': return attribute(el, 'alt') === '' && !hasAuthorName(el) && !isFocusable(el) ? '' : 'img';
     case 'summary': return parentNode(el) instanceof HTMLDetailsElement ? 'button' : '';
     case 'li': return isList(parentNode(el)) ? 'listitem' : '';
@@ -119,7 +117,8 @@ const implicitRole = (el) => {
       if (role !== undefined) return role;
     }
   }
-  return isHtml(el) && isEditingHost(el) ? 'textbox' : '';
+  if (isHtml(el) && isEditingHost(el)) return 'textbox';
+  return attribute(el, 'draggable') === 'true' ? 'group' : '';
 };
 
 const LANDMARK_ENDS = new Set(['article', 'aside', 'main', 'nav', 'section']);
@@ -133,11 +132,8 @@ const inSection = (el, ends) => {
 };
 
 // An item of a list that is declared to be none is no item.
-const isList = (parent) => {
-  if (!parent || !isElement(parent)) return true;
-  const written = writtenRole(parent);
-  return written !== '';
-};
+const isList = (parent) =>
+  !parent || !isElement(parent) || !/^\s*(?:none|presentation)\b/i.test(attribute(parent, 'role') ?? '');
 
 // The role of the table that a row or cell belongs to; '' where the table is for looks.
 const tableRole = (el) => {
@@ -184,7 +180,15 @@ const headsRow = (cell) => {
 // Tables for layout have no headers, no caption and nothing drawn around their cells.
 const MOST_LAYOUT_ROWS = 20;
 const MOST_LAYOUT_CELLS = 400;
-const isDataTable = (el) => remembered(el, looksLikeData);
+const isDataTable = (table) => {
+  const { tables } = knownNow();
+  let data = tables.get(table);
+  if (data === undefined) {
+    data = looksLikeData(table);
+    tables.set(table, data);
+  }
+  return data;
+};
 const looksLikeData = (table) => {
   if (isContentEditable(table) || filled(table, 'summary') || filled(table, 'rules')) return true;
   if (TABLE.head(table) || TABLE.foot(table) || TABLE.caption(table)) return true;

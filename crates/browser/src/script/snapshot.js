@@ -34,13 +34,20 @@ const adoptFrame = (owner, frame) => {
   frameOwners.set(frame, new WeakRef(owner));
 };
 
+// While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
+const modalDialogs = () => {
+  const open = Array.from(queryAll(document, 'dialog:modal'));
+  const outer = open.filter((dialog) => !open.some((other) => other !== dialog && isInside(dialog, other)));
+  return outer.length ? outer.reverse() : null;
+};
+
 // Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
 // text(data, depth) for text. Without recursion: depth 10,000 is a page like any other.
 const walk = (root, visit, text, brk) => {
   const started = performance.now();
-  const nodes = [root];
-  const depths = [0];
-  const silents = [false];
+  const nodes = modalDialogs() ?? [root];
+  const depths = nodes.map(() => 0);
+  const silents = nodes.map(() => false);
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
@@ -60,7 +67,7 @@ const walk = (root, visit, text, brk) => {
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); }
-    const children = flatChildren(node);
+    const children = toldChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generated(node, '::before'), generated(node, '::after')];
       if (before) children.unshift(before);
@@ -69,7 +76,7 @@ const walk = (root, visit, text, brk) => {
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       depths.push(below.depth);
-      silents.push(seen === 'inside' && isElement(children[i]) ? silent : below.silent);
+      silents.push(seen === 'inside' && isInnerElement(children[i]) ? silent : below.silent);
     }
   }
   return { visited, complete: true };
@@ -79,9 +86,19 @@ const LEAVES = new Set(
   'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
 );
 
+// The label of a box to tick is its name and stands beside it: telling it twice helps nobody.
+const isRepeated = (el) => {
+  if (!(el instanceof HTMLLabelElement)) return false;
+  const control = LABEL.control(el);
+  const type = control ? inputType(control) : null;
+  if (type !== 'checkbox' && type !== 'radio') return false;
+  if (filled(control, 'aria-label') || filled(control, 'aria-labelledby') || visibility(control) !== true) return false;
+  return !querySelector(el, 'a, button, select, textarea, input:not([type=checkbox i], [type=radio i]), [tabindex], [role], h1, h2, h3, h4, h5, h6, img');
+};
+
 const nameToTell = (el, role, actionable) => {
-  if (!role) return nameOf(el, 'button');
-  return TOLD_BELOW.has(role) && !actionable ? clean(ownName(el), MAX_NAME).trim() : nameOf(el, role);
+  if (!role) return actionable ? nameOf(el, 'button') : '';
+  return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
 };
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
@@ -100,10 +117,13 @@ const snapshot = ({ prefix, sources = null }) => {
   const visit = (el, role, depth, silent) => {
     const actionable = isActionable(el, role);
     const tag = tagOf(el);
-    if (!role && !actionable) return tag === 'svg' ? null : { depth, silent };
+    if (!role && !actionable && !filled(el, 'aria-label') && !filled(el, 'aria-labelledby')) {
+      return { depth, silent: silent || isRepeated(el) };
+    }
     if (full()) { left += 1; return { depth, silent: true }; }
-    const name = nameToTell(el, role, actionable);
-    if (role === 'img' && !name) return null;
+    const own = clean(ownName(el), MAX_NAME).trim();
+    const name = own || nameToTell(el, role, actionable);
+    if (!role && !actionable && !name) return { depth, silent };
     // Inside what its name tells, only what has a name or can be acted on is worth a line.
     if (silent && !name && !actionable) return { depth, silent };
     open = null;
@@ -116,23 +136,34 @@ const snapshot = ({ prefix, sources = null }) => {
     if (value) node.v = value;
     if (Object.keys(states).length) node.s = states;
     if (actionable) node.e = `${prefix}e${refOf(el)}`;
-    if (role === 'link' && (el instanceof HTMLAnchorElement)) node.u = hrefOf(el).slice(0, 500);
+    if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe') node.f = childFrames.get(el) ?? '';
     emit(node, el);
-    if (LEAVES.has(role) || secret || tag === 'svg') return null;
+    if (LEAVES.has(role) || secret) return null;
     // A name that was cut does not tell all; then the content does.
-    const told = name.length <= MAX_NAME && (!role || (namedByContent(el, role) && !TOLD_BELOW.has(role)));
+    const told = name.length <= MAX_NAME && (role ? namedByContent(el, role) && !TOLD_BELOW.has(role) : actionable && !own);
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
   };
 
+  // A long text is told in parts.
   const text = (node, depth) => {
-    const data = clean(typeof node === 'string' ? node : characters(node), MAX_TEXT);
+    const whole = typeof node === 'string' ? node : characters(node);
+    for (let from = 0; from < whole.length;) {
+      if (full()) { left += 1; return; }
+      const cut = from + MAX_TEXT;
+      const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
+      textPart(whole.slice(from, to), depth);
+      from = to;
+    }
+  };
+
+  const textPart = (part, depth) => {
+    const data = clean(part, MAX_TEXT + 1);
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2) { written += data.length; open.n = joined; return; }
     }
     if (!data.trim()) return;
-    if (full()) { left += 1; return; }
     open = { d: depth, r: 'text', n: data.trimStart() };
     emit(open, null);
   };

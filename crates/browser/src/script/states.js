@@ -34,8 +34,8 @@ const flag = (el, key) => {
 
 const isDisabled = (el) => {
   if (matches(el, ':disabled')) return true;
-  for (let at = el, steps = 0; at && steps < 50; at = flatParent(at), steps += 1) {
-    if (isElement(at) && attribute(at, 'aria-disabled') === 'true') return true;
+  for (let at = el, steps = 0; at && steps < 50; at = hostOf(at), steps += 1) {
+    if (closest(at, '[aria-disabled="true"]')) return true;
   }
   return false;
 };

@@ -13,14 +13,36 @@ const TEXT: &[&str] = &["InlineTextBox", "LineBreak", "ListMarker", "StaticText"
 
 /// Without a name these only group or style text, which is compared where it stands: we do not show them.
 const NOT_SHOWN: &[&str] = &[
-    "Abbr", "DescriptionList", "DescriptionListDetail", "Figcaption", "LabelText", "Legend", "Ruby",
-    "RubyAnnotation", "Section", "SectionFooter", "SectionHeader", "deletion", "emphasis", "generic",
+    "Abbr", "DescriptionList", "DescriptionListDetail", "Figcaption", "LabelText", "LayoutTable", "Legend", "Ruby",
+    "RubyAnnotation", "Section", "SectionFooter", "SectionHeader", "SvgRoot", "deletion", "emphasis", "generic",
     "insertion", "mark", "none", "sectionfooter", "sectionheader", "strong", "subscript", "superscript", "time",
+];
+
+/// Named by their content at best, and without meaning: a table for looks, and the parts of a formula.
+const NEVER_SHOWN: &[&str] = &[
+    "LayoutTableCell", "LayoutTableRow", "MathMLIdentifier", "MathMLNumber", "MathMLOperator", "MathMLSup",
 ];
 
 /// Chromium's names for roles that have others in WAI-ARIA, or for which ours is the plainer word.
 const SAME: &[(&str, &str)] = &[
+    ("Abbr", "abbr"),
+    ("Audio", "audio"),
+    ("Canvas", "canvas"),
+    ("ColorWell", "button"),
+    ("Date", "textbox"),
+    ("DateTime", "textbox"),
+    ("DisclosureTriangle", "button"),
+    ("DisclosureTriangleGrouped", "button"),
+    ("EmbeddedObject", "object"),
+    ("Iframe", "iframe"),
+    ("InputTime", "textbox"),
+    ("LayoutTable", "generic"),
+    ("MathMLMath", "math"),
+    ("PluginObject", "object"),
     ("Pre", "code"),
+    ("SvgRoot", "img"),
+    ("Video", "video"),
+    ("editable", "textbox"),
     ("image", "img"),
 ];
 
@@ -32,7 +54,13 @@ const TOLD_BY_NAME: &[&str] = &[
 ];
 
 /// Named by their content, which is told below them: that content, joined, must be the name.
-const TOLD_BELOW: &[&str] = &["cell", "gridcell", "term"];
+const TOLD_BELOW: &[&str] = &["cell", "gridcell", "math", "row", "term"];
+
+/// Told by what they hold where others are told by their name.
+const VALUED: &[&str] = &["combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox"];
+
+/// The bullets of lists that are declared to be none.
+const MARKERS: &[&str] = &["•", "◦", "▪"];
 
 /// As the script cuts names.
 const LONGEST_NAME: usize = 300;
@@ -108,7 +136,7 @@ pub fn compare(frame: &Frame) -> Report {
         let in_a_name = plain(node.name()).is_empty() && !TOLD_BY_NAME.contains(&role) && is_told_by_name_of(node, &by_id);
         match our {
             _ if in_a_name => {}
-            Some(our) if our.role == role && TOLD_BELOW.contains(&role) && our.name.is_empty() => {
+            Some(our) if our.role == role && TOLD_BELOW.contains(&role) && our.name.is_empty() && !node.name().is_empty() => {
                 let (their, our) = (squeezed(node.name()), squeezed(&contents[&dom]));
                 if their == our {
                     report.agree();
@@ -143,7 +171,9 @@ fn contents(ours: &[OurNode]) -> HashMap<i64, String> {
             }
             let by_name = below.role == "text" || TOLD_BY_NAME.contains(&below.role.as_str());
             inside_name = if by_name && below.role != "text" { below.depth } else { usize::MAX };
-            if by_name {
+            if VALUED.contains(&below.role.as_str()) {
+                content.push_str(below.value.as_deref().unwrap_or_default());
+            } else if by_name {
                 content.push_str(&below.name);
             }
         }
@@ -156,7 +186,7 @@ fn is_told_by_name_of(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> bool {
     let mut at = node;
     while let Some(parent) = at.parent_id.as_deref().and_then(|id| by_id.get(id)) {
         at = parent;
-        if !at.ignored && TOLD_BY_NAME.contains(&role_of(at)) {
+        if !at.ignored && is_shown(at) && TOLD_BY_NAME.contains(&role_of(at)) {
             return true;
         }
     }
@@ -181,13 +211,21 @@ fn compare_node(node: &AxNode, our: Option<&OurNode>, tag: &str, report: &mut Re
 /// Text by the element that shows it; where lines and spaces fall is not compared.
 fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Report) {
     let mut theirs: BTreeMap<i64, String> = BTreeMap::new();
+    let unnamed: HashSet<i64> =
+        frame.chromium.iter().filter(|node| !is_shown(node)).filter_map(|node| node.dom).collect();
     for node in frame.chromium.iter().filter(|node| node.role() == "StaticText" && !node.ignored) {
+        if node.dom.is_some_and(|dom| frame.internal.contains(&dom)) {
+            continue;
+        }
+        if node.dom.is_none() && MARKERS.contains(&node.name().trim()) {
+            continue;
+        }
         let mut owner = None;
         let mut hidden = false;
         let mut at = node;
         while let Some(parent) = at.parent_id.as_deref().and_then(|id| by_id.get(id)) {
             at = parent;
-            hidden |= at.role() == "ListMarker" || (!at.ignored && TOLD_BY_NAME.contains(&role_of(at)));
+            hidden |= at.role() == "ListMarker" || (!at.ignored && is_shown(at) && TOLD_BY_NAME.contains(&role_of(at)));
             if owner.is_none() && !at.ignored && is_shown(at) {
                 owner = Some(at.dom.filter(|dom| frame.tags.contains_key(dom)).unwrap_or_default());
             }
@@ -198,15 +236,22 @@ fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Repo
     }
     let mut ours: BTreeMap<i64, String> = BTreeMap::new();
     let mut open: Vec<&OurNode> = Vec::new();
-    for node in &frame.ours {
+    for (at, node) in frame.ours.iter().enumerate() {
         open.truncate(node.depth.min(open.len()));
-        if node.role == "text" {
-            let owner = open.last().and_then(|owner| owner.dom).unwrap_or_default();
+        // What can be acted on and has no role is told with its text as its name; in Chromium's tree it is text.
+        let nameless = node.role == "generic" && node.dom.is_some_and(|dom| unnamed.contains(&dom));
+        let holds_more = frame.ours.get(at + 1).is_some_and(|next| next.depth > node.depth);
+        if node.role == "text" || (nameless && !holds_more) {
+            let owner = open.iter().rev().find(|owner| owner.dom.is_none_or(|dom| !unnamed.contains(&dom)));
+            let owner = owner.and_then(|owner| owner.dom).unwrap_or_default();
             ours.entry(owner).or_default().push_str(&node.name);
-        } else {
+        }
+        if node.role != "text" {
             open.push(node);
         }
     }
+    let by_name: HashSet<i64> = frame.ours.iter().filter(|node| TOLD_BY_NAME.contains(&node.role.as_str())).filter_map(|node| node.dom).collect();
+    ours.retain(|owner, _| !by_name.contains(owner));
     let owners: HashSet<i64> = theirs.keys().chain(ours.keys()).copied().collect();
     for owner in owners {
         let (their, our) = (
@@ -224,7 +269,8 @@ fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Repo
 }
 
 fn is_shown(node: &AxNode) -> bool {
-    !(TEXT.contains(&node.role()) || (NOT_SHOWN.contains(&node.role()) && plain(node.name()).is_empty()))
+    !(TEXT.contains(&node.role())
+        || NEVER_SHOWN.contains(&node.role()) || (NOT_SHOWN.contains(&node.role()) && plain(node.name()).is_empty()))
 }
 
 fn role_of(node: &AxNode) -> &str {
@@ -239,7 +285,17 @@ fn plain(text: &str) -> String {
 }
 
 fn squeezed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
+    text.chars().filter(|c| !c.is_whitespace()).map(upright).collect()
+}
+
+/// Chromium tells the letters of a formula in the italic that they are drawn in.
+fn upright(c: char) -> char {
+    let plain = match u32::from(c) {
+        italic @ 0x1D434..=0x1D44D => italic - 0x1D434 + u32::from('A'),
+        italic @ 0x1D44E..=0x1D467 => italic - 0x1D44E + u32::from('a'),
+        _ => return c,
+    };
+    char::from_u32(plain).unwrap_or(c)
 }
 
 fn around_difference(a: &str, b: &str) -> (String, String) {

@@ -32,7 +32,7 @@ async fn check(pages: &[(String, String)], addresses: &[String]) -> Report {
             );
             of_page.add(compare(&frame));
         }
-        println!("{address}: {} of {}\n{}", of_page.agreed, of_page.compared, of_page.worst(5));
+        println!("{address}: {} of {}\n{}", of_page.agreed, of_page.compared, of_page.worst(40));
         all.add(of_page);
     }
     println!("all: {} of {} = {:.4}\n{}", all.agreed, all.compared, all.share(), all.worst(3));

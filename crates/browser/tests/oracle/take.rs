@@ -4,7 +4,7 @@ use crate::support::Driver;
 use browser::cdp::{Command, EventKind, SessionId};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -16,6 +16,8 @@ pub struct Frame {
     pub ours: Vec<OurNode>,
     /// Which element a DOM node is, for reports.
     pub tags: HashMap<i64, String>,
+    /// What Chromium itself put inside controls.
+    pub internal: HashSet<i64>,
     pub chromium_time: Duration,
     pub our_time: Duration,
 }
@@ -119,25 +121,28 @@ async fn take_frame(driver: &Driver, session: &SessionId, frame: &str) -> Frame 
     let timed: Returned<serde::de::IgnoredAny> =
         evaluate(driver, session, context, "stockade.snapshot({ prefix: '' })").await;
     let our_time = asked.elapsed();
-    let t: Returned<serde_json::Value> = evaluate(driver, session, context, "(() => { const t=performance.now(); const s=stockade.snapshot({ prefix: '' }); const m=performance.now()-t; const j=JSON.stringify(s).length; return [m, performance.now()-t, j, stockade.prof]})()").await;
-    println!("in page {:?}", t.value);
     assert!(timed.value.is_some());
     let told: Told = evaluate(driver, session, context, TELL).await.value.expect("our script answers");
     let document: Returned<()> = evaluate_handle(driver, session, context, "document").await;
     let object_id = document.object_id.expect("a document is an object");
     let described = call(driver, session, &DescribeNode { object_id, depth: -1, pierce: true }).await;
-    let (numbered, tags) = number(described.node);
+    let (numbered, tags, internal) = number(described.node);
+    // Two kinds that Chromium has as generic, and that we call by what they are for.
     for node in chromium.iter_mut().filter(|node| node.role() == "generic") {
-        if node.dom.and_then(|dom| tags.get(&dom)).is_some_and(|tag| tag.starts_with("<pre ")) {
-            node.role = Some(AxValue { value: "Pre".into() });
-        }
+        let tag = node.dom.and_then(|dom| tags.get(&dom)).map_or("", String::as_str);
+        let told = match tag {
+            _ if tag.starts_with("<pre ") => "Pre",
+            _ if tag.contains(" contenteditable=") && !tag.contains(" contenteditable=false") => "editable",
+            _ => continue,
+        };
+        node.role = Some(AxValue { value: told.into() });
     }
     assert_eq!(numbered.len(), told.numbered, "both sides count the same DOM nodes");
     let ours = told.nodes.into_iter().zip(told.sources).map(|(mut node, source)| {
         node.dom = source.map(|source| numbered[source]);
         node
     });
-    Frame { chromium, ours: ours.collect(), tags, chromium_time, our_time }
+    Frame { chromium, ours: ours.collect(), tags, internal, chromium_time, our_time }
 }
 
 /// As the page is read; Chromium tells its nodes level by level.
@@ -172,9 +177,10 @@ const TELL: &str = "(() => {
 })()";
 
 /// The same numbering over what Chromium's DOM domain tells.
-fn number(root: DomNode) -> (Vec<i64>, HashMap<i64, String>) {
+fn number(root: DomNode) -> (Vec<i64>, HashMap<i64, String>, HashSet<i64>) {
     let mut numbered = Vec::new();
     let mut tags = HashMap::new();
+    let mut inside = Vec::new();
     let mut waiting = vec![root];
     while let Some(node) = waiting.pop() {
         if node.node_type == 1 {
@@ -185,9 +191,20 @@ fn number(root: DomNode) -> (Vec<i64>, HashMap<i64, String>) {
         }
         // Last in, first out: children go in before the shadow roots that come ahead of them.
         waiting.extend(node.children.into_iter().rev());
-        waiting.extend(node.shadow_roots.into_iter().rev().filter(|root| root.shadow_root_type.as_deref() == Some("open")));
+        for root in node.shadow_roots.into_iter().rev() {
+            match root.shadow_root_type.as_deref() {
+                Some("open") => waiting.push(root),
+                _ => inside.push(root),
+            }
+        }
     }
-    (numbered, tags)
+    let mut internal = HashSet::new();
+    while let Some(node) = inside.pop() {
+        internal.insert(node.backend_node_id);
+        inside.extend(node.children);
+        inside.extend(node.shadow_roots);
+    }
+    (numbered, tags, internal)
 }
 
 async fn call<C: Command>(driver: &Driver, session: &SessionId, command: &C) -> C::Response {
