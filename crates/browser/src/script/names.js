@@ -51,7 +51,7 @@ const textOf = (root, exclude) => contentOf(root, { exclude, referenced: false, 
 
 // Items that hold further items are not named by those.
 const HOLDS_ITEMS = new Set(['treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio']);
-const ITEMS = new Set(['group', 'menu', 'tree']);
+const ITEMS = new Set(['group', 'tree']);
 
 // `exclude` is the control that is being named, `referenced` says that aria-labelledby led here, and `whole`
 // that a hidden root was pointed at: then what is inside counts although it is hidden.
@@ -73,7 +73,8 @@ const contentOf = (root, { exclude, referenced, whole }) => {
     }
     seen += 1;
     if (isText(node)) { text += characters(node).slice(0, MAX_NAME * 2); continue; }
-    if (!isElement(node) || node === exclude) continue;
+    if (!isElement(node)) continue;
+    if (node === exclude) { text += ' '; continue; }
     const visible = node === root || whole ? true : visibility(node);
     if (!visible || (whole && SILENT.has(tagOf(node)))) continue;
     if (node !== root) {
@@ -117,6 +118,7 @@ const toldInside = (el, referenced) => {
   if (labelled) return labelled;
   const label = (attribute(el, 'aria-label') ?? '').trim();
   const role = roleOf(el);
+  if (role === 'menu') return '';
   if (VALUED.has(role) && !(el instanceof HTMLButtonElement) && role !== 'listbox') return valueOf(el, role) || label;
   if (role === 'listbox' || (role === 'combobox' && !label)) {
     const chosen = chosenIn(el, role);
@@ -186,11 +188,16 @@ const referencedText = (el) => {
   );
 };
 
-const labelledBy = (el) => {
+const NOTHING = [];
+const references = (el) => {
   const ids = attribute(el, 'aria-labelledby');
-  if (!ids) return '';
-  const parts = ids.trim().split(/\s+/).slice(0, MAX_REFERENCES).map((id) => inSameTree(el, id));
-  return parts.filter(Boolean).map(referencedText).filter(Boolean).join(' ').trim();
+  if (!ids) return NOTHING;
+  return ids.trim().split(/\s+/).slice(0, MAX_REFERENCES).map((id) => inSameTree(el, id)).filter(Boolean);
+};
+
+const labelledBy = (el) => {
+  const parts = references(el);
+  return parts.length ? parts.map(referencedText).filter(Boolean).join(' ').trim() : '';
 };
 
 const labelText = (label, control) =>

@@ -63,7 +63,8 @@ const isEditingHost = (el) => {
 
 const filled = (el, key) => (attribute(el, key) ?? '').trim() !== '';
 
-const hasAuthorName = (el) => filled(el, 'aria-label') || labelledBy(el) !== '' || filled(el, 'title');
+// Asked for roles, which names depend on: so it looks for names without making any.
+const hasAuthorName = (el) => filled(el, 'aria-label') || filled(el, 'title') || references(el).length > 0;
 
 // The role that is written; null when none of its words is one that counts here.
 const writtenRole = (el) => {

@@ -5,6 +5,7 @@
 #[path = "../driver/support.rs"]
 mod support;
 
+mod accname;
 mod compare;
 mod take;
 
