@@ -84,7 +84,7 @@ const activeIn = (el) => {
 };
 
 // Roles that have no states worth asking for; most of a long page is made of them.
-const TEXT_ONLY = new Set('code definition list listitem paragraph row rowgroup table term'.split(' '));
+const TEXT_ONLY = new Set('code definition list listitem paragraph rowgroup table term'.split(' '));
 
 const isActionable = (el, role) =>
   (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) ||

@@ -60,6 +60,10 @@ pub struct States {
     pub invalid: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub current: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub multiline: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub focused: bool,
     /// A field whose value is never shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secret: bool,

@@ -20,7 +20,8 @@ fn cases() -> Vec<Case> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let package = here.join(PACKAGE);
     assert!(package.exists(), "the package accname is installed (script/setup test does it)");
-    let told = Command::new("node").arg(here.join("tests/oracle/accname_cases.cjs")).arg(package).output().unwrap();
+    let told =
+        Command::new("node").arg(here.join("tests/oracle/accname_cases.cjs")).arg(package).output().unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     let Published { cases, skipped } = serde_json::from_slice(&told.stdout).unwrap();
     println!("not taken along: {skipped:?}");
@@ -34,7 +35,9 @@ async fn published_names_are_right_at_least_as_often_as_in_chromium() {
     let pages: Vec<(String, String)> = cases
         .iter()
         .enumerate()
-        .map(|(at, (page, _))| (format!("names.test/{at}"), format!("<!doctype html><title>Case</title><div>{page}</div>")))
+        .map(|(at, (page, _))| {
+            (format!("names.test/{at}"), format!("<!doctype html><title>Case</title><div>{page}</div>"))
+        })
         .collect();
     let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
     let driver = Driver::with(&served).await;
@@ -47,7 +50,10 @@ async fn published_names_are_right_at_least_as_often_as_in_chromium() {
         ours_right += usize::from(ours == expected);
         chromium_right += usize::from(chromium == expected);
         if ours != expected || chromium != expected {
-            println!("{address} {:?}\n   expected {expected:?}, ours {ours:?}, Chromium's {chromium:?}", one_line(page));
+            println!(
+                "{address} {:?}\n   expected {expected:?}, ours {ours:?}, Chromium's {chromium:?}",
+                one_line(page)
+            );
         }
     }
     println!("{} cases, right: ours {ours_right}, Chromium's {chromium_right}", cases.len());
@@ -56,7 +62,12 @@ async fn published_names_are_right_at_least_as_often_as_in_chromium() {
 
 fn names_of_test(frame: &take::Frame) -> (String, String) {
     let is_test = |tag: &str| tag.contains(" id=test ") || tag.ends_with(" id=test>");
-    let dom = frame.tags.iter().find(|(_, tag)| is_test(tag)).map(|(dom, _)| *dom).expect("a case has an element #test");
+    let dom = frame
+        .tags
+        .iter()
+        .find(|(_, tag)| is_test(tag))
+        .map(|(dom, _)| *dom)
+        .expect("a case has an element #test");
     let ours = frame.ours.iter().find(|node| node.dom == Some(dom)).map_or("", |node| node.name.as_str());
     let theirs = frame.chromium.iter().find(|node| node.dom == Some(dom)).map_or("", |node| node.name());
     (one_line(ours), one_line(theirs))

@@ -13,15 +13,36 @@ const TEXT: &[&str] = &["InlineTextBox", "LineBreak", "ListMarker", "StaticText"
 
 /// Without a name these only group or style text, which is compared where it stands: we do not show them.
 const NOT_SHOWN: &[&str] = &[
-    "Abbr", "DescriptionList", "DescriptionListDetail", "Figcaption", "LabelText", "LayoutTable", "Legend", "Ruby",
-    "RubyAnnotation", "Section", "SectionFooter", "SectionHeader", "SvgRoot", "deletion", "emphasis", "generic",
-    "insertion", "mark", "none", "sectionfooter", "sectionheader", "strong", "subscript", "superscript", "time",
+    "Abbr",
+    "DescriptionList",
+    "DescriptionListDetail",
+    "Figcaption",
+    "LabelText",
+    "LayoutTable",
+    "Legend",
+    "Ruby",
+    "RubyAnnotation",
+    "Section",
+    "SectionFooter",
+    "SectionHeader",
+    "SvgRoot",
+    "deletion",
+    "emphasis",
+    "generic",
+    "insertion",
+    "mark",
+    "none",
+    "sectionfooter",
+    "sectionheader",
+    "strong",
+    "subscript",
+    "superscript",
+    "time",
 ];
 
 /// Named by their content at best, and without meaning: a table for looks, and the parts of a formula.
-const NEVER_SHOWN: &[&str] = &[
-    "LayoutTableCell", "LayoutTableRow", "MathMLIdentifier", "MathMLNumber", "MathMLOperator", "MathMLSup",
-];
+const NEVER_SHOWN: &[&str] =
+    &["LayoutTableCell", "LayoutTableRow", "MathMLIdentifier", "MathMLNumber", "MathMLOperator", "MathMLSup"];
 
 /// Chromium's names for roles that have others in WAI-ARIA, or for which ours is the plainer word.
 const SAME: &[(&str, &str)] = &[
@@ -48,9 +69,32 @@ const SAME: &[(&str, &str)] = &[
 
 /// Nodes that are told by their name or value: the text inside is not told again.
 const TOLD_BY_NAME: &[&str] = &[
-    "button", "checkbox", "columnheader", "combobox", "heading", "img", "link", "listbox", "menuitem",
-    "menuitemcheckbox", "menuitemradio", "meter", "option", "progressbar", "radio", "rowheader", "scrollbar",
-    "searchbox", "separator", "slider", "spinbutton", "switch", "tab", "textbox", "tooltip", "treeitem",
+    "button",
+    "checkbox",
+    "columnheader",
+    "combobox",
+    "heading",
+    "img",
+    "link",
+    "listbox",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "meter",
+    "option",
+    "progressbar",
+    "radio",
+    "rowheader",
+    "scrollbar",
+    "searchbox",
+    "separator",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "textbox",
+    "tooltip",
+    "treeitem",
 ];
 
 /// Named by their content, which is told below them: that content, joined, must be the name.
@@ -91,7 +135,8 @@ impl Report {
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|(_, found)| std::cmp::Reverse(found.len()));
         let told = kinds.iter().map(|(kind, found)| {
-            let shown: String = found.iter().take(examples).map(|example| format!("      {example}\n")).collect();
+            let shown: String =
+                found.iter().take(examples).map(|example| format!("      {example}\n")).collect();
             format!("   {} x {kind}\n{shown}", found.len())
         });
         told.collect()
@@ -110,8 +155,7 @@ impl Report {
 
 pub fn compare(frame: &Frame) -> Report {
     let mut report = Report::default();
-    let ours: HashMap<i64, &OurNode> =
-        frame.ours.iter().filter_map(|node| Some((node.dom?, node))).collect();
+    let ours: HashMap<i64, &OurNode> = frame.ours.iter().filter_map(|node| Some((node.dom?, node))).collect();
     let by_id: HashMap<&str, &AxNode> =
         frame.chromium.iter().map(|node| (node.node_id.as_str(), node)).collect();
     let contents = contents(&frame.ours);
@@ -133,10 +177,17 @@ pub fn compare(frame: &Frame) -> Report {
             continue;
         }
         let role = role_of(node);
-        let in_a_name = plain(node.name()).is_empty() && !TOLD_BY_NAME.contains(&role) && is_told_by_name_of(node, &by_id);
+        let in_a_name = plain(node.name()).is_empty()
+            && !TOLD_BY_NAME.contains(&role)
+            && is_told_by_name_of(node, &by_id);
         match our {
             _ if in_a_name => {}
-            Some(our) if our.role == role && TOLD_BELOW.contains(&role) && our.name.is_empty() && !node.name().is_empty() => {
+            Some(our)
+                if our.role == role
+                    && TOLD_BELOW.contains(&role)
+                    && our.name.is_empty()
+                    && !node.name().is_empty() =>
+            {
                 let (their, our) = (squeezed(node.name()), squeezed(&contents[&dom]));
                 if their == our {
                     report.agree();
@@ -146,6 +197,9 @@ pub fn compare(frame: &Frame) -> Report {
                 }
             }
             _ => compare_node(node, our.copied(), tag, &mut report),
+        }
+        if let Some(our) = our.filter(|our| our.role == role) {
+            compare_states(node, our, tag, &mut report);
         }
     }
     for our in frame.ours.iter().filter(|our| our.role != "text") {
@@ -208,6 +262,63 @@ fn compare_node(node: &AxNode, our: Option<&OurNode>, tag: &str, report: &mut Re
     }
 }
 
+/// What both can tell of how a node stands; one comparison, where there is anything to tell.
+fn compare_states(node: &AxNode, our: &OurNode, tag: &str, report: &mut Report) {
+    // Editing hosts have no role in Chromium's tree, and so none of a field's states.
+    if node.role() == "editable" {
+        return;
+    }
+    let (mut their, mut our) = (their_states(node), our_states(our));
+    match role_of(node) {
+        // Chromium does not tell that a group is disabled, only its members.
+        "group" => our.retain(|state| state != "disabled"),
+        // A <select> is always closed when it is read.
+        "combobox" if tag.starts_with("<select ") => their.retain(|state| state != "expanded false"),
+        // Inherited from the grid, where it is told.
+        "gridcell" | "columnheader" | "rowheader" => their.retain(|state| state != "readonly"),
+        _ => {}
+    }
+    if their == our {
+        report.compared += usize::from(!their.is_empty());
+        report.agreed += usize::from(!their.is_empty());
+    } else {
+        report.disagree(format!("states of {}", role_of(node)), format!("{tag} {their:?} told as {our:?}"));
+    }
+}
+
+const YES_OR_NO: &[&str] = &["disabled", "focused", "multiline", "readonly", "required", "selected"];
+
+fn their_states(node: &AxNode) -> Vec<String> {
+    let mut states = Vec::new();
+    for property in &node.properties {
+        let (name, value) = (property.name.as_str(), &property.value.value);
+        let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match name {
+            _ if YES_OR_NO.contains(&name) && word == "true" => states.push(name.to_owned()),
+            "checked" | "expanded" => states.push(format!("{name} {word}")),
+            "level" if node.role() == "heading" => states.push(format!("{name} {word}")),
+            "pressed" | "invalid" if word != "false" => states.push(name.to_owned()),
+            _ => {}
+        }
+    }
+    states.sort();
+    states
+}
+
+fn our_states(node: &OurNode) -> Vec<String> {
+    let mut states = Vec::new();
+    for (name, value) in &node.states {
+        let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match name.as_str() {
+            "checked" | "expanded" | "level" => states.push(format!("{name} {word}")),
+            "current" | "secret" => {}
+            name => states.push(name.to_owned()),
+        }
+    }
+    states.sort();
+    states
+}
+
 /// Text by the element that shows it; where lines and spaces fall is not compared.
 fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Report) {
     let mut theirs: BTreeMap<i64, String> = BTreeMap::new();
@@ -225,7 +336,8 @@ fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Repo
         let mut at = node;
         while let Some(parent) = at.parent_id.as_deref().and_then(|id| by_id.get(id)) {
             at = parent;
-            hidden |= at.role() == "ListMarker" || (!at.ignored && is_shown(at) && TOLD_BY_NAME.contains(&role_of(at)));
+            hidden |= at.role() == "ListMarker"
+                || (!at.ignored && is_shown(at) && TOLD_BY_NAME.contains(&role_of(at)));
             if owner.is_none() && !at.ignored && is_shown(at) {
                 owner = Some(at.dom.filter(|dom| frame.tags.contains_key(dom)).unwrap_or_default());
             }
@@ -250,7 +362,12 @@ fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Repo
             open.push(node);
         }
     }
-    let by_name: HashSet<i64> = frame.ours.iter().filter(|node| TOLD_BY_NAME.contains(&node.role.as_str())).filter_map(|node| node.dom).collect();
+    let by_name: HashSet<i64> = frame
+        .ours
+        .iter()
+        .filter(|node| TOLD_BY_NAME.contains(&node.role.as_str()))
+        .filter_map(|node| node.dom)
+        .collect();
     ours.retain(|owner, _| !by_name.contains(owner));
     let owners: HashSet<i64> = theirs.keys().chain(ours.keys()).copied().collect();
     for owner in owners {
@@ -270,7 +387,8 @@ fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Repo
 
 fn is_shown(node: &AxNode) -> bool {
     !(TEXT.contains(&node.role())
-        || NEVER_SHOWN.contains(&node.role()) || (NOT_SHOWN.contains(&node.role()) && plain(node.name()).is_empty()))
+        || NEVER_SHOWN.contains(&node.role())
+        || (NOT_SHOWN.contains(&node.role()) && plain(node.name()).is_empty()))
 }
 
 fn role_of(node: &AxNode) -> &str {

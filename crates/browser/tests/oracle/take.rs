@@ -59,10 +59,6 @@ impl AxNode {
     pub fn name(&self) -> &str {
         self.name.as_ref().and_then(|name| name.value.as_str()).unwrap_or_default()
     }
-
-    pub fn property(&self, name: &str) -> Option<&serde_json::Value> {
-        self.properties.iter().find(|property| property.name == name).map(|property| &property.value.value)
-    }
 }
 
 #[derive(Debug, Deserialize)]
