@@ -86,7 +86,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: clean(textOf(el, null), 200),
+    text: clean(textOf(el), 200),
     tag: tagOf(el),
     input_type: inputType(el),
     secret,
@@ -251,7 +251,7 @@ const focusField = ({ number, all }) => {
   const selection = getSelection();
   selection.selectAllChildren(el);
   if (!all) selection.collapseToEnd();
-  return { empty: textOf(el, null) === '' };
+  return { empty: textOf(el) === '' };
 };
 
 // Lets two frames pass, so that what a handler did is laid out.

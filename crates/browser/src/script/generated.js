@@ -15,37 +15,42 @@ const groupRules = getter(CSSGroupingRule, 'cssRules');
 // Asking each element for its generated text costs as much as all the rest of a walk, and few pages have any.
 // A sheet is looked through again when its number of rules changes.
 const lookedThrough = new WeakMap();
-const sheetGenerates = (sheet) => {
-  let rules;
+
+// null for the sheet of another origin, which may hold anything.
+const rulesOf = (sheet) => {
   try {
-    rules = sheetRules(sheet);
+    return sheetRules(sheet);
   } catch (error) {
-    // The sheet of another origin may hold anything.
-    if (error.name === 'SecurityError') return true;
+    if (error.name === 'SecurityError') return null;
     throw error;
   }
+};
+
+const sheetGenerates = (sheet, budget) => {
+  const top = rulesOf(sheet);
+  if (!top) return true;
   const before = lookedThrough.get(sheet);
-  if (before && before.count === rules.length) return before.found;
-  const found = rulesGenerate(rules);
-  lookedThrough.set(sheet, { count: rules.length, found });
+  if (before && before.count === top.length) return before.found;
+  const found = rulesGenerate(top, budget);
+  lookedThrough.set(sheet, { count: top.length, found });
   return found;
 };
 
-const rulesGenerate = (top) => {
+const rulesGenerate = (top, budget) => {
   const waiting = [top];
-  let seen = 0;
   while (waiting.length) {
     for (const rule of waiting.pop()) {
-      seen += 1;
-      if (seen > MOST_RULES) return true;
+      budget.rules -= 1;
+      if (budget.rules < 0) return true;
       if (rule instanceof CSSStyleRule) {
         if (/:(?:before|after)/i.test(selectorText(rule))) return true;
         waiting.push(styleRules(rule));
       } else if (rule instanceof CSSGroupingRule) {
         waiting.push(groupRules(rule));
-      } else if (rule instanceof CSSImportRule) {
-        const sheet = importedSheet(rule);
-        if (sheet && sheetGenerates(sheet)) return true;
+      } else if (rule instanceof CSSImportRule && importedSheet(rule)) {
+        const imported = rulesOf(importedSheet(rule));
+        if (!imported) return true;
+        waiting.push(imported);
       }
     }
   }
@@ -56,7 +61,11 @@ const pageGenerates = () => {
   // Shadow roots have sheets of their own.
   if (shadowRootsSeen) return true;
   const now = knownNow();
-  now.generates ??= [...styleSheets(document), ...adoptedSheets(document)].some(sheetGenerates);
+  if (now.generates === null) {
+    const budget = { rules: MOST_RULES };
+    const sheets = [...styleSheets(document), ...adoptedSheets(document)];
+    now.generates = sheets.some((sheet) => sheetGenerates(sheet, budget));
+  }
   return now.generates;
 };
 

@@ -1,8 +1,12 @@
 // Accessible names, after the W3C's accessible name computation.
 
 const MAX_NAME = 300;
-// Naming one element looks at this many nodes at most, so that nested names cannot cost n².
+// Naming one element looks at this many nodes at most, references included, so that nested names cannot cost n².
 const MAX_NAME_NODES = 400;
+let nodesNamed = 0;
+// Names lead to names (labels, references, what is chosen in a list); deeper ones are not followed.
+const MAX_NESTED_NAMES = 4;
+let nesting = 0;
 // More labels or references than this are not read.
 const MAX_REFERENCES = 8;
 
@@ -47,7 +51,11 @@ const runsOn = (el, drawn) => {
 };
 
 // What a person would read in an element, in one line; walks without recursion.
-const textOf = (root, exclude) => contentOf(root, { exclude, referenced: false, whole: false });
+const textOf = (root) => {
+  if (nesting === 0) nodesNamed = 0;
+  return contentOf(root, CONTENT);
+};
+const CONTENT = { exclude: null, referenced: false, whole: false };
 
 // Items that hold further items are not named by those.
 const HOLDS_ITEMS = new Set(['treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio']);
@@ -55,15 +63,24 @@ const ITEMS = new Set(['group', 'tree']);
 
 // `exclude` is the control that is being named, `referenced` says that aria-labelledby led here, and `whole`
 // that a hidden root was pointed at: then what is inside counts although it is hidden.
-const contentOf = (root, { exclude, referenced, whole }) => {
+const contentOf = (root, how) => {
+  if (nesting === MAX_NESTED_NAMES) return '';
+  nesting += 1;
+  try {
+    return readContent(root, how);
+  } finally {
+    nesting -= 1;
+  }
+};
+
+const readContent = (root, { exclude, referenced, whole }) => {
   if (isSecret(root)) return '';
   const only = onlyText(root);
   if (only !== null) return clean(only, MAX_NAME).trim();
   const item = HOLDS_ITEMS.has(roleOf(root));
   let text = '';
-  let seen = 0;
   const stack = [root];
-  while (stack.length && text.length < MAX_NAME * 2 && seen < MAX_NAME_NODES) {
+  while (stack.length && text.length < MAX_NAME * 2 && nodesNamed < MAX_NAME_NODES) {
     const node = stack.pop();
     if (typeof node === 'string') { text += node; continue; }
     if (node instanceof Leaving) {
@@ -71,7 +88,7 @@ const contentOf = (root, { exclude, referenced, whole }) => {
       if (node.title && !text.slice(node.from).trim()) text += ` ${node.title} `;
       continue;
     }
-    seen += 1;
+    nodesNamed += 1;
     if (isText(node)) { text += characters(node).slice(0, MAX_NAME * 2); continue; }
     if (!isElement(node)) continue;
     if (node === exclude) { text += ' '; continue; }
@@ -142,13 +159,13 @@ const chosenIn = (el, role) => {
   const stack = flatChildren(el).reverse();
   const chosen = [];
   let options = 0;
-  for (let seen = 0; stack.length && seen < MAX_NAME_NODES; seen += 1) {
+  for (; stack.length && nodesNamed < MAX_NAME_NODES; nodesNamed += 1) {
     const node = stack.pop();
     if (!isElement(node) || !visibility(node)) continue;
     const inner = roleOf(node);
     if (inner === 'option') {
       options += 1;
-      if (attribute(node, 'aria-selected') === 'true') chosen.push(textOf(node, null));
+      if (attribute(node, 'aria-selected') === 'true') chosen.push(contentOf(node, CONTENT));
     } else if (inner === 'textbox' && isSecret(node)) {
       return '';
     } else {
@@ -206,7 +223,7 @@ const labelText = (label, control) =>
 
 const captionText = (el, tag) => {
   const caption = childByTag(el, tag);
-  return caption && isDrawn(caption) ? textOf(caption, null) : '';
+  return caption && isDrawn(caption) ? contentOf(caption, CONTENT) : '';
 };
 
 const nativeName = (el) => {
@@ -240,7 +257,10 @@ const inputName = (el) => {
 };
 
 // Names that do not come from what is inside.
-const ownName = (el) => labelledBy(el) || (attribute(el, 'aria-label') ?? '').trim() || nativeName(el).trim();
+const ownName = (el) => {
+  if (nesting === 0) nodesNamed = 0;
+  return labelledBy(el) || (attribute(el, 'aria-label') ?? '').trim() || nativeName(el).trim();
+};
 
 // Rows and formulas only where the author says that they are ones.
 const namedByContent = (el, role) =>
@@ -253,7 +273,7 @@ const TYPED = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
 const nameOf = (el, role) => {
   const name =
     ownName(el) ||
-    (namedByContent(el, role) ? textOf(el, null) : '') ||
+    (namedByContent(el, role) ? textOf(el) : '') ||
     (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
     (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
   return clean(name, MAX_NAME).trim();

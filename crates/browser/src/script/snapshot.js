@@ -37,7 +37,7 @@ const adoptFrame = (owner, frame) => {
 // While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
 const modalDialogs = () => {
   const open = Array.from(queryAll(document, 'dialog:modal'));
-  const outer = open.filter((dialog) => !open.some((other) => other !== dialog && isInside(dialog, other)));
+  const outer = open.filter((dialog) => !closest(parentNode(dialog), 'dialog:modal'));
   return outer.length ? outer.reverse() : null;
 };
 

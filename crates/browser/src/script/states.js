@@ -18,12 +18,12 @@ const valueOf = (el, role) => {
     const chosen = Array.from(SELECT.selected(el)).slice(0, MAX_CHOSEN).map((option) => OPTION.label(option));
     return clean(chosen.join(', '), MAX_VALUE);
   }
-  if (isHtml(el) && isEditingHost(el)) return textOf(el, null);
+  if (isHtml(el) && isEditingHost(el)) return textOf(el);
   if (RANGES.has(role)) {
     const told = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
     return clean(told ?? '', MAX_VALUE);
   }
-  if (role === 'textbox' || role === 'searchbox') return textOf(el, null);
+  if (role === 'textbox' || role === 'searchbox') return textOf(el);
   return null;
 };
 

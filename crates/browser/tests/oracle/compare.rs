@@ -5,7 +5,10 @@
 //! one comparison more. What we tell and Chromium does not is a disagreement too. docs/snapshots-roles.md
 //! says the same for readers, with each kind of disagreement that is left and its reason.
 
-use crate::take::{AxNode, Frame, OurNode};
+use crate::{
+    states::compare_states,
+    take::{AxNode, Frame, OurNode},
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Chromium's words for text; ours is joined to the text of its block. Markers of lists are not told.
@@ -142,12 +145,12 @@ impl Report {
         told.collect()
     }
 
-    fn agree(&mut self) {
+    pub fn agree(&mut self) {
         self.compared += 1;
         self.agreed += 1;
     }
 
-    fn disagree(&mut self, kind: String, example: String) {
+    pub fn disagree(&mut self, kind: String, example: String) {
         self.compared += 1;
         self.kinds.entry(kind).or_default().push(example);
     }
@@ -262,63 +265,6 @@ fn compare_node(node: &AxNode, our: Option<&OurNode>, tag: &str, report: &mut Re
     }
 }
 
-/// What both can tell of how a node stands; one comparison, where there is anything to tell.
-fn compare_states(node: &AxNode, our: &OurNode, tag: &str, report: &mut Report) {
-    // Editing hosts have no role in Chromium's tree, and so none of a field's states.
-    if node.role() == "editable" {
-        return;
-    }
-    let (mut their, mut our) = (their_states(node), our_states(our));
-    match role_of(node) {
-        // Chromium does not tell that a group is disabled, only its members.
-        "group" => our.retain(|state| state != "disabled"),
-        // A <select> is always closed when it is read.
-        "combobox" if tag.starts_with("<select ") => their.retain(|state| state != "expanded false"),
-        // Inherited from the grid, where it is told.
-        "gridcell" | "columnheader" | "rowheader" => their.retain(|state| state != "readonly"),
-        _ => {}
-    }
-    if their == our {
-        report.compared += usize::from(!their.is_empty());
-        report.agreed += usize::from(!their.is_empty());
-    } else {
-        report.disagree(format!("states of {}", role_of(node)), format!("{tag} {their:?} told as {our:?}"));
-    }
-}
-
-const YES_OR_NO: &[&str] = &["disabled", "focused", "multiline", "readonly", "required", "selected"];
-
-fn their_states(node: &AxNode) -> Vec<String> {
-    let mut states = Vec::new();
-    for property in &node.properties {
-        let (name, value) = (property.name.as_str(), &property.value.value);
-        let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match name {
-            _ if YES_OR_NO.contains(&name) && word == "true" => states.push(name.to_owned()),
-            "checked" | "expanded" => states.push(format!("{name} {word}")),
-            "level" if node.role() == "heading" => states.push(format!("{name} {word}")),
-            "pressed" | "invalid" if word != "false" => states.push(name.to_owned()),
-            _ => {}
-        }
-    }
-    states.sort();
-    states
-}
-
-fn our_states(node: &OurNode) -> Vec<String> {
-    let mut states = Vec::new();
-    for (name, value) in &node.states {
-        let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match name.as_str() {
-            "checked" | "expanded" | "level" => states.push(format!("{name} {word}")),
-            "current" | "secret" => {}
-            name => states.push(name.to_owned()),
-        }
-    }
-    states.sort();
-    states
-}
-
 /// Text by the element that shows it; where lines and spaces fall is not compared.
 fn compare_text(frame: &Frame, by_id: &HashMap<&str, &AxNode>, report: &mut Report) {
     let mut theirs: BTreeMap<i64, String> = BTreeMap::new();
@@ -391,7 +337,7 @@ fn is_shown(node: &AxNode) -> bool {
         || (NOT_SHOWN.contains(&node.role()) && plain(node.name()).is_empty()))
 }
 
-fn role_of(node: &AxNode) -> &str {
+pub fn role_of(node: &AxNode) -> &str {
     let role = node.role();
     SAME.iter().find(|(theirs, _)| *theirs == role).map_or(role, |(_, ours)| ours)
 }

@@ -1,5 +1,12 @@
 //! Chromium's own accessibility tree as the oracle for what the snapshot tells.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a panic or a printed report is the result"
+)]
+
 // The driver's tests use all of it.
 #[allow(dead_code)]
 #[path = "../driver/support.rs"]
@@ -7,6 +14,7 @@ mod support;
 
 mod accname;
 mod compare;
+mod states;
 mod take;
 
 use compare::{Report, compare};
@@ -33,7 +41,7 @@ async fn check(pages: &[(String, String)], addresses: &[String]) -> Report {
             );
             of_page.add(compare(&frame));
         }
-        println!("{address}: {} of {}\n{}", of_page.agreed, of_page.compared, of_page.worst(40));
+        println!("{address}: {} of {}\n{}", of_page.agreed, of_page.compared, of_page.worst(5));
         all.add(of_page);
     }
     println!("all: {} of {} = {:.4}\n{}", all.agreed, all.compared, all.share(), all.worst(3));
