@@ -172,7 +172,8 @@ const snapshot = ({ prefix, sources = null }) => {
   const walked = root ? walk(root, visit, text, () => { open = null; }) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);
-  return { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+  const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+  return JSON.stringify(told);
 };
 
 // A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.

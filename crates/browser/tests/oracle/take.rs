@@ -168,7 +168,7 @@ const TELL: &str = "(() => {
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
   }
   const sources = [];
-  const { nodes } = stockade.snapshot({ prefix: '', sources });
+  const { nodes } = JSON.parse(stockade.snapshot({ prefix: '', sources }));
   return { nodes, numbered: numbers.size, sources: sources.map((source) => numbers.get(source) ?? null) };
 })()";
 
