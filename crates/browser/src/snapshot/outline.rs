@@ -81,6 +81,8 @@ fn states(node: &Node, line: &mut String) {
         (states.readonly, "readonly"),
         (states.invalid, "invalid"),
         (states.current, "current"),
+        (states.multiline, "multiline"),
+        (states.focused, "focused"),
         (states.secret, "secret"),
     ] {
         if set {
