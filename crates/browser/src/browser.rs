@@ -31,7 +31,7 @@ impl Default for BrowserOptions {
             action_timeout: Duration::from_secs(30),
             width: 1280,
             height: 800,
-            max_pixels: 11_000_000,
+            max_pixels: u32::MAX,
         }
     }
 }
