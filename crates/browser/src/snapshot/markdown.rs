@@ -1,109 +1,186 @@
 //! For reading rather than acting: headings, lists, tables and links as Markdown.
 
 use super::{
-    Budgeted,
+    fold::{Format, Piece, Plan},
     node::{Node, Page},
 };
 
-/// The text, and how many nodes it had no room for.
-pub(super) fn write(page: &Page, budget: usize) -> (String, usize) {
-    let mut writer = Writer { out: Budgeted::new(budget), line: String::new(), nodes: 0, lists: Vec::new() };
-    let mut header = false;
-    for (at, node) in page.nodes.iter().enumerate() {
-        writer.lists.retain(|depth| *depth < node.depth);
-        match node.role.as_str() {
-            "heading" => {
-                writer.end_line();
-                let level = usize::from(node.states.level.unwrap_or(2)).min(6);
-                writer.add(&format!("{} {}", "#".repeat(level), node.name));
-                // A link in a heading has told the same already.
-                writer.end_line();
+pub(super) struct Markdown;
+
+impl Format for Markdown {
+    /// Lists are indented by two a level, and there are no more of them than levels.
+    const INDENT: usize = 2;
+    const JOINS: bool = false;
+    /// The ends of the line before it and of its own.
+    const AROUND_FOLD: usize = 2;
+
+    fn cost(node: &Node, _inside: Option<&str>) -> usize {
+        let words = words(node);
+        // A bar in a cell is escaped; every cell has a bar after it and may have a rule under it.
+        words.text.len() + words.text.matches('|').count() + AROUND
+    }
+}
+
+/// A space before, ` |` after, `---|` under a node, the bars that begin a row and its rule, and line ends around.
+const AROUND: usize = 14;
+
+pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
+    let mut writer = Writer::default();
+    for piece in &plan.pieces {
+        match piece {
+            Piece::Node { at, depth, .. } => {
+                let heads = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
+                writer.node(&page.nodes[*at], *depth, heads);
             }
-            "list" => {
+            Piece::Part { at, depth, from, to } => writer.node(&page.nodes[*at].part(*from, *to), *depth, false),
+            Piece::Fold { depth, fold } => {
+                writer.close(*depth);
                 writer.end_line();
-                writer.lists.push(node.depth);
-            }
-            "listitem" => {
+                writer.add(&fold.line(serial));
                 writer.end_line();
-                let indent = "  ".repeat(writer.lists.len().saturating_sub(1));
-                writer.add(&format!("{indent}-"));
-            }
-            "row" => {
-                writer.end_line();
-                header = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
-                writer.add("|");
-            }
-            "cell" | "gridcell" | "columnheader" | "rowheader" => {
-                writer.add(&escape_cell(page.only_text(at).unwrap_or(&node.name)));
-                writer.line.push_str(" |");
-                let last = page.nodes[at + 1..].iter().find(|next| next.depth <= node.depth);
-                if header && last.is_none_or(|next| next.depth < node.depth) {
-                    let columns = writer.line.matches(" |").count();
-                    writer.end_line();
-                    writer.add(&format!("|{}", "---|".repeat(columns)));
-                    writer.end_line();
-                }
-            }
-            "separator" => {
-                writer.end_line();
-                writer.add("---");
-                writer.end_line();
-            }
-            "text" if in_cell(page, at) => writer.nodes += 1,
-            "text" => writer.add(&node.name),
-            "link" => writer.add(&link(node)),
-            "code" => writer.nodes += 1,
-            "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton"
-            | "slider" | "switch" | "tab" | "menuitem" | "option" | "img" => writer.add(&control(node)),
-            _ => {
-                writer.end_line();
-                writer.nodes += 1;
-                if !node.name.is_empty() && node.role != "paragraph" {
-                    writer.add(&format!("**{}**", node.name));
-                    writer.end_line();
-                }
             }
         }
     }
+    writer.close(0);
     writer.end_line();
-    writer.out.finish(page)
+    writer.text
 }
 
+/// What a node adds to its line, and whether it has lines of its own.
+struct Words {
+    text: String,
+    alone: Alone,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    /// Flows on in the line that is being written.
+    No,
+    /// Begins a line.
+    Begins,
+    /// Is a line.
+    Whole,
+}
+
+fn words(node: &Node) -> Words {
+    let told = |text: String, alone| Words { text: with_value(text, node), alone };
+    match node.role.as_str() {
+        "heading" => {
+            let level = usize::from(node.states.level.unwrap_or(2)).clamp(1, 6);
+            told(format!("{} {}", "#".repeat(level), node.name), Alone::Whole)
+        }
+        "listitem" => told(format!("-{}", strong(node)), Alone::Begins),
+        "row" => told(format!("|{}", strong(node)), Alone::Begins),
+        "separator" => told("---".to_owned(), Alone::Whole),
+        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => told(node.name.clone(), Alone::No),
+        "link" => told(link(node), Alone::No),
+        "code" => told(strong(node), Alone::No),
+        "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
+        | "switch" | "tab" | "menuitem" | "option" | "img" => {
+            Words { text: control(node), alone: Alone::No }
+        }
+        _ if node.name.is_empty() => told(String::new(), Alone::Begins),
+        _ => told(strong(node), Alone::Whole),
+    }
+}
+
+/// A name that is not the text of the page, such as a label.
+fn strong(node: &Node) -> String {
+    if node.name.is_empty() { String::new() } else { format!(" **{}**", node.name) }
+}
+
+fn with_value(mut text: String, node: &Node) -> String {
+    if let Some(value) = node.value.as_deref().filter(|value| !value.is_empty()) {
+        text.push_str(" = ");
+        text.push_str(value);
+    }
+    text
+}
+
+fn is_cell(role: &str) -> bool {
+    matches!(role, "cell" | "gridcell" | "columnheader" | "rowheader")
+}
+
+#[derive(Default)]
 struct Writer {
-    out: Budgeted,
+    text: String,
     line: String,
-    nodes: usize,
+    /// Depths of the lists that are open.
     lists: Vec<usize>,
+    row: Option<Row>,
+    cell: Option<usize>,
+}
+
+struct Row {
+    depth: usize,
+    columns: usize,
+    header: bool,
 }
 
 impl Writer {
+    fn node(&mut self, node: &Node, depth: usize, heads: bool) {
+        self.close(depth);
+        let words = words(node);
+        let in_cell = self.cell.is_some();
+        if words.alone != Alone::No && !in_cell {
+            self.end_line();
+        }
+        match node.role.as_str() {
+            "list" => self.lists.push(depth),
+            "listitem" if !in_cell => {
+                let level = self.lists.len().saturating_sub(1);
+                self.line.push_str(&"  ".repeat(level));
+            }
+            "row" if !in_cell => self.row = Some(Row { depth, columns: 0, header: heads }),
+            role if is_cell(role) && self.row.is_some() && !in_cell => self.cell = Some(depth),
+            _ => {}
+        }
+        let escaped = self.cell.is_some().then(|| words.text.replace('|', "\\|"));
+        self.add(escaped.as_deref().unwrap_or(&words.text));
+        if words.alone == Alone::Whole && !in_cell {
+            self.end_line();
+        }
+    }
+
+    /// Ends what a node at this depth is not inside of.
+    fn close(&mut self, depth: usize) {
+        self.lists.retain(|list| *list < depth);
+        if self.cell.is_some_and(|cell| cell >= depth) {
+            self.cell = None;
+            self.line.push_str(" |");
+            if let Some(row) = &mut self.row {
+                row.columns += 1;
+            }
+        }
+        if let Some(row) = self.row.take_if(|row| row.depth >= depth)
+            && row.columns > 0
+        {
+            self.end_line();
+            if row.header {
+                self.add(&format!("|{}", "---|".repeat(row.columns)));
+                self.end_line();
+            }
+        }
+    }
+
     fn add(&mut self, text: &str) {
-        self.nodes += 1;
-        if !self.line.is_empty() && !self.line.ends_with(' ') {
+        let text = if self.line.is_empty() { text.trim_start() } else { text };
+        if text.is_empty() {
+            return;
+        }
+        if !self.line.is_empty() && !self.line.ends_with(' ') && !text.starts_with(' ') {
             self.line.push(' ');
         }
         self.line.push_str(text);
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        let nodes = std::mem::take(&mut self.nodes);
-        if !line.trim().is_empty() {
-            self.out.line(line.trim_end(), nodes);
+        if !self.line.trim().is_empty() {
+            self.text.push_str(self.line.trim_end());
+            self.text.push('\n');
         }
+        self.line.clear();
     }
-}
-
-/// The text of a cell that holds nothing else has been written with the cell.
-fn in_cell(page: &Page, at: usize) -> bool {
-    at.checked_sub(1).is_some_and(|before| {
-        matches!(page.nodes[before].role.as_str(), "cell" | "gridcell" | "columnheader" | "rowheader")
-            && page.only_text(before).is_some()
-    })
-}
-
-fn escape_cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
 
 fn link(node: &Node) -> String {
@@ -130,7 +207,8 @@ fn control(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::node::tests::page, *};
+    use super::super::{node::tests::page, tests::shown};
+    use policy::ReadFormat;
 
     #[test]
     fn a_page_reads_as_markdown() {
@@ -172,6 +250,6 @@ mod tests {
             "end",
             "",
         ];
-        assert_eq!(write(&page, 10_000), (expected.join("\n"), 0));
+        assert_eq!(shown(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
     }
 }

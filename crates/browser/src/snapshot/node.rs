@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub href: Option<String>,
     /// The frame that is shown here; empty when it is not known which.
     #[serde(rename = "f")]
-    frame: Option<String>,
+    pub(super) frame: Option<String>,
     #[serde(rename = "s", default)]
     pub states: States,
 }

@@ -6,12 +6,13 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{FrameSnapshot, Snapshot, stitch},
+    snapshot::{Cursor, FrameSnapshot, Page, Snapshot, View, stitch},
+    state::cut,
 };
 use futures_util::future::join_all;
-use policy::ReadFormat;
+use policy::{Part, Read, ReadFormat};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 const ATTEMPTS: usize = 3;
 
@@ -21,18 +22,61 @@ struct Wanted<'a> {
 }
 
 impl Browser {
+    /// The whole page within the default budget.
     pub(super) async fn read(
         &self,
         format: ReadFormat,
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
+        self.read_part(&Read { format, ..Read::default() }, deadline).await
+    }
+
+    /// A part of the page as it is now, or of an earlier snapshot.
+    pub(super) async fn read_part(&self, read: &Read, deadline: Deadline) -> Result<Snapshot, BrowserError> {
+        let max_depth = read.max_depth.unwrap_or(self.options.max_depth);
+        let shown = |page: &Page, serial| View::of(page, serial, read.format, read.tokens, max_depth);
+        if let Part::Cursor(text) = &read.part {
+            let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
+            let cursor = Cursor::parse(text).ok_or_else(stale)?;
+            let (url, page) = self.snapshots().find(&cursor).ok_or_else(stale)?;
+            let view = View { span: cursor.span, ..shown(&page, cursor.serial) };
+            return Ok(self.snapshot(url, page, &view));
+        }
+        let (url, page) = self.read_page(deadline).await?;
+        let mut view = shown(&page, self.snapshots().next_serial());
+        if let Part::Root(reference) = &read.part {
+            let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
+            let at = there.ok_or_else(|| BrowserError::StaleRef { reference: cut(reference, 32) })?;
+            view.span = page.subtree(at);
+        }
+        Ok(self.snapshot(url, Arc::new(page), &view))
+    }
+
+    /// Writes a snapshot, and keeps the page if something of it is left for a cursor.
+    fn snapshot(&self, url: String, page: Arc<Page>, view: &View) -> Snapshot {
+        let shown = page.show(view);
+        let left = if view.span == page.whole() { page.left } else { 0 };
+        if shown.folds {
+            self.snapshots().keep(view.serial, &url, &page);
+        }
+        Snapshot {
+            url,
+            title: page.title.clone(),
+            status: page.status,
+            content: shown.content,
+            left_out: left + shown.hidden,
+        }
+    }
+
+    /// The page as it is now, with its address.
+    pub(super) async fn read_page(&self, deadline: Deadline) -> Result<(String, Page), BrowserError> {
         let mut attempts = 1;
         loop {
             let frames = self.frames_to_ask();
-            let snapshot = self.read_frames(&frames, format, deadline).await?;
+            let page = self.read_frames(&frames, deadline).await?;
             // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
             if attempts == ATTEMPTS || self.frames_to_ask().first() == frames.first() {
-                return Ok(snapshot);
+                return Ok((self.state().url, page));
             }
             attempts += 1;
         }
@@ -41,9 +85,8 @@ impl Browser {
     async fn read_frames(
         &self,
         frames: &[(String, String)],
-        format: ReadFormat,
         deadline: Deadline,
-    ) -> Result<Snapshot, BrowserError> {
+    ) -> Result<Page, BrowserError> {
         // First who shows whom, so that each frame's content finds its place.
         let children =
             frames.iter().skip(1).map(|(frame, _)| self.introduce(frame, deadline.within(FRAME_WAIT)));
@@ -63,8 +106,7 @@ impl Browser {
                 parts.insert(frame, part);
             }
         }
-        let url = self.state().url;
-        Ok(Snapshot::of(url, stitch(main, parts), format))
+        Ok(stitch(main, parts))
     }
 }
 

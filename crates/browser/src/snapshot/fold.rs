@@ -1,0 +1,406 @@
+//! What of a page is shown and what is folded away, so that a reply keeps to its budget and loses nothing.
+//!
+//! A page begins as one fold. Folds are opened, best first, as long as the lines fit: near the root before
+//! far from it, the first few of a long run before the rest, content before navigation, early before late.
+//! Every fold is a stretch of siblings, so a cursor is two numbers, and opening it does the same again.
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    cursor::{Cursor, Span},
+    node::{Node, Page},
+    shape::Shape,
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Like siblings in a row that count as a run.
+const RUN: usize = 8;
+/// Items of a run that are shown as readily as other elements.
+const FEW: usize = 3;
+
+/// What it takes for something to be shown later: one level down is as far as fifty siblings on.
+const LEVEL: usize = 100;
+const SIBLING: usize = 2;
+const LATER_IN_RUN: usize = 300;
+const BESIDE_THE_POINT: usize = 2_000;
+
+/// What is seldom what a page is read for.
+const BOILERPLATE: [&str; 3] = ["navigation", "contentinfo", "complementary"];
+
+/// A share of the budget that one line, or one subtree that is shown or folded as a whole, may take.
+const SHARE: usize = 8;
+/// And the least of it, in bytes.
+const SMALLEST_SHARE: usize = 240;
+
+/// What a format's lines cost.
+pub(super) trait Format {
+    /// Bytes of indentation a level.
+    const INDENT: usize;
+    /// Whether a node and the only text in it share a line.
+    const JOINS: bool;
+    /// Bytes around the words of a fold.
+    const AROUND_FOLD: usize;
+    /// The most that one node can take, without indentation.
+    fn cost(node: &Node, inside: Option<&str>) -> usize;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub bytes: usize,
+    /// Levels that are shown.
+    pub max_depth: usize,
+}
+
+/// What is written, in page order.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub pieces: Vec<Piece>,
+    /// Nodes in folds.
+    pub hidden: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Piece {
+    Node { at: usize, depth: usize, joined: bool },
+    /// A stretch of a node's text; the first one stands for the node itself.
+    Part { at: usize, depth: usize, from: usize, to: usize },
+    Fold { depth: usize, fold: Fold },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Fold {
+    pub span: Span,
+    /// `180 more listitems (900 lines), 35 actionable`
+    pub words: String,
+}
+
+impl Fold {
+    pub fn cursor(&self, serial: u64) -> String {
+        Cursor { serial, span: self.span }.to_string()
+    }
+
+    /// The line of a fold in a text.
+    pub fn line(&self, serial: u64) -> String {
+        format!("… {} [open: cursor={}]", self.words, self.cursor(serial))
+    }
+}
+
+/// Room for `… 100000 more longest-role-names (100000 lines), 100000 actionable [open: cursor=c1000.100000-100000]`.
+fn fold_bytes(page: &Page) -> usize {
+    let digits = page.nodes.iter().fold(page.nodes.len(), |most, node| most.max(node.text_len())).to_string();
+    52 + LONGEST_ROLE + SERIAL_DIGITS + 5 * digits.len()
+}
+
+const LONGEST_ROLE: usize = 18;
+/// A session would have to act a million times to need more.
+const SERIAL_DIGITS: usize = 6;
+
+pub(super) fn plan<F: Format>(page: &Page, span: Span, limits: Limits) -> Plan {
+    match span {
+        Span::Text { node, from } => rest_of_text::<F>(page, node, from, limits),
+        Span::Nodes { first, end } if first >= end => Plan { pieces: Vec::new(), hidden: 0 },
+        Span::Nodes { first, end } => {
+            let share = (limits.bytes / SHARE).max(SMALLEST_SHARE);
+            let shape = Shape::of::<F>(page, first, end, share);
+            Folding::<F>::new(shape, limits, share).run()
+        }
+    }
+}
+
+fn rest_of_text<F: Format>(page: &Page, at: usize, from: usize, limits: Limits) -> Plan {
+    let node = &page.nodes[at];
+    let fold_cost = F::AROUND_FOLD + F::INDENT + fold_bytes(page);
+    let mut to = fit::<F>(node, from, limits.bytes);
+    if to < node.text_len() {
+        to = fit::<F>(node, from, limits.bytes.saturating_sub(fold_cost));
+    }
+    let mut pieces = vec![Piece::Part { at, depth: 0, from, to }];
+    if to < node.text_len() {
+        pieces.push(rest(node, at, to, 1));
+    }
+    Plan { pieces, hidden: 0 }
+}
+
+fn rest(node: &Node, at: usize, from: usize, depth: usize) -> Piece {
+    let words = format!("{} more bytes of this text", node.text_len() - from);
+    Piece::Fold { depth, fold: Fold { span: Span::Text { node: at, from }, words } }
+}
+
+/// How far a node's text can be shown in so many bytes: one character at least, or nothing would ever end.
+fn fit<F: Format>(node: &Node, from: usize, room: usize) -> usize {
+    let fits = |to: usize| F::cost(&node.part(from, to), None) <= room;
+    let all = node.part_end(from, from.saturating_add(room));
+    if fits(all) {
+        return all;
+    }
+    let (mut good, mut bad) = (from, all);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if fits(node.part_end(from, middle)) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    node.part_end(from, good).max(node.first_part_end(from))
+}
+
+/// Siblings of which the first ones are shown and the rest, if any, is one fold.
+struct Group {
+    next: usize,
+    end: usize,
+    depth: usize,
+    taken: usize,
+    /// When its first member's turn is.
+    turn: usize,
+    run: bool,
+}
+
+struct Folding<'a, F> {
+    shape: Shape<'a>,
+    max_depth: usize,
+    share: usize,
+    fold_bytes: usize,
+    left: usize,
+    groups: Vec<Group>,
+    turns: BinaryHeap<Reverse<(usize, usize, usize)>>,
+    pieces: Vec<(usize, Piece)>,
+    format: std::marker::PhantomData<F>,
+}
+
+impl<'a, F: Format> Folding<'a, F> {
+    fn new(shape: Shape<'a>, limits: Limits, share: usize) -> Folding<'a, F> {
+        Folding {
+            max_depth: limits.max_depth.max(1),
+            share,
+            fold_bytes: F::AROUND_FOLD + fold_bytes(shape.page),
+            left: limits.bytes,
+            groups: Vec::new(),
+            turns: BinaryHeap::new(),
+            pieces: Vec::new(),
+            format: std::marker::PhantomData,
+            shape,
+        }
+    }
+
+    fn run(mut self) -> Plan {
+        let (first, end) = (self.shape.first, self.shape.end);
+        if self.shape.cost(first, end) <= self.left && self.shallow(first, end) {
+            self.show(first, end);
+            return self.finish();
+        }
+        self.left = self.left.saturating_sub(self.fold_cost(0));
+        self.open(Group { next: first, end, depth: 0, taken: 0, turn: 0, run: false });
+        while let Some(Reverse((_, _, group))) = self.turns.pop() {
+            let mut taken = self.take(group) || self.take_rest(group);
+            if !taken && self.pieces.is_empty() {
+                self.force(group);
+                taken = true;
+            }
+            // A group that has no room for its next member stays as it is, folded from there on.
+            if taken && self.groups[group].next < self.groups[group].end {
+                self.queue(group);
+            }
+        }
+        self.finish()
+    }
+
+    fn fold_cost(&self, depth: usize) -> usize {
+        self.fold_bytes + depth * F::INDENT
+    }
+
+    fn open(&mut self, group: Group) {
+        self.groups.push(group);
+        self.queue(self.groups.len() - 1);
+    }
+
+    fn queue(&mut self, index: usize) {
+        let group = &self.groups[index];
+        let late = if group.run && group.taken >= FEW { LATER_IN_RUN } else { 0 };
+        let turn = group.turn + late + group.taken * SIBLING;
+        self.turns.push(Reverse((turn, group.next, index)));
+    }
+
+    /// Pays for lines, with what is got back when they end a fold.
+    fn pay(&mut self, cost: usize, back: usize) -> bool {
+        if cost > self.left + back {
+            return false;
+        }
+        self.left = self.left + back - cost;
+        true
+    }
+
+    /// Shows the next member of a group, if there is room.
+    fn take(&mut self, index: usize) -> bool {
+        let Group { next: at, end, depth, taken, turn, run } = self.groups[index];
+        let after = self.shape.end_of(at).min(end);
+        if !run && let Some(run_end) = self.run_end(at, end) {
+            let back = if run_end == end { self.fold_cost(depth) } else { 0 };
+            if !self.pay(self.fold_cost(depth), back) {
+                return false;
+            }
+            self.groups[index].next = run_end;
+            self.groups[index].taken += 1;
+            let turn = turn + taken * SIBLING;
+            self.open(Group { next: at, end: run_end, depth, taken: 0, turn, run: true });
+            return true;
+        }
+        let back = if after == end { self.fold_cost(depth) } else { 0 };
+        let whole = self.shape.cost(at, after);
+        if whole <= self.share && self.shape.deepest(at) < self.max_depth {
+            if !self.pay(whole, back) {
+                return false;
+            }
+            self.show(at, after);
+        } else {
+            let own = self.own_end(at);
+            let line = self.shape.cost(at, own);
+            let long = line > self.share;
+            let inside = if own < after { self.fold_cost(depth + 1) } else { 0 };
+            let cost = if long { self.share + self.fold_cost(depth + 1) } else { line };
+            if !self.pay(cost + inside, back) {
+                return false;
+            }
+            if long {
+                self.show_part(at, depth, self.share);
+            } else {
+                self.show(at, own);
+            }
+            self.enter(index, own, after);
+        }
+        self.advance(index, after);
+        true
+    }
+
+    /// A fold that costs as much as what it holds is no help.
+    fn take_rest(&mut self, index: usize) -> bool {
+        let Group { next, end, depth, .. } = self.groups[index];
+        let back = self.fold_cost(depth);
+        let cost = self.shape.cost(next, end);
+        if cost > self.left + back || !self.shallow(next, end) || !self.pay(cost, back) {
+            return false;
+        }
+        self.show(next, end);
+        self.groups[index].next = end;
+        true
+    }
+
+    /// The first node of all is shown however little room there is, or opening a fold would lead nowhere.
+    fn force(&mut self, index: usize) {
+        let Group { next: at, end, depth, .. } = self.groups[index];
+        let after = self.shape.end_of(at).min(end);
+        let inside = if at + 1 < after { self.fold_cost(depth + 1) } else { 0 };
+        let room = self.left.saturating_sub(inside);
+        let line = F::cost(self.shape.node(at), None);
+        if line <= room {
+            self.left = room - line;
+            self.pieces.push((at, Piece::Node { at, depth, joined: false }));
+        } else {
+            self.show_part(at, depth, room.saturating_sub(self.fold_cost(depth + 1)));
+            self.left = 0;
+        }
+        self.enter(index, at + 1, after);
+        self.advance(index, after);
+    }
+
+    /// Makes a group of what is inside a node that was shown by its own line only.
+    fn enter(&mut self, parent: usize, first: usize, end: usize) {
+        if first >= end {
+            return;
+        }
+        let Group { depth, taken, turn, run, .. } = self.groups[parent];
+        let role = self.shape.node(self.groups[parent].next).role.as_str();
+        let mut turn = turn + taken * SIBLING + LEVEL;
+        if run && taken >= FEW {
+            turn += LATER_IN_RUN;
+        }
+        if BOILERPLATE.contains(&role) {
+            turn += BESIDE_THE_POINT;
+        }
+        let group = Group { next: first, end, depth: depth + 1, taken: 0, turn, run: false };
+        if depth + 1 < self.max_depth {
+            self.open(group);
+        } else {
+            self.groups.push(group);
+        }
+    }
+
+    fn advance(&mut self, index: usize, next: usize) {
+        self.groups[index].next = next;
+        self.groups[index].taken += 1;
+    }
+
+    /// Where a node's own line ends in the list: after its text, if they share one.
+    fn own_end(&self, at: usize) -> usize {
+        at + 1 + usize::from(self.shape.joined(at))
+    }
+
+    /// The end of the run of like siblings that begins here, if it is one.
+    fn run_end(&self, at: usize, end: usize) -> Option<usize> {
+        let role = &self.shape.node(at).role;
+        let mut count = 0;
+        let mut after = at;
+        for sibling in self.shape.siblings(at, end).take_while(|at| self.shape.node(*at).role == *role) {
+            count += 1;
+            after = self.shape.end_of(sibling).min(end);
+        }
+        (count >= RUN).then_some(after)
+    }
+
+    fn shallow(&self, first: usize, end: usize) -> bool {
+        self.shape.siblings(first, end).all(|at| self.shape.deepest(at) < self.max_depth)
+    }
+
+    fn show(&mut self, first: usize, end: usize) {
+        let mut at = first;
+        while at < end {
+            let joined = self.shape.joined(at);
+            self.pieces.push((at, Piece::Node { at, depth: self.shape.depth(at), joined }));
+            at += 1 + usize::from(joined);
+        }
+    }
+
+    fn show_part(&mut self, at: usize, depth: usize, bytes: usize) {
+        let node = self.shape.node(at);
+        let to = fit::<F>(node, 0, bytes.saturating_sub(depth * F::INDENT));
+        self.pieces.push((at, Piece::Part { at, depth, from: 0, to }));
+        if to < node.text_len() {
+            self.pieces.push((at, rest(node, at, to, depth + 1)));
+        }
+    }
+
+    fn finish(mut self) -> Plan {
+        let mut hidden = 0;
+        for group in &self.groups {
+            if group.next < group.end {
+                hidden += group.end - group.next;
+                let fold = self.fold(group.next, group.end);
+                self.pieces.push((group.next, Piece::Fold { depth: group.depth, fold }));
+            }
+        }
+        // Stable, so that a text stays before the fold of its rest.
+        self.pieces.sort_by_key(|(at, _)| *at);
+        Plan { pieces: self.pieces.into_iter().map(|(_, piece)| piece).collect(), hidden }
+    }
+
+    fn fold(&self, first: usize, end: usize) -> Fold {
+        let role = self.shape.node(first).role.as_str();
+        let (mut count, mut alike) = (0, role.len() <= LONGEST_ROLE);
+        for at in self.shape.siblings(first, end) {
+            count += 1;
+            alike &= self.shape.node(at).role == role;
+        }
+        let what = if alike { role } else { "element" };
+        let plural = if count == 1 { "" } else { "s" };
+        let mut words = format!("{count} more {what}{plural}");
+        if end - first > count {
+            words.push_str(&format!(" ({} lines)", end - first));
+        }
+        match self.shape.actionable(first, end) {
+            0 => {}
+            actionable => words.push_str(&format!(", {actionable} actionable")),
+        }
+        Fold { span: Span::Nodes { first, end }, words }
+    }
+}
