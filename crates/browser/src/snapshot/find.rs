@@ -139,7 +139,9 @@ impl Query {
     fn close(&self, found: &mut Found) {
         let last = match (found.total, found.next_offset) {
             (0, _) => "Nothing on the page matches.".to_owned(),
-            (total, Some(next)) => format!("… {} more of {total} matches [go on: offset={next}]", total - next),
+            (total, Some(next)) => {
+                format!("… {} more of {total} matches [go on: offset={next}]", total - next)
+            }
             (total, None) if found.matches.is_empty() => format!("There are only {total} matches."),
             _ => String::new(),
         };
@@ -204,10 +206,13 @@ fn around(page: &Page, at: usize) -> Span {
         Span::Text { .. } => 0,
     };
     let above = ancestors(page, at);
-    let small = above.iter().map(|above| page.subtree(*above)).take_while(|span| size(*span) <= MOST_AROUND).last();
-    small.unwrap_or_else(|| match above.first().map_or_else(|| page.whole(), |parent| page.subtree(*parent)) {
-        Span::Nodes { end, .. } => Span::Nodes { first: at, end },
-        text @ Span::Text { .. } => text,
+    let small =
+        above.iter().map(|above| page.subtree(*above)).take_while(|span| size(*span) <= MOST_AROUND).last();
+    small.unwrap_or_else(|| {
+        match above.first().map_or_else(|| page.whole(), |parent| page.subtree(*parent)) {
+            Span::Nodes { end, .. } => Span::Nodes { first: at, end },
+            text @ Span::Text { .. } => text,
+        }
     })
 }
 
@@ -294,7 +299,8 @@ mod tests {
 
     #[test]
     fn going_on_by_offset_gives_every_match_once_and_no_reply_over_its_budget() {
-        let lines: String = (0..500).map(|n| format!("0 button Number {n}x {}\n", "ü".repeat(n % 300))).collect();
+        let lines: String =
+            (0..500).map(|n| format!("0 button Number {n}x {}\n", "ü".repeat(n % 300))).collect();
         let page = page(&lines);
         for (limit, tokens) in [(20, 6_000), (100, 200), (7, 400)] {
             let tokens = policy::Tokens::new(tokens).unwrap();
@@ -328,10 +334,12 @@ mod tests {
     #[test]
     fn the_surroundings_of_a_match_in_a_long_list_begin_at_the_match() {
         let lines: String = (0..500).map(|n| format!("1 listitem\n2 link Item {n}.\n")).collect();
-        let found = look(&page(&format!("0 list\n{lines}")), Find { pattern: text("item 400."), ..Find::default() });
+        let found =
+            look(&page(&format!("0 list\n{lines}")), Find { pattern: text("item 400."), ..Find::default() });
         assert_eq!(found.matches[0].cursor, "c3.801-803");
         let flat: String = (0..500).map(|n| format!("1 link Item {n}.\n")).collect();
-        let found = look(&page(&format!("0 list\n{flat}")), Find { pattern: text("item 400."), ..Find::default() });
+        let found =
+            look(&page(&format!("0 list\n{flat}")), Find { pattern: text("item 400."), ..Find::default() });
         assert_eq!(found.matches[0].cursor, "c3.401-501");
     }
 }

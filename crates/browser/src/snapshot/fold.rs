@@ -60,12 +60,30 @@ pub(super) struct Plan {
     pub hidden: usize,
 }
 
+impl Plan {
+    pub fn has_folds(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Fold { .. }))
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Piece {
-    Node { at: usize, depth: usize, joined: bool },
+    Node {
+        at: usize,
+        depth: usize,
+        joined: bool,
+    },
     /// A stretch of a node's text; the first one stands for the node itself.
-    Part { at: usize, depth: usize, from: usize, to: usize },
-    Fold { depth: usize, fold: Fold },
+    Part {
+        at: usize,
+        depth: usize,
+        from: usize,
+        to: usize,
+    },
+    Fold {
+        depth: usize,
+        fold: Fold,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +120,7 @@ pub(super) fn plan<F: Format>(page: &Page, span: Span, limits: Limits) -> Plan {
         Span::Nodes { first, end } if first >= end => Plan { pieces: Vec::new(), hidden: 0 },
         Span::Nodes { first, end } => {
             let share = (limits.bytes / SHARE).max(SMALLEST_SHARE);
-            let shape = Shape::of::<F>(page, first, end, share);
+            let shape = Shape::of::<F>(page, first, end, share, limits.bytes);
             Folding::<F>::new(shape, limits, share).run()
         }
     }
@@ -163,6 +181,8 @@ struct Folding<'a, F> {
     share: usize,
     fold_bytes: usize,
     left: usize,
+    /// What the first node took beyond what was left; it is paid back before anything else is shown.
+    debt: usize,
     groups: Vec<Group>,
     turns: BinaryHeap<Reverse<(usize, usize, usize)>>,
     pieces: Vec<(usize, Piece)>,
@@ -176,6 +196,7 @@ impl<'a, F: Format> Folding<'a, F> {
             share,
             fold_bytes: F::AROUND_FOLD + fold_bytes(shape.page),
             left: limits.bytes,
+            debt: 0,
             groups: Vec::new(),
             turns: BinaryHeap::new(),
             pieces: Vec::new(),
@@ -224,10 +245,12 @@ impl<'a, F: Format> Folding<'a, F> {
 
     /// Pays for lines, with what is got back when they end a fold.
     fn pay(&mut self, cost: usize, back: usize) -> bool {
+        let cost = cost + self.debt;
         if cost > self.left + back {
             return false;
         }
         self.left = self.left + back - cost;
+        self.debt = 0;
         true
     }
 
@@ -235,7 +258,11 @@ impl<'a, F: Format> Folding<'a, F> {
     fn take(&mut self, index: usize) -> bool {
         let Group { next: at, end, depth, taken, turn, run } = self.groups[index];
         let after = self.shape.end_of(at).min(end);
-        if !run && let Some(run_end) = self.run_end(at, end) {
+        // Not before something is shown: the first node may need the room that a run's fold would take.
+        if !run
+            && !self.pieces.is_empty()
+            && let Some(run_end) = self.run_end(at, end)
+        {
             let back = if run_end == end { self.fold_cost(depth) } else { 0 };
             if !self.pay(self.fold_cost(depth), back) {
                 return false;
@@ -290,16 +317,16 @@ impl<'a, F: Format> Folding<'a, F> {
     fn force(&mut self, index: usize) {
         let Group { next: at, end, depth, .. } = self.groups[index];
         let after = self.shape.end_of(at).min(end);
-        let inside = if at + 1 < after { self.fold_cost(depth + 1) } else { 0 };
-        let room = self.left.saturating_sub(inside);
-        let line = F::cost(self.shape.node(at), None);
-        if line <= room {
-            self.left = room - line;
+        let mut folds = if at + 1 < after { self.fold_cost(depth + 1) } else { 0 };
+        let mut line = F::cost(self.shape.node(at), None);
+        if line + folds <= self.left {
             self.pieces.push((at, Piece::Node { at, depth, joined: false }));
         } else {
-            self.show_part(at, depth, room.saturating_sub(self.fold_cost(depth + 1)));
-            self.left = 0;
+            folds += self.fold_cost(depth + 1);
+            line = self.show_part(at, depth, self.left.saturating_sub(folds));
         }
+        self.debt = (line + folds).saturating_sub(self.left);
+        self.left = self.left.saturating_sub(line + folds);
         self.enter(index, at + 1, after);
         self.advance(index, after);
     }
@@ -361,13 +388,15 @@ impl<'a, F: Format> Folding<'a, F> {
         }
     }
 
-    fn show_part(&mut self, at: usize, depth: usize, bytes: usize) {
+    /// Shows as much of a node's text as fits, and returns what that took.
+    fn show_part(&mut self, at: usize, depth: usize, bytes: usize) -> usize {
         let node = self.shape.node(at);
         let to = fit::<F>(node, 0, bytes.saturating_sub(depth * F::INDENT));
         self.pieces.push((at, Piece::Part { at, depth, from: 0, to }));
         if to < node.text_len() {
             self.pieces.push((at, rest(node, at, to, depth + 1)));
         }
+        F::cost(&node.part(0, to), None) + depth * F::INDENT
     }
 
     fn finish(mut self) -> Plan {

@@ -8,21 +8,31 @@ use super::{
 pub(super) struct Markdown;
 
 impl Format for Markdown {
-    /// Lists are indented by two a level, and there are no more of them than levels.
-    const INDENT: usize = 2;
+    /// Only items of lists are indented, and what that takes is counted with them.
+    const INDENT: usize = 0;
     const JOINS: bool = false;
     /// The ends of the line before it and of its own.
     const AROUND_FOLD: usize = 2;
 
     fn cost(node: &Node, _inside: Option<&str>) -> usize {
         let words = words(node);
-        // A bar in a cell is escaped; every cell has a bar after it and may have a rule under it.
-        words.text.len() + words.text.matches('|').count() + AROUND
+        let around = match node.role.as_str() {
+            "listitem" => AROUND + 2 * DEEPEST_LIST,
+            "row" => AROUND_CELL,
+            role if is_cell(role) => AROUND_CELL,
+            _ => AROUND,
+        };
+        // A bar in a cell is escaped.
+        words.text.len() + words.text.matches('|').count() + around
     }
 }
 
-/// A space before, ` |` after, `---|` under a node, the bars that begin a row and its rule, and line ends around.
-const AROUND: usize = 14;
+/// Lists inside of lists are indented up to this level.
+const DEEPEST_LIST: usize = 8;
+/// The space before a node, and the ends of the lines before it and of its own.
+const AROUND: usize = 3;
+/// Also the bar after it and the rule under it, or a row's first bar and that of its rule.
+const AROUND_CELL: usize = AROUND + " |".len() + "---|".len();
 
 pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
     let mut writer = Writer::default();
@@ -32,7 +42,9 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
                 let heads = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
                 writer.node(&page.nodes[*at], *depth, heads);
             }
-            Piece::Part { at, depth, from, to } => writer.node(&page.nodes[*at].part(*from, *to), *depth, false),
+            Piece::Part { at, depth, from, to } => {
+                writer.node(&page.nodes[*at].part(*from, *to), *depth, false)
+            }
             Piece::Fold { depth, fold } => {
                 writer.close(*depth);
                 writer.end_line();
@@ -76,9 +88,7 @@ fn words(node: &Node) -> Words {
         "link" => told(link(node), Alone::No),
         "code" => told(strong(node), Alone::No),
         "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
-        | "switch" | "tab" | "menuitem" | "option" | "img" => {
-            Words { text: control(node), alone: Alone::No }
-        }
+        | "switch" | "tab" | "menuitem" | "option" | "img" => Words { text: control(node), alone: Alone::No },
         _ if node.name.is_empty() => told(String::new(), Alone::Begins),
         _ => told(strong(node), Alone::Whole),
     }
@@ -128,7 +138,7 @@ impl Writer {
         match node.role.as_str() {
             "list" => self.lists.push(depth),
             "listitem" if !in_cell => {
-                let level = self.lists.len().saturating_sub(1);
+                let level = self.lists.len().saturating_sub(1).min(DEEPEST_LIST);
                 self.line.push_str(&"  ".repeat(level));
             }
             "row" if !in_cell => self.row = Some(Row { depth, columns: 0, header: heads }),

@@ -82,6 +82,15 @@ impl View {
 /// A text_content that has less room than this is left out: it could not even name what it leaves out.
 const LEAST_TEXT: usize = 640;
 
+/// A tree with less room than this spends none on title and notes: `title` and `left_out` are in the reply too.
+const ROOMY_TREE: usize = 2_000;
+
+/// What the text_content beside a tree may take: a quarter.
+fn text_room(view: &View) -> usize {
+    let quarter = view.bytes / 4;
+    if quarter < LEAST_TEXT { 0 } else { quarter }
+}
+
 impl Page {
     pub fn whole(&self) -> Span {
         Span::Nodes { first: 0, end: self.nodes.len() }
@@ -95,22 +104,23 @@ impl Page {
     }
 
     pub(crate) fn show(&self, view: &View) -> Shown {
-        let (content, plan) = match view.format {
+        match view.format {
             ReadFormat::Outline => {
                 let (text, plan) = self.text::<outline::Outline>(view, outline::write);
-                (Content::Outline(text), plan)
+                Shown { content: Content::Outline(text), folds: plan.has_folds(), hidden: plan.hidden }
             }
             ReadFormat::Markdown => {
                 let (text, plan) = self.text::<markdown::Markdown>(view, markdown::write);
-                (Content::Markdown(text), plan)
+                Shown { content: Content::Markdown(text), folds: plan.has_folds(), hidden: plan.hidden }
             }
             ReadFormat::Tree => {
-                let (tree, plan) = self.tree(view);
-                (Content::Tree(tree), plan)
+                let (mut tree, plan) = self.tree(view);
+                let text = self.text_content(view);
+                let folds = plan.has_folds() || text.as_ref().is_some_and(|(_, plan)| plan.has_folds());
+                tree.text_content = text.map(|(text, _)| text).unwrap_or_default();
+                Shown { content: Content::Tree(tree), folds, hidden: plan.hidden }
             }
-        };
-        let folds = plan.pieces.iter().any(|piece| matches!(piece, fold::Piece::Fold { .. }));
-        Shown { content, folds, hidden: plan.hidden }
+        }
     }
 
     fn text<F: Format>(&self, view: &View, write: fn(&Page, &Plan, u64) -> String) -> (String, Plan) {
@@ -120,29 +130,29 @@ impl Page {
         (before + &write(self, &plan, view.serial) + &after, plan)
     }
 
-    /// The tree and its list get three quarters of the room, the text the rest.
+    /// The tree and the list beside it, in what the text leaves them.
     fn tree(&self, view: &View) -> (Tree, Plan) {
-        let quarter = if view.bytes / 4 < LEAST_TEXT { 0 } else { view.bytes / 4 };
-        let notes = self.notes(view);
-        let title: String = self.title.chars().take(view.bytes / 64).collect();
+        let mut notes = self.notes(view);
+        let mut title: String = self.title.chars().take(view.bytes / 64).collect();
+        if view.bytes < ROOMY_TREE {
+            notes = [None, None];
+            title.clear();
+        }
         let around = tree::AROUND_TREE
             + tree::json_len(&title)
-            + notes.iter().flatten().map(|note| tree::json_len(note) + 30).sum::<usize>();
-        let bytes = (view.bytes - quarter).saturating_sub(around);
+            + notes.iter().flatten().map(|note| tree::json_len(note) + tree::AROUND_NOTE).sum::<usize>();
+        let bytes = (view.bytes - text_room(view)).saturating_sub(around);
         let plan = plan::<tree::Json>(self, view.span, Limits { bytes, max_depth: view.max_depth });
-        let mut tree = tree::build(self, &plan, view.serial, &title, notes);
-        // In JSON a text takes up to twice its bytes and more: folded further until it fits.
-        let mut room = quarter;
-        while room >= LEAST_TEXT {
-            let narrow = View { format: ReadFormat::Markdown, bytes: room, ..*view };
-            let (text, _) = self.text::<markdown::Markdown>(&narrow, markdown::write);
-            if tree::json_len(&text) <= quarter {
-                tree.text_content = text;
-                break;
-            }
-            room /= 2;
-        }
-        (tree, plan)
+        (tree::build(self, &plan, view.serial, &title, notes), plan)
+    }
+
+    /// In JSON a text takes up to twice its bytes and more, so it is folded further until it fits.
+    fn text_content(&self, view: &View) -> Option<(String, Plan)> {
+        let rooms = std::iter::successors(Some(text_room(view)), |room| Some(room / 2));
+        rooms.take_while(|room| *room >= LEAST_TEXT).find_map(|bytes| {
+            let (text, plan) = self.text::<markdown::Markdown>(&View { bytes, ..*view }, markdown::write);
+            (tree::json_len(&text) <= text_room(view)).then_some((text, plan))
+        })
     }
 
     /// Where a part of the page stands, and what no cursor can reach.
@@ -181,7 +191,10 @@ pub(super) mod tests {
     }
 
     pub fn tree_of(page: &Page, bytes: usize) -> Tree {
-        page.tree(&view(page, ReadFormat::Tree, bytes)).0
+        match page.show(&view(page, ReadFormat::Tree, bytes)).content {
+            Content::Tree(tree) => tree,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn a_path_is_short_however_deep_a_node_is() {
-        let mut lines = String::from("0 main\n1 table Orders of this \"year\" and of the last\n2 row\n3 link x\n");
+        let mut lines =
+            String::from("0 main\n1 table Orders of this \"year\" and of the last\n2 row\n3 link x\n");
         let small = page(&lines);
         assert_eq!(path(&small, 0), "");
         assert_eq!(path(&small, 3), "main > table \"Orders of this \\\"\" > row");

@@ -21,8 +21,9 @@ pub(super) struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// `longest`: a node and the text in it share a line up to this length.
-    pub fn of<F: Format>(page: &'a Page, first: usize, end: usize, longest: usize) -> Shape<'a> {
+    /// `longest`: a node and the text in it share a line up to this length. `most`: what is longer is never
+    /// shown whole, so nobody needs to know by how much.
+    pub fn of<F: Format>(page: &'a Page, first: usize, end: usize, longest: usize, most: usize) -> Shape<'a> {
         let count = end - first;
         let mut shape = Shape {
             page,
@@ -35,7 +36,7 @@ impl<'a> Shape<'a> {
             costs: Vec::with_capacity(count + 1),
             actionable: Vec::with_capacity(count + 1),
         };
-        shape.count::<F>(longest);
+        shape.count::<F>(longest, most);
         shape.nest();
         shape
     }
@@ -66,7 +67,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    fn count<F: Format>(&mut self, longest: usize) {
+    fn count<F: Format>(&mut self, longest: usize, most: usize) {
         let (mut cost, mut actionable) = (0, 0);
         self.costs.push(0);
         self.actionable.push(0);
@@ -77,12 +78,12 @@ impl<'a> Shape<'a> {
             // A text that was told on the line before it has none of its own.
             if !std::mem::take(&mut told) {
                 let inside = if F::JOINS { self.inside(at) } else { None };
-                let both = inside.map(|text| measure::<F>(node, Some(text), longest) + indent);
+                let both = inside.map(|text| measure::<F>(node, Some(text), most) + indent);
                 told = both.is_some_and(|both| both <= longest);
                 self.joined[at - self.first] = told;
                 cost += match both {
                     Some(both) if told => both,
-                    _ => measure::<F>(node, None, longest) + indent,
+                    _ => measure::<F>(node, None, most) + indent,
                 };
             }
             actionable += usize::from(node.reference.is_some());
@@ -136,9 +137,8 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Text that is too long for a line anyway is not written out to be measured.
-fn measure<F: Format>(node: &Node, inside: Option<&str>, longest: usize) -> usize {
-    let raw =
-        node.name.len() + node.value.as_deref().map_or(0, str::len) + inside.map_or(0, str::len);
-    if raw > longest { raw } else { F::cost(node, inside) }
+/// Text that is too long for any reply is not written out to be measured.
+fn measure<F: Format>(node: &Node, inside: Option<&str>, most: usize) -> usize {
+    let raw = node.text_len() + inside.map_or(0, str::len);
+    if raw > most { raw } else { F::cost(node, inside) }
 }

@@ -64,7 +64,9 @@ pub(super) fn json_len(value: &impl Serialize) -> usize {
 }
 
 /// What stands around the nodes of a tree, beside the title and the texts.
-pub(super) const AROUND_TREE: usize = 160;
+pub(super) const AROUND_TREE: usize = 130;
+/// `{"role":"note","name":},`
+pub(super) const AROUND_NOTE: usize = 25;
 
 /// The nodes of a plan as a tree. The notes stand before and after them.
 pub(super) fn build(page: &Page, plan: &Plan, serial: u64, title: &str, notes: [Option<String>; 2]) -> Tree {

@@ -11,7 +11,11 @@ mod type_text;
 pub use screenshot::{Image, Omitted};
 
 use crate::{
-    browser::Browser, deadline::Deadline, error::BrowserError, incident::Incident, locate::Purpose,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    locate::Purpose,
     snapshot::{Found, Snapshot},
 };
 use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
