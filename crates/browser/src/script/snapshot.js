@@ -1,10 +1,10 @@
 // One walk over one frame: a flat, pre-order list of what a screen reader would tell.
 
 // Bounds of one frame's snapshot. Beyond them nodes are counted, not described.
-const MAX_NODES = 20000;
-const MAX_CHARACTERS = 1000000;
+const MAX_NODES = 120000;
+const MAX_CHARACTERS = 4000000;
 const MAX_VISITED = 400000;
-const MAX_TEXT = 2000;
+const MAX_TEXT = 1000000;
 const MAX_MILLISECONDS = 2000;
 const MAX_DEPTH = 60;
 
@@ -110,6 +110,7 @@ const snapshot = ({ prefix }) => {
   const text = (node, depth) => {
     const raw = characters(node);
     const data = clean(raw, MAX_TEXT);
+    if (data.length > MAX_TEXT) left += 1; // cut, and ends in a mark of it
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2) { written += data.length; open.n = joined; return; }
