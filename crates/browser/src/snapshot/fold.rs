@@ -1,7 +1,8 @@
 //! What of a page is shown and what is folded away, so that a reply keeps to its budget and loses nothing.
 //!
 //! A page begins as one fold. Folds are opened, best first, as long as the lines fit: near the root before
-//! far from it, the first few of a long run before the rest, content before navigation, early before late.
+//! far from it, headings before what is under them, the first few of a long run before the rest, content before
+//! navigation, early before late.
 //! Every fold is a stretch of siblings, so a cursor is two numbers, and opening it does the same again.
 
 #[cfg(test)]
@@ -164,6 +165,10 @@ fn fit<F: Format>(node: &Node, from: usize, room: usize) -> usize {
     node.part_end(from, good).max(node.first_part_end(from))
 }
 
+fn heading_level(node: &Node) -> Option<u8> {
+    (node.role == "heading").then(|| node.states.level.unwrap_or(2))
+}
+
 /// Siblings of which the first ones are shown and the rest, if any, is one fold.
 struct Group {
     next: usize,
@@ -172,7 +177,29 @@ struct Group {
     taken: usize,
     /// When its first member's turn is.
     turn: usize,
-    run: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// What is inside a node.
+    Inside,
+    /// Like siblings: the first few tell what the rest is.
+    Run,
+    /// A heading and its siblings up to the next one of its level: headings come before what is under them.
+    Section,
+}
+
+impl Group {
+    /// When its next member's turn is.
+    fn next_turn(&self) -> usize {
+        let late = match self.kind {
+            Kind::Run if self.taken >= FEW => LATER_IN_RUN,
+            Kind::Section if self.taken > 0 => LEVEL,
+            _ => 0,
+        };
+        self.turn + late + self.taken * SIBLING
+    }
 }
 
 struct Folding<'a, F> {
@@ -212,7 +239,7 @@ impl<'a, F: Format> Folding<'a, F> {
             return self.finish();
         }
         self.left = self.left.saturating_sub(self.fold_cost(0));
-        self.open(Group { next: first, end, depth: 0, taken: 0, turn: 0, run: false });
+        self.open(Group { next: first, end, depth: 0, taken: 0, turn: 0, kind: Kind::Inside });
         while let Some(Reverse((_, _, group))) = self.turns.pop() {
             let mut taken = self.take(group) || self.take_rest(group);
             if !taken && self.pieces.is_empty() {
@@ -238,9 +265,7 @@ impl<'a, F: Format> Folding<'a, F> {
 
     fn queue(&mut self, index: usize) {
         let group = &self.groups[index];
-        let late = if group.run && group.taken >= FEW { LATER_IN_RUN } else { 0 };
-        let turn = group.turn + late + group.taken * SIBLING;
-        self.turns.push(Reverse((turn, group.next, index)));
+        self.turns.push(Reverse((group.next_turn(), group.next, index)));
     }
 
     /// Pays for lines, with what is got back when they end a fold.
@@ -256,21 +281,19 @@ impl<'a, F: Format> Folding<'a, F> {
 
     /// Shows the next member of a group, if there is room.
     fn take(&mut self, index: usize) -> bool {
-        let Group { next: at, end, depth, taken, turn, run } = self.groups[index];
+        let Group { next: at, end, depth, .. } = self.groups[index];
         let after = self.shape.end_of(at).min(end);
-        // Not before something is shown: the first node may need the room that a run's fold would take.
-        if !run
-            && !self.pieces.is_empty()
-            && let Some(run_end) = self.run_end(at, end)
+        // Not before something is shown: the first node may need the room that another fold would take.
+        if !self.pieces.is_empty()
+            && let Some((part_end, kind)) = self.part_of(&self.groups[index])
         {
-            let back = if run_end == end { self.fold_cost(depth) } else { 0 };
+            let back = if part_end == end { self.fold_cost(depth) } else { 0 };
             if !self.pay(self.fold_cost(depth), back) {
                 return false;
             }
-            self.groups[index].next = run_end;
-            self.groups[index].taken += 1;
-            let turn = turn + taken * SIBLING;
-            self.open(Group { next: at, end: run_end, depth, taken: 0, turn, run: true });
+            let turn = self.groups[index].next_turn();
+            self.advance(index, part_end);
+            self.open(Group { next: at, end: part_end, depth, taken: 0, turn, kind });
             return true;
         }
         let back = if after == end { self.fold_cost(depth) } else { 0 };
@@ -336,16 +359,13 @@ impl<'a, F: Format> Folding<'a, F> {
         if first >= end {
             return;
         }
-        let Group { depth, taken, turn, run, .. } = self.groups[parent];
+        let depth = self.groups[parent].depth;
         let role = self.shape.node(self.groups[parent].next).role.as_str();
-        let mut turn = turn + taken * SIBLING + LEVEL;
-        if run && taken >= FEW {
-            turn += LATER_IN_RUN;
-        }
+        let mut turn = self.groups[parent].next_turn() + LEVEL;
         if BOILERPLATE.contains(&role) {
             turn += BESIDE_THE_POINT;
         }
-        let group = Group { next: first, end, depth: depth + 1, taken: 0, turn, run: false };
+        let group = Group { next: first, end, depth: depth + 1, taken: 0, turn, kind: Kind::Inside };
         if depth + 1 < self.max_depth {
             self.open(group);
         } else {
@@ -363,16 +383,26 @@ impl<'a, F: Format> Folding<'a, F> {
         at + 1 + usize::from(self.shape.joined(at))
     }
 
-    /// The end of the run of like siblings that begins here, if it is one.
-    fn run_end(&self, at: usize, end: usize) -> Option<usize> {
-        let role = &self.shape.node(at).role;
-        let mut count = 0;
-        let mut after = at;
-        for sibling in self.shape.siblings(at, end).take_while(|at| self.shape.node(*at).role == *role) {
-            count += 1;
-            after = self.shape.end_of(sibling).min(end);
+    /// The run or the section that begins with a group's next member, if it is to be a group of its own.
+    fn part_of(&self, group: &Group) -> Option<(usize, Kind)> {
+        let (at, end) = (group.next, group.end);
+        if group.kind == Kind::Run || (group.kind == Kind::Section && group.taken == 0) {
+            return None;
         }
-        (count >= RUN).then_some(after)
+        let node = self.shape.node(at);
+        if let Some(level) = heading_level(node) {
+            let ends = |at: &usize| heading_level(self.shape.node(*at)).is_some_and(|next| next <= level);
+            let section_end = self.shape.siblings(at, end).skip(1).find(ends).unwrap_or(end);
+            // A short section is shown or not with its neighbours.
+            return (self.shape.cost(at, section_end) > self.share).then_some((section_end, Kind::Section));
+        }
+        let alike = |at: &usize| self.shape.node(*at).role == node.role;
+        let (mut count, mut run_end) = (0, at);
+        for sibling in self.shape.siblings(at, end).take_while(alike) {
+            count += 1;
+            run_end = self.shape.end_of(sibling).min(end);
+        }
+        (count >= RUN).then_some((run_end, Kind::Run))
     }
 
     fn shallow(&self, first: usize, end: usize) -> bool {

@@ -6,6 +6,7 @@
 mod elements;
 mod failures;
 mod navigation;
+mod reading;
 mod screenshots;
 mod snapshots;
 mod support;

@@ -81,6 +81,9 @@ impl Dice {
                 node.value = self.one_in(4).then(|| self.text(length));
                 node.states = self.states();
             }
+            if node.role == "heading" {
+                node.states.level = Some(1 + u8::try_from(self.roll(4)).unwrap());
+            }
             made.nodes.push(node);
         }
         made.nodes[0].depth = 0;
@@ -237,6 +240,29 @@ fn what_is_folded_is_what_hurts_least() {
         (500 - rows) * 4
     )));
     assert!(text.len() > 3_500, "room was left: {}", text.len());
+}
+
+#[test]
+fn a_long_flat_page_shows_its_headings_before_what_is_under_them() {
+    let mut lines = String::from("0 heading Manual\n");
+    for chapter in 0..10 {
+        lines.push_str(&format!("0 heading Chapter {chapter}\n"));
+        lines.extend(
+            (0..200).map(|n| format!("0 paragraph\n1 text Words {n} of chapter {chapter}.\n0 code x{n}\n")),
+        );
+    }
+    let mut page = page(&lines);
+    for (number, node) in page.nodes.iter_mut().filter(|node| node.role == "heading").enumerate() {
+        node.states.level = Some(if number == 0 { 1 } else { 2 });
+    }
+    let text = shown(&page, ReadFormat::Outline, 4_000);
+    for chapter in 0..10 {
+        assert!(
+            text.contains(&format!("- heading \"Chapter {chapter}\" [level=2]\n")),
+            "{chapter} in {text}"
+        );
+    }
+    assert!(text.contains("Words 3 of chapter 0.") && text.matches("- … ").count() == 10, "{text}");
 }
 
 #[test]
