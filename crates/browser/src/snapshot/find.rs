@@ -95,7 +95,7 @@ impl Query {
         };
         let mut at = 0;
         while at < page.nodes.len() {
-            if at % 256 == 0 && Instant::now() > until {
+            if at.is_multiple_of(256) && Instant::now() > until {
                 return None;
             }
             // A node and the only text in it are one thing, as they are one line of an outline.

@@ -1,8 +1,8 @@
 //! For reading rather than acting: headings, lists, tables and links as Markdown.
 
 use super::{
-    fold::{Format, Piece, Plan},
     node::{Node, Page},
+    plan::{Format, Piece, Plan},
 };
 
 pub(super) struct Markdown;

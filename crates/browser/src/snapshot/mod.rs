@@ -10,6 +10,7 @@ mod markdown;
 mod node;
 mod outline;
 mod path;
+mod plan;
 mod shape;
 mod store;
 mod text;
@@ -24,7 +25,8 @@ pub(crate) use find::Query;
 pub(crate) use node::{FrameSnapshot, Page, stitch};
 pub(crate) use store::Store;
 
-use fold::{Format, Limits, Plan, plan};
+use fold::plan;
+use plan::{Format, Limits, Plan};
 use policy::{ReadFormat, Tokens};
 
 /// One reading of a page.
@@ -43,7 +45,7 @@ pub struct Snapshot {
 pub enum Content {
     Outline(String),
     Markdown(String),
-    Tree(Tree),
+    Tree(Box<Tree>),
 }
 
 /// How much of a reply is for the line above the snapshot: session, address, title.
@@ -118,7 +120,7 @@ impl Page {
                 let text = self.text_content(view);
                 let folds = plan.has_folds() || text.as_ref().is_some_and(|(_, plan)| plan.has_folds());
                 tree.text_content = text.map(|(text, _)| text).unwrap_or_default();
-                Shown { content: Content::Tree(tree), folds, hidden: plan.hidden }
+                Shown { content: Content::Tree(Box::new(tree)), folds, hidden: plan.hidden }
             }
         }
     }
@@ -192,7 +194,7 @@ pub(super) mod tests {
 
     pub fn tree_of(page: &Page, bytes: usize) -> Tree {
         match page.show(&view(page, ReadFormat::Tree, bytes)).content {
-            Content::Tree(tree) => tree,
+            Content::Tree(tree) => *tree,
             other => panic!("{other:?}"),
         }
     }

@@ -1,8 +1,8 @@
 //! The default format: a line per node, indented, with a ref for whatever can be acted on.
 
 use super::{
-    fold::{Format, Piece, Plan},
     node::{Node, Page},
+    plan::{Format, Piece, Plan},
 };
 use std::fmt::Write;
 

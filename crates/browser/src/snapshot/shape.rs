@@ -1,8 +1,8 @@
 //! What folding has to know of a range of nodes, counted once: where subtrees end and what they cost.
 
 use super::{
-    fold::Format,
     node::{Node, Page},
+    plan::Format,
 };
 
 /// A range of a page's nodes, with indentation counted from its first one.

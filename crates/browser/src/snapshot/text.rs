@@ -2,6 +2,9 @@
 
 use super::node::Node;
 
+/// A longer word may be cut in two, in bytes.
+const LONGEST_WORD: usize = 40;
+
 impl Node {
     pub fn text_len(&self) -> usize {
         self.name.len() + self.value.as_deref().map_or(0, str::len)
@@ -23,6 +26,23 @@ impl Node {
             return name;
         }
         name + self.value.as_deref().map_or(0, |value| floor(value, to - name))
+    }
+
+    /// The same place, or the end of a word shortly before it.
+    pub fn word_end(&self, from: usize, to: usize) -> usize {
+        let name = self.name.len();
+        let (text, start) = match self.value.as_deref() {
+            Some(value) if to > name => (value, name),
+            _ => (self.name.as_str(), 0),
+        };
+        if to >= self.text_len() || to == name {
+            return to;
+        }
+        let shown = &text[from.max(start) - start..to - start];
+        match shown.rfind(' ') {
+            Some(space) if shown.len() - space <= LONGEST_WORD => to - (shown.len() - space) + 1,
+            _ => to,
+        }
     }
 
     /// The end of the shortest part.
@@ -69,18 +89,20 @@ mod tests {
 
     #[test]
     fn parts_put_together_are_the_whole_text() {
-        let whole = Node { name: "nämé".into(), value: Some("välue".into()), ..Node::default() };
+        let whole = Node { name: "nä mé".into(), value: Some("vä l ue".into()), ..Node::default() };
         for step in 1..12 {
             let (mut from, mut told) = (0, String::new());
             while from < whole.text_len() {
                 assert!(whole.is_part_start(from), "{from}");
                 let to = whole.part_end(from, from + step).max(whole.first_part_end(from));
+                let to = whole.word_end(from, to);
+                assert!(to > from, "{from} {to}");
                 let part = whole.part(from, to);
                 told.push_str(&part.name);
                 told.push_str(part.value.as_deref().unwrap_or_default());
                 from = to;
             }
-            assert_eq!(told, "nämévälue", "in steps of {step}");
+            assert_eq!(told, "nä mévä l ue", "in steps of {step}");
         }
         for wrong in [2, whole.text_len(), 99] {
             assert!(!whole.is_part_start(wrong), "{wrong}");

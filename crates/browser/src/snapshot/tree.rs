@@ -1,8 +1,8 @@
 //! The JSON tree: roles, names and children, as S1's callers know it.
 
 use super::{
-    fold::{Format, Piece, Plan},
     node::{Node, Page, States},
+    plan::{Format, Piece, Plan},
 };
 use serde::Serialize;
 

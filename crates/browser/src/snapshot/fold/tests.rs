@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::snapshot::{
-    Content, View, head_room, markdown,
+    Content, View,
+    cursor::Cursor,
+    head_room, markdown,
     node::{States, tests::page},
     outline,
     tests::{shown, view},
@@ -165,8 +167,9 @@ fn follow(page: &Page, format: ReadFormat, tokens: Tokens, max_depth: usize, tol
         for piece in &plan.pieces {
             match piece {
                 Piece::Node { at, joined, .. } => {
-                    for at in *at..=at + usize::from(*joined) {
-                        seen[at].push((0, page.nodes[at].text_len()));
+                    seen[*at].push((0, page.nodes[*at].text_len()));
+                    if *joined {
+                        seen[at + 1].push((0, page.nodes[at + 1].text_len()));
                     }
                 }
                 Piece::Part { at, from, to, .. } => seen[*at].push((*from, *to)),
@@ -304,9 +307,9 @@ fn a_hundred_thousand_nodes_of_any_shape_keep_to_the_budget() {
     for (number, depth) in shapes.iter().enumerate() {
         let node = |at: usize| Node {
             depth: depth(at),
-            role: if at % 3 == 0 { "link" } else { "text" }.to_owned(),
+            role: if at.is_multiple_of(3) { "link" } else { "text" }.to_owned(),
             name: format!("Number {at}"),
-            reference: (at % 3 == 0).then(|| format!("e{at}")),
+            reference: (at.is_multiple_of(3)).then(|| format!("e{at}")),
             ..Node::default()
         };
         let page = Page { nodes: (0..100_000).map(node).collect(), complete: true, ..Page::default() };
