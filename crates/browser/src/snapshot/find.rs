@@ -16,7 +16,10 @@ const MOST_PATTERN_BYTES: usize = 256 << 10;
 const MOST_AROUND: usize = 60;
 /// Text that is shown of a match, in characters, about a third of it before the match.
 const EXCERPT: usize = 120;
-/// Room for the last line, which tells how to go on.
+/// The same in a reply that has hardly room for one match.
+const SHORT_EXCERPT: usize = 24;
+const SHORT_REPLY: usize = 2_000;
+/// Room for the last lines, which tell how to go on and what was not searched.
 const CLOSING: usize = 120;
 
 /// What was found, in page order, and the same as text.
@@ -55,6 +58,7 @@ pub(crate) struct Query {
     limit: usize,
     offset: usize,
     bytes: usize,
+    excerpt: usize,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +83,7 @@ impl Query {
             limit: find.limit,
             offset: find.offset,
             bytes,
+            excerpt: if bytes < SHORT_REPLY { SHORT_EXCERPT } else { EXCERPT },
         })
     }
 
@@ -163,9 +168,9 @@ impl Query {
         if self.name.as_ref().is_some_and(|name| !name.is_match(own)) {
             return None;
         }
-        let Some(pattern) = &self.pattern else { return Some(excerpt(own, 0)) };
+        let Some(pattern) = &self.pattern else { return Some(excerpt(own, 0, self.excerpt)) };
         let mut texts = [Some(own), node.value.as_deref()].into_iter().flatten();
-        texts.find_map(|text| pattern.find(text).map(|hit| excerpt(text, hit.start())))
+        texts.find_map(|text| pattern.find(text).map(|hit| excerpt(text, hit.start(), self.excerpt)))
     }
 }
 
@@ -216,11 +221,11 @@ fn around(page: &Page, at: usize) -> Span {
     })
 }
 
-fn excerpt(text: &str, hit: usize) -> String {
-    let before = text[..hit].char_indices().rev().nth(EXCERPT / 3 - 1).map_or(0, |(at, _)| at);
+fn excerpt(text: &str, hit: usize, most: usize) -> String {
+    let before = text[..hit].char_indices().rev().nth(most / 3 - 1).map_or(0, |(at, _)| at);
     let mut told = if before > 0 { "…".to_owned() } else { String::new() };
     let mut rest = text[before..].chars();
-    told.extend(rest.by_ref().take(EXCERPT));
+    told.extend(rest.by_ref().take(most));
     if rest.next().is_some() {
         told.push('…');
     }
@@ -321,6 +326,42 @@ mod tests {
         }
         let past = look(&page, Find { pattern: text("number"), offset: 600, ..Find::default() });
         assert_eq!((past.text.as_str(), past.next_offset), ("There are only 500 matches.\n", None));
+    }
+
+    #[test]
+    fn the_longest_match_there_can_be_fits_into_the_smallest_reply() {
+        let mut lines: String =
+            (0..60).map(|depth| format!("{depth} listitem {}\n", "😀".repeat(300))).collect();
+        lines.push_str(&format!("60 columnheader {}", "😀".repeat(300)));
+        let mut page = page(&lines);
+        page.complete = false;
+        page.nodes[60].reference = Some("f1234e123456".into());
+        page.nodes[60].states = super::super::States {
+            level: Some(6),
+            checked: Some("mixed".into()),
+            expanded: Some(false),
+            pressed: true,
+            selected: true,
+            disabled: true,
+            required: true,
+            readonly: true,
+            invalid: true,
+            current: true,
+            secret: true,
+        };
+        let tokens = policy::Tokens::new(policy::Tokens::LEAST).unwrap();
+        let bytes = tokens.bytes() - super::super::head_room(tokens);
+        for role in ["columnheader", "listitem"] {
+            let find = Find { role: Some(role.into()), pattern: text("😀"), limit: 20, ..Find::default() };
+            let until = Instant::now() + Duration::from_secs(600);
+            let found = Query::new(&find, bytes).unwrap().search(&page, 123_456, until).unwrap();
+            assert!(
+                found.text.len() <= bytes && !found.matches.is_empty(),
+                "{}: {}",
+                found.text.len(),
+                found.text
+            );
+        }
     }
 
     #[test]
