@@ -16,7 +16,7 @@ build: ## Build the release binaries
 
 test: setup-test lint ## Everything that must hold, with all its set-up
 	$(CARGO) build --workspace --bins --examples
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check

@@ -23,7 +23,7 @@ use crate::log::Log;
 use crate::state::State;
 use crate::supervisor::Supervisor;
 use bridge::token::{TokenError, Verifier};
-use rustix::process::DumpableBehavior;
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -76,9 +76,12 @@ fn run(args: Args, began: Instant) -> Result<(), BridgeError> {
         .block_on(serve(Arc::new(args), verifier, began))
 }
 
-/// No program may gain rights, and nobody may look into this one. Core files are off already: the jail
-/// sets that limit to 1, which also keeps a host's core handler from being run, as 0 would not.
+/// Chromium inherits the limits: no core file may hold what a page held, no program may gain rights.
+///
+/// The limit is 1 and not 0, because only 1 also keeps a host's core handler from being run.
 fn harden() -> io::Result<()> {
+    let most = rustix::process::getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
+    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(most), maximum: Some(most) })?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::set_no_new_privs(true)?;
     Ok(())

@@ -104,7 +104,7 @@ async fn the_bridge_and_its_chromium_leave_no_core_and_gain_no_rights() {
         // Not dumpable: only root may look.
         if let Ok(limits) = limits {
             let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
-            assert!(core.split_whitespace().filter(|word| *word == "0").count() == 2, "{core}");
+            assert!(core.split_whitespace().filter(|word| ["0", "1"].contains(word)).count() == 2, "{core}");
         } else {
             assert!(!is_root());
         }
@@ -116,7 +116,7 @@ async fn a_headed_chromium_has_a_display_and_the_display_is_a_phase() {
     let mut around = as_process_1();
     // The only shell in there is the bridge, as in the template.
     around.extend(["--tmpfs", "/tmp", "--bind", "FOLDER", "FOLDER"]);
-    around.extend(["--ro-bind", env!("CARGO_BIN_EXE_stockade-bridge"), "/bin/sh"]);
+    around.extend(["--ro-bind", "FOLDER/stockade-bridge", "/bin/sh"]);
     let program = vec![
         "/usr/lib/chromium/chromium",
         "--no-first-run",

@@ -13,6 +13,8 @@ use std::marker::PhantomData;
 
 /// A document may be replaced while it is asked; the new one is asked this many times.
 const ATTEMPTS: usize = 4;
+/// In bytes. The longest honest one is a search, with 600 refs and eight names.
+pub(crate) const LARGEST_ANSWER: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(crate) enum AskError {
@@ -45,26 +47,29 @@ impl Browser {
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
-        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
-        self.call_script(frame, &declaration, &[p::ByValue { value: argument }], deadline).await
+        self.ask_up_to(LARGEST_ANSWER, frame, function, argument, deadline).await
     }
 
-    async fn call_script<A: Serialize, T: DeserializeOwned>(
+    /// The same, with an answer of at most `largest_reply` bytes.
+    pub(crate) async fn ask_up_to<A: Serialize, T: DeserializeOwned>(
         &self,
+        largest_reply: usize,
         frame: &str,
-        declaration: &str,
-        arguments: &A,
+        function: &str,
+        argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
+        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(frame, deadline).await? else { continue };
             let command = p::CallFunction {
-                function_declaration: declaration,
+                function_declaration: &declaration,
                 unique_context_id: &world.unique,
-                arguments,
+                arguments: [p::ByValue { value: argument }],
                 return_by_value: true,
                 await_promise: true,
                 silent: true,
+                largest_reply,
                 returns: PhantomData,
             };
             match self.connection.call(Some(&session), &command, deadline.at).await {
@@ -74,6 +79,10 @@ impl Browser {
                 Err(CallError::Detached { .. } | CallError::Crashed { .. }) if !self.is_tab(&session) => {
                     return Err(AskError::Gone);
                 }
+                // Not our script's words, so not Chromium's fault but the page's.
+                Err(CallError::Decode { source, .. }) => {
+                    return Err(AskError::Failed(BrowserError::PageScript { reason: source.to_string() }));
+                }
                 Err(error) => return Err(AskError::Failed(self.explain(deadline.error(error)).await)),
             }
         }
@@ -81,7 +90,11 @@ impl Browser {
     }
 
     /// The world our script runs in; made now if the frame's document has none. `None`: look again.
-    async fn world(&self, frame: &str, deadline: Deadline) -> Result<Option<(SessionId, World)>, AskError> {
+    pub(crate) async fn world(
+        &self,
+        frame: &str,
+        deadline: Deadline,
+    ) -> Result<Option<(SessionId, World)>, AskError> {
         let session = {
             let state = self.shared.lock();
             let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).ok_or(AskError::Gone)?;
@@ -137,39 +150,56 @@ impl Browser {
         };
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(&parent, deadline).await? else { continue };
-            if known_to.as_deref() == Some(world.unique.as_str()) {
+            if known_to.as_ref() == Some(&world.unique) {
                 return Ok(());
             }
             let to = Some(&session);
             let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = gone_or(owner, deadline)? else { return Err(AskError::Gone) };
-            let resolve =
-                p::ResolveNode { backend_node_id: owner.backend_node_id, execution_context_id: world.id };
-            let resolved = self.connection.call(to, &resolve, deadline.at).await;
-            let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
-                self.forget(&parent, &world);
-                continue;
-            };
-            let command = p::CallFunction::<_, Option<()>> {
-                function_declaration: "function(owner, frame) { stockade.adoptFrame(owner, frame); }",
-                // Chromium refuses a handle of another world, so the page itself is never told.
-                unique_context_id: &world.unique,
-                arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: &frame }),
-                return_by_value: true,
-                await_promise: false,
-                silent: true,
-                returns: PhantomData,
-            };
-            let told = self.connection.call(to, &command, deadline.at).await;
-            if gone_or(told, deadline)?.is_some_and(|told| told.exception_details.is_none()) {
+            let node = owner.backend_node_id;
+            let adopted = self.hand_over(&session, &world, node, "adoptFrame", &frame, deadline).await?;
+            if adopted == Some(true) {
                 let mut state = self.shared.lock();
                 if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
                     child.known_to = Some(world.unique);
                 }
                 return Ok(());
             }
+            self.forget(&parent, &world);
         }
         Err(AskError::Gone)
+    }
+
+    /// Calls one function of the script with a node that Chromium named. `None`: node or world are gone.
+    pub(crate) async fn hand_over<A: Serialize, T: DeserializeOwned>(
+        &self,
+        session: &SessionId,
+        world: &World,
+        backend_node_id: i64,
+        function: &str,
+        argument: &A,
+        deadline: Deadline,
+    ) -> Result<Option<T>, AskError> {
+        let to = Some(session);
+        let resolve = p::ResolveNode { backend_node_id, execution_context_id: world.id };
+        let resolved = self.connection.call(to, &resolve, deadline.at).await;
+        let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
+            return Ok(None);
+        };
+        let declaration = format!("function(node, a) {{ return stockade.{function}(node, a); }}");
+        let command = p::CallFunction::<_, T> {
+            function_declaration: &declaration,
+            // Chromium refuses a handle of another world, so the page itself is never told.
+            unique_context_id: &world.unique,
+            arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: argument }),
+            return_by_value: true,
+            await_promise: false,
+            silent: true,
+            largest_reply: LARGEST_ANSWER,
+            returns: PhantomData,
+        };
+        let told = self.connection.call(to, &command, deadline.at).await;
+        gone_or(told, deadline)?.map(returned).transpose()
     }
 }
 
@@ -185,7 +215,7 @@ fn returned<T>(evaluated: p::Evaluated<T>) -> Result<T, AskError> {
     let failed = |reason: String| AskError::Failed(BrowserError::PageScript { reason });
     if let Some(details) = evaluated.exception_details {
         let thrown = details.exception.map(|thrown| thrown.description).filter(|text| !text.is_empty());
-        return Err(failed(crate::state::cut(&thrown.unwrap_or(details.text), 300)));
+        return Err(failed(crate::text::cut(&thrown.unwrap_or(details.text), 300)));
     }
     evaluated.result.value.ok_or_else(|| failed("the script returned nothing".to_owned()))
 }

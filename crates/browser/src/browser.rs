@@ -1,7 +1,7 @@
 //! One Chromium, one tab of it, and the calls that reach them.
 
 use crate::{
-    cdp::{Command, Connection, SessionId, protocol as p},
+    cdp::{CallError, Command, Connection, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     script,
@@ -24,7 +24,8 @@ pub struct BrowserOptions {
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
-    /// Width times height of the largest picture; a larger page is cut. 40 megapixels are 160 MB in the renderer.
+    /// Width times height of the largest picture; a larger page is cut. About 12 megapixels are the most that
+    /// a message can carry whatever the page shows, and more than that is not taken.
     pub max_pixels: u32,
     /// Levels of a snapshot that are shown when the call does not say; deeper ones are folded.
     pub max_depth: usize,
@@ -36,7 +37,7 @@ impl Default for BrowserOptions {
             action_timeout: Duration::from_secs(30),
             width: 1280,
             height: 800,
-            max_pixels: 40_000_000,
+            max_pixels: 11_000_000,
             max_depth: 10,
         }
     }
@@ -51,6 +52,15 @@ pub struct Browser {
     pub(crate) turn: Mutex<()>,
     /// What cursors lead to.
     snapshots: std::sync::Mutex<Store>,
+}
+
+/// Which empty page may become the tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// One that Chromium started with will do.
+    Any,
+    /// None but a page made for it: an empty one may be a popup, which its opener can reach.
+    New,
 }
 
 /// What the tab shows, as of the last event; page-made text in it is bounded.
@@ -89,7 +99,7 @@ impl Browser {
             browser.call(None, &deny_permissions, deadline),
             browser.call(None, &pause_pages, deadline),
         )?;
-        browser.open_tab(deadline).await?;
+        browser.open_tab(Claim::Any, deadline).await?;
         Ok(browser)
     }
 
@@ -124,51 +134,82 @@ impl Browser {
                 _ => None,
             }
         };
-        self.open_tab(deadline).await?;
+        self.open_tab(Claim::New, deadline).await?;
         match ended {
             Some(ended) if !matches!(action, Action::Navigate(_)) => Err(ended.into()),
             _ => Ok(()),
         }
     }
 
-    async fn open_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        self.shared.lock().opening = true;
-        let claimed = self.claim_page(deadline).await;
-        let (old, spare) = {
-            let mut state = self.shared.lock();
-            state.opening = false;
-            (state.tab.take(), std::mem::take(&mut state.unclaimed))
-        };
-        let claimed = claimed?;
-        let session = claimed.session_id;
-        {
-            let mut state = self.shared.lock();
-            let serials = old.as_ref().map_or(0, |tab| tab.frames.serials());
-            state.tab = Some(Tab::new(claimed.target_info.target_id.clone(), session.clone(), serials));
-            state.ended = None;
-            state.ended_told = false;
-        }
-        self.set_up(&session, deadline).await?;
-        // Last, because a Chromium with a window exits with its last page.
-        let unwanted = spare.into_iter().map(|spare| spare.target_info.target_id);
-        for target in
-            unwanted.chain(old.map(|tab| tab.target)).filter(|id| *id != claimed.target_info.target_id)
-        {
-            match self.call(None, &p::CloseTarget { target_id: &target }, deadline).await {
-                // It is gone already, which is what was wanted.
-                Ok(_) | Err(BrowserError::Protocol { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    /// Goes on in a new tab; the old one is closed, whether it answers or not.
+    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.open_tab(Claim::New, deadline).await
     }
 
-    async fn claim_page(&self, deadline: Deadline) -> Result<p::Attached, BrowserError> {
+    /// Leaves a tab that hangs; the next call opens a new one. Its caller is told by the error at hand.
+    pub(crate) fn abandon_tab(&self) {
+        let mut state = self.shared.lock();
+        state.ended.get_or_insert(Ended::Closed);
+        state.ended_told = true;
+    }
+
+    async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
+        self.shared.lock().opening = true;
+        let claimed = self.claim_page(claim, deadline).await;
+        let (old, spare, session) = {
+            let mut state = self.shared.lock();
+            state.opening = false;
+            // Without a new tab the old one stays, with what it knows: the next call tries again.
+            let p::Attached { session_id, target_info } = claimed?;
+            let serials = state.tab.as_ref().map_or(0, |tab| tab.frames.serials());
+            let new = Tab::new(target_info.target_id, session_id.clone(), serials);
+            state.ended = None;
+            state.ended_told = false;
+            (state.tab.replace(new), std::mem::take(&mut state.unclaimed), session_id)
+        };
+        self.set_up(&session, deadline).await?;
+        // Last, because a Chromium with a window exits with its last page.
+        for spare in spare {
+            // As a popup is closed, which it may be: see `close_popup`.
+            self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
+            self.close_target(&spare.target_info.target_id, deadline).await?;
+            self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
+        }
+        match old {
+            Some(old) => self.close_target(&old.target, deadline).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        match self.call(None, &p::CloseTarget { target_id }, deadline).await {
+            // It is gone already, which is what was wanted.
+            Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// For a page that may be gone already, which is as good.
+    async fn tell<C: Command>(
+        &self,
+        session: &SessionId,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        match self.connection.call(Some(session), command, deadline.at).await {
+            Ok(_) | Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(()),
+            Err(error) => Err(deadline.error(error)),
+        }
+    }
+
+    async fn claim_page(&self, claim: Claim, deadline: Deadline) -> Result<p::Attached, BrowserError> {
         let blank = |state: &mut State, wanted: &dyn Fn(&p::TargetInfo) -> bool| {
             let found = state.unclaimed.iter().position(|page| wanted(&page.target_info))?;
             Some(state.unclaimed.swap_remove(found))
         };
-        if let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank") {
+        if claim == Claim::Any
+            && let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank")
+        {
             return Ok(page);
         }
         let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;

@@ -35,6 +35,7 @@ impl Deadline {
             CallError::Closed { closed } => BrowserError::BrowserLost { closed },
             CallError::Crashed { .. } => BrowserError::TabCrashed { status: None },
             CallError::Detached { .. } => BrowserError::TabClosed,
+            error @ CallError::TooLarge { .. } => BrowserError::PageScript { reason: error.to_string() },
             source => BrowserError::Protocol { source },
         }
     }

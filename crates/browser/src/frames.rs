@@ -1,17 +1,18 @@
 //! The frames of a tab: who holds whom, which session speaks for each, and which world our script is in.
 
-use crate::cdp::SessionId;
+use crate::cdp::{Id, SessionId};
 use policy::Origin;
 use std::collections::HashMap;
 
 /// A page may make frames without end; those beyond the bound are not tracked, read or acted in.
-const MOST_FRAMES: usize = 1000;
+pub(crate) const MOST_FRAMES: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Frames {
     by_id: HashMap<String, Frame>,
     attached: u64,
     serials: u32,
+    untracked: bool,
 }
 
 #[derive(Debug)]
@@ -19,20 +20,19 @@ pub(crate) struct Frame {
     pub parent: Option<String>,
     pub session: SessionId,
     pub url: String,
-    pub loader: String,
     /// Where our script runs in the frame's present document.
     pub world: Option<World>,
     /// The document's number in refs, given when it is first read and never again.
     pub serial: Option<u32>,
     /// The parent's world that was told which of its elements shows this frame.
-    pub known_to: Option<String>,
+    pub known_to: Option<Id>,
     order: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     /// Unique over all processes; the plain id is not.
-    pub unique: String,
+    pub unique: Id,
     pub id: i64,
 }
 
@@ -63,14 +63,24 @@ impl Frames {
                 parent: parent.map(str::to_owned),
                 session: session.clone(),
                 url: String::new(),
-                loader: String::new(),
                 world: None,
                 serial: None,
                 known_to: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);
+        } else {
+            self.leave_untracked();
         }
+    }
+
+    pub fn leave_untracked(&mut self) {
+        self.untracked = true;
+    }
+
+    /// Whether the page has had frames beyond the bound.
+    pub fn untracked(&self) -> bool {
+        self.untracked
     }
 
     pub fn get(&self, id: &str) -> Option<&Frame> {
@@ -90,6 +100,7 @@ impl Frames {
 
     pub fn keep_only(&mut self, id: &str) {
         self.by_id.retain(|known, _| known == id);
+        self.untracked = false;
     }
 
     pub fn remove_session(&mut self, session: &SessionId) {

@@ -10,11 +10,14 @@ mod deadline;
 mod error;
 mod flags;
 mod frames;
+mod guard;
+mod hit;
 mod incident;
 mod locate;
 mod script;
 mod snapshot;
 mod state;
+mod text;
 mod verbs;
 
 pub use browser::{Browser, BrowserOptions, TabState};

@@ -1,7 +1,8 @@
 //! From the words an agent uses for an element to the element, its facts and the point where it is hit.
 
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, state::cut,
+    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
+    text::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,15 @@ struct Aiming<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Looked {
-    Problem { problem: Problem, by: Option<String> },
-    Ready { x: f64, y: f64, facts: Box<PageFacts> },
+    Problem {
+        problem: Problem,
+        by: Option<String>,
+    },
+    Ready {
+        #[serde(flatten)]
+        point: Point,
+        facts: Box<PageFacts>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -90,6 +98,7 @@ pub(crate) enum Problem {
     Covered,
     NotEditable,
     Focus,
+    Secret,
 }
 
 impl Problem {
@@ -105,6 +114,7 @@ impl Problem {
             },
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
             Problem::Focus => BrowserError::FocusLost { element, taken_by: by },
+            Problem::Secret => BrowserError::TargetChanged { element, what: "it is a secret field now" },
         }
     }
 }
@@ -129,6 +139,13 @@ struct PageForm {
     action: String,
 }
 
+/// One point, as two frames see it.
+struct Lifted {
+    /// In the outermost frame that the element's session speaks for.
+    in_process: Point,
+    in_tab: Point,
+}
+
 #[derive(Serialize)]
 struct Through<'a> {
     frame: &'a str,
@@ -140,7 +157,7 @@ struct Through<'a> {
 #[serde(untagged)]
 enum Passed {
     Problem { problem: Problem, by: Option<String> },
-    At { x: f64, y: f64 },
+    At(Point),
 }
 
 impl Browser {
@@ -269,9 +286,12 @@ impl Browser {
         };
         match looked {
             Looked::Problem { problem, by } => Err(problem.of(&element.reference, by)),
-            Looked::Ready { x, y, facts } => {
-                let (x, y) = self.lift(element, x, y, deadline).await?;
-                Ok(Aim { x, y, facts: facts.of_origin(origin) })
+            Looked::Ready { point, facts } => {
+                let lifted = self.lift(element, point, deadline).await?;
+                if purpose == Purpose::Click {
+                    self.strikes(element, &facts.element, lifted.in_process, deadline).await?;
+                }
+                Ok(Aim { x: lifted.in_tab.x, y: lifted.in_tab.y, facts: facts.of_origin(origin) })
             }
         }
     }
@@ -280,28 +300,35 @@ impl Browser {
     async fn lift(
         &self,
         element: &Element,
-        x: f64,
-        y: f64,
+        point: Point,
         deadline: Deadline,
-    ) -> Result<(f64, f64), BrowserError> {
+    ) -> Result<Lifted, BrowserError> {
         let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
-        let (mut x, mut y) = (x, y);
+        let mut lifted = Lifted { in_process: point, in_tab: point };
+        let mut same_process = true;
         let mut frame = element.frame.clone();
         for _ in 0..MOST_FRAMES_ASKED {
             let parent = {
                 let state = self.shared.lock();
                 let tab = state.tab.as_ref().ok_or_else(stale)?;
                 if tab.target == frame {
-                    return Ok((x, y));
+                    return Ok(lifted);
                 }
-                tab.frames.get(&frame).and_then(|frame| frame.parent.clone()).ok_or_else(stale)?
+                let known = tab.frames.get(&frame).ok_or_else(stale)?;
+                let parent = known.parent.as_ref().ok_or_else(stale)?;
+                let above = tab.frames.get(parent).ok_or_else(stale)?;
+                same_process &= above.session == known.session;
+                parent.clone()
             };
             self.introduce(&frame, deadline).await.map_err(|error| gone_is(error, stale()))?;
-            let through = Through { frame: &frame, x, y };
+            let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
             let passed = self.ask(&parent, "through", &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
                 Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by)),
-                Passed::At { x: at_x, y: at_y } => (x, y) = (at_x, at_y),
+                Passed::At(point) => lifted.in_tab = point,
+            }
+            if same_process {
+                lifted.in_process = lifted.in_tab;
             }
             frame = parent;
         }

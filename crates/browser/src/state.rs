@@ -4,10 +4,11 @@
 //! the effect of everything that came before it.
 
 use crate::{
-    cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
-    frames::{Frames, World},
+    cdp::{Event, EventKind, Id, Reactions, SessionId, protocol as p},
+    frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
     script,
+    text::cut,
 };
 use std::{
     collections::{HashSet, VecDeque},
@@ -43,14 +44,14 @@ pub(crate) struct State {
 
 pub(crate) struct Tab {
     /// The target's id is also the id of its main frame.
-    pub target: String,
+    pub target: Id,
     pub session: SessionId,
     /// Sessions of frames that live in processes of their own.
     pub frame_sessions: HashSet<SessionId>,
     pub frames: Frames,
     pub url: String,
     pub title: String,
-    pub loaders: VecDeque<String>,
+    pub loaders: VecDeque<Id>,
     /// How far the newest document has come.
     pub reached: Reached,
     /// Documents shown so far; tells whether an action led to another page.
@@ -149,13 +150,12 @@ impl State {
     ) {
         let p::Attached { session_id, target_info } = attached;
         let ours = self.tab.as_mut().filter(|tab| parent.is_some_and(|parent| tab.owns(parent)));
-        match (target_info.r#type.as_str(), ours) {
+        match (&*target_info.r#type, ours) {
             ("iframe", Some(tab)) => tab.adopt_frame(session_id, &target_info.target_id, reactions),
             ("page", _) if self.opening && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
             }
-            // A popup never gets to run: it is paused until told to go on, and is told to close.
-            ("page", _) => reactions.post(None, &p::CloseTarget { target_id: &target_info.target_id }),
+            ("page", _) => close_popup(attached, reactions),
             // A frame of a tab that is gone, or a kind that was not asked for: let it be.
             _ => reactions.post(Some(session_id), &p::Resume {}),
         }
@@ -182,7 +182,7 @@ impl State {
 
 impl Tab {
     /// `serials` goes on from the tab before: no ref is given twice in a session.
-    pub fn new(target: String, session: SessionId, serials: u32) -> Tab {
+    pub fn new(target: Id, session: SessionId, serials: u32) -> Tab {
         let mut frames = Frames::starting_at(serials);
         frames.attach(&target, None, &session);
         Tab {
@@ -213,7 +213,7 @@ impl Tab {
     ) {
         match kind {
             EventKind::FrameAttached(it) => {
-                self.frames.attach(&it.frame_id, Some(it.parent_frame_id.as_str()), session);
+                self.frames.attach(&it.frame_id, Some(&it.parent_frame_id), session);
             }
             EventKind::FrameDetached(it) if it.reason != "swap" => self.frames.remove(&it.frame_id),
             EventKind::FrameNavigated(it) => self.navigated(&it.frame, session, incidents, reactions),
@@ -272,6 +272,11 @@ impl Tab {
     }
 
     fn adopt_frame(&mut self, session: &SessionId, frame: &str, reactions: &mut Reactions<'_>) {
+        if self.frame_sessions.len() == MOST_FRAMES {
+            self.frames.leave_untracked();
+            reactions.post(Some(session), &p::Resume {});
+            return;
+        }
         self.frame_sessions.insert(session.clone());
         self.frames.attach(frame, None, session);
         let to = Some(session);
@@ -304,7 +309,6 @@ impl Tab {
         self.frames.attach(&frame.id, frame.parent_id.as_deref(), session);
         if let Some(known) = self.frames.get_mut(&frame.id) {
             known.url = cut(&frame.url, LONGEST_URL);
-            known.loader = frame.loader_id.clone();
         }
     }
 
@@ -327,13 +331,24 @@ impl Tab {
         if self.loaders.back() != Some(&event.loader_id) {
             return;
         }
-        match event.name.as_str() {
+        match &*event.name {
             "DOMContentLoaded" => self.reached.dom_content_loaded = true,
             "load" => self.reached.load = true,
             "networkIdle" => self.reached.network_idle = true,
             _ => {}
         }
     }
+}
+
+/// A popup never gets to load anything: its requests are held, and it is told to close.
+///
+/// It is told to go on all the same: a popup with an opener shares the opener's renderer, and the pause
+/// of the one stops both.
+fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
+    let session = Some(&popup.session_id);
+    reactions.post(session, &p::HoldRequests {});
+    reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
+    reactions.post(session, &p::Resume {});
 }
 
 /// Frames in processes of their own attach by themselves, paused until they are set up.
@@ -352,15 +367,6 @@ fn refused_scheme(url: &str) -> Option<String> {
     let allowed =
         matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
     (!allowed).then(|| cut(scheme, 32))
-}
-
-/// At most `limit` bytes, cut between characters.
-pub(crate) fn cut(text: &str, limit: usize) -> String {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }
 
 #[cfg(test)]
@@ -383,11 +389,5 @@ mod tests {
         ] {
             assert_eq!(refused_scheme(url).as_deref(), refused, "{url}");
         }
-    }
-
-    #[test]
-    fn text_is_cut_between_characters() {
-        assert_eq!(cut("äää", 3), "ä");
-        assert_eq!(cut("abc", 8), "abc");
     }
 }

@@ -59,6 +59,12 @@ impl Chromium {
         self.0.send(Message::text(text.into())).await.unwrap();
     }
 
+    async fn attach(&mut self, session: &str) {
+        let target = r#"{"targetId":"T","type":"page"}"#;
+        let params = format!(r#"{{"sessionId":"{session}","targetInfo":{target}}}"#);
+        self.say(format!(r#"{{"method":"Target.attachedToTarget","params":{params}}}"#)).await;
+    }
+
     async fn echo(&mut self, id: u64, text: &str) {
         self.say(format!(r#"{{"id":{id},"result":{{"text":"{text}","new":[1]}}}}"#)).await;
     }
@@ -162,6 +168,7 @@ async fn calls_fail_with_their_target_and_others_do_not() {
     };
     let events = async {
         let sent = [chromium.hear().await, chromium.hear().await, chromium.hear().await];
+        chromium.attach("A").await;
         chromium.say(r#"{"method":"Inspector.targetCrashed","params":{},"sessionId":"A"}"#).await;
         chromium.say(r#"{"method":"Target.detachedFromTarget","params":{"sessionId":"B"}}"#).await;
         chromium.echo(sent[2].id, "alive").await;
@@ -172,6 +179,62 @@ async fn calls_fail_with_their_target_and_others_do_not() {
     assert_eq!(alive.unwrap().text, "alive");
     let late = connection.call(Some(&crashing), &Echo { text: "" }, soon()).await;
     assert!(matches!(late, Err(CallError::Crashed { .. })), "asked after the crash: {late:?}");
+}
+
+#[tokio::test]
+async fn a_crash_is_remembered_of_attached_targets_only() {
+    let (connection, mut chromium) = connect(ConnectionOptions::default()).await;
+    let session = SessionId::from("A");
+    chromium.say(r#"{"method":"Inspector.targetCrashed","params":{},"sessionId":"A"}"#).await;
+    // The first answer comes after the event, so the second call knows of it.
+    let calls = async {
+        connection.call(None, &Echo { text: "" }, soon()).await.unwrap();
+        connection.call(Some(&session), &Echo { text: "" }, soon()).await
+    };
+    let answers = async {
+        for _ in 0..2 {
+            let sent = chromium.hear().await;
+            chromium.echo(sent.id, "sent and answered").await;
+        }
+    };
+    let (answered, ()) = tokio::join!(calls, answers);
+    assert_eq!(answered.unwrap().text, "sent and answered");
+}
+
+#[tokio::test]
+async fn an_answer_larger_than_its_call_takes_fails_that_call_only() {
+    let (connection, mut chromium) = connect(ConnectionOptions::default()).await;
+    for (size, fits) in [(1 << 20, false), (4 << 20, false), (1000, true)] {
+        let answer = async {
+            let sent = chromium.hear().await;
+            chromium.echo(sent.id, &"x".repeat(size)).await;
+        };
+        let (answered, ()) = tokio::join!(connection.call(None, &Echo { text: "" }, soon()), answer);
+        match answered {
+            Ok(echoed) => assert!(fits && echoed.text.len() == size, "{size}"),
+            Err(CallError::TooLarge { bytes, limit, .. }) => assert!(!fits && bytes > limit, "{size}"),
+            other => panic!("{size}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_with_ids_that_are_no_ids_are_dropped() {
+    let (connection, mut chromium) = connect(ConnectionOptions::default()).await;
+    let mut events = connection.subscribe();
+    let long = "x".repeat(200);
+    let stopped = |frame: &str, session: &str| {
+        let params = format!(r#"{{"frameId":"{frame}"}}"#);
+        format!(r#"{{"method":"Page.frameStoppedLoading","params":{params},"sessionId":"{session}"}}"#)
+    };
+    chromium.say(stopped(&long, "S")).await;
+    chromium.say(stopped("F", &long)).await;
+    chromium.attach(&long).await;
+    let noise = format!(r#""loaderId":"{long}","frameId":"F","name":"init""#);
+    chromium.say(format!(r#"{{"method":"Page.lifecycleEvent","params":{{{noise}}},"sessionId":"S"}}"#)).await;
+    chromium.say(stopped("last", "S")).await;
+    let first = events.recv().await.unwrap();
+    assert!(matches!(&first.kind, EventKind::LoadingStopped(it) if it.frame_id == "last"), "{first:?}");
 }
 
 #[tokio::test]
@@ -221,7 +284,7 @@ async fn a_subscriber_that_lags_is_told_how_much_it_missed() {
     assert!(answer.is_ok());
     assert!(matches!(events.recv().await, Err(RecvError::Lagged(6))));
     let kept = events.recv().await.unwrap();
-    assert!(matches!(&kept.kind, EventKind::LoadingStopped(p::OfFrame { frame_id }) if frame_id == "6"));
+    assert!(matches!(&kept.kind, EventKind::LoadingStopped(it) if it.frame_id == "6"));
 }
 
 #[tokio::test]

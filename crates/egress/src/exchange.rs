@@ -28,8 +28,8 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 
 /// Longest head, either way, and what may wait in memory for a slow reader; a longer head ends the exchange.
-/// Chromium itself takes no longer head from a site.
-const LONGEST_HEAD: usize = 256 * 1024;
+/// Servers take 8 to 32 KiB unless told otherwise, and a jail can begin a head on every connection it may have.
+const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Header lines in one head; more end the exchange.
 const MOST_HEADERS: usize = 512;

@@ -1,4 +1,4 @@
-//! What a session sent out, or tried to: a bounded list, newest last.
+//! What a session sent out, or tried to: bounded lists, shown as one, newest last.
 
 use crate::hosts::HostName;
 use crate::meter::Meter;
@@ -106,24 +106,31 @@ pub(crate) struct Ledger {
     rows: Mutex<Rows>,
 }
 
+/// Each kind has room of its own: a page can be refused 10,000 times in a second, and make up as many
+/// hosts that do not exist, but that does not push out what it really sent.
 #[derive(Debug, Default)]
 struct Rows {
-    list: VecDeque<Row>,
+    /// A site was connected to, whatever came of it.
+    reached: VecDeque<Row>,
+    failed: VecDeque<Row>,
+    refused: VecDeque<Row>,
+    next: u64,
     dropped: u64,
 }
 
 #[derive(Debug)]
 struct Row {
+    id: RowId,
     entry: Entry,
     meter: Arc<Meter>,
 }
 
-/// The place of a row, for as long as it is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A row's place in the order of all, which the clock, as it can be set back, does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowId(u64);
 
 impl Ledger {
-    /// Keeps at most `most` entries, and at least one.
+    /// Keeps at most `most` entries of each kind, and at least one.
     pub(crate) fn new(most: usize) -> Ledger {
         Ledger { most: most.max(1), rows: Mutex::default() }
     }
@@ -139,8 +146,8 @@ impl Ledger {
     /// An allowed request that came to nothing after all.
     pub(crate) fn failed(&self, id: RowId, reason: Reason) {
         let mut rows = self.rows();
-        let index = id.0.checked_sub(rows.dropped).and_then(|index| usize::try_from(index).ok());
-        if let Some(row) = index.and_then(|index| rows.list.get_mut(index)) {
+        let index = rows.reached.binary_search_by_key(&id, |row| row.id);
+        if let Some(row) = index.ok().and_then(|index| rows.reached.get_mut(index)) {
             row.entry.verdict = reason.into();
         }
     }
@@ -150,27 +157,37 @@ impl Ledger {
         let at = Timestamp::now();
         let entry = Entry { at, method, host, port, address, verdict, bytes_up: 0, bytes_down: 0 };
         let mut rows = self.rows();
-        if rows.list.len() == self.most {
-            rows.list.pop_front();
-            rows.dropped += 1;
+        let id = RowId(rows.next);
+        rows.next += 1;
+        let ring = match verdict {
+            Verdict::Allowed => &mut rows.reached,
+            Verdict::Failed(_) => &mut rows.failed,
+            Verdict::Refused(_) => &mut rows.refused,
+        };
+        let full = ring.len() == self.most;
+        if full {
+            ring.pop_front();
         }
-        let id = RowId(rows.dropped + rows.list.len() as u64);
-        rows.list.push_back(Row { entry, meter });
+        ring.push_back(Row { id, entry, meter });
+        rows.dropped += u64::from(full);
         id
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let rows = self.rows();
+        let mut all: Vec<&Row> = rows.rings().into_iter().flatten().collect();
+        all.sort_by_key(|row| row.id);
         let counted =
             |row: &Row| Entry { bytes_up: row.meter.up(), bytes_down: row.meter.down(), ..row.entry.clone() };
-        Snapshot { entries: rows.list.iter().map(counted).collect(), dropped: rows.dropped }
+        Snapshot { entries: all.into_iter().map(counted).collect(), dropped: rows.dropped }
     }
 
     pub(crate) fn last_problem(&self, host: &str) -> Option<Problem> {
         let host = HostName::parse(host)?.to_string();
         let rows = self.rows();
-        let Entry { at, port, verdict, .. } =
-            rows.list.iter().rev().map(|row| &row.entry).find(|entry| entry.host == host)?;
+        let latest =
+            rows.rings().into_iter().filter_map(|ring| ring.iter().rfind(|row| row.entry.host == host));
+        let Entry { at, port, verdict, .. } = &latest.max_by_key(|row| row.id)?.entry;
         match *verdict {
             Verdict::Allowed => None,
             Verdict::Refused(reason) | Verdict::Failed(reason) => {
@@ -182,6 +199,12 @@ impl Ledger {
     /// Rows are whole between any two statements, so a panic elsewhere leaves nothing to mistrust.
     fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rows {
+    fn rings(&self) -> [&VecDeque<Row>; 3] {
+        [&self.reached, &self.failed, &self.refused]
     }
 }
 
@@ -202,6 +225,35 @@ mod tests {
         let snapshot = ledger.snapshot();
         let hosts: Vec<&str> = snapshot.entries.iter().map(|entry| entry.host.as_str()).collect();
         assert_eq!((hosts, snapshot.dropped), (vec!["c.test", "d.test", "e.test"], 2));
+    }
+
+    #[test]
+    fn refusals_and_failures_do_not_push_out_what_was_sent() {
+        let ledger = Ledger::new(2);
+        let address = "192.0.2.1:80".parse().unwrap();
+        ledger.stopped(asked("refused-first.test"), Reason::Port.into());
+        let sent = ledger.allowed(asked("sent.test"), address, Arc::default());
+        ledger.stopped(asked("missing.test"), Reason::HostNotFound.into());
+        for _ in 0..100 {
+            ledger.stopped(asked("refused.test"), Reason::Port.into());
+        }
+        ledger.allowed(asked("sent-last.test"), address, Arc::default());
+        let hosts = |snapshot: &Snapshot| -> Vec<String> {
+            snapshot.entries.iter().map(|entry| entry.host.clone()).collect()
+        };
+        let snapshot = ledger.snapshot();
+        let expected = ["sent.test", "missing.test", "refused.test", "refused.test", "sent-last.test"];
+        assert_eq!((hosts(&snapshot), snapshot.dropped), (expected.map(str::to_owned).to_vec(), 99));
+
+        ledger.failed(sent, Reason::ConnectionLost);
+        for _ in 0..100 {
+            ledger.stopped(asked("missing.test"), Reason::HostNotFound.into());
+        }
+        let first = &ledger.snapshot().entries[0];
+        assert_eq!(
+            (first.host.as_str(), first.verdict),
+            ("sent.test", Verdict::Failed(Reason::ConnectionLost))
+        );
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// How long nothing may pass in either direction; then the connection is closed, within twice that.
     pub idle_timeout: Duration,
-    /// Entries in the ledger; the oldest is dropped for a further one.
+    /// Entries in the ledger of each kind (connected, failed, refused); the oldest of its kind is dropped
+    /// for a further one.
     pub ledger_entries: usize,
 }
 

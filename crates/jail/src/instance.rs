@@ -8,13 +8,13 @@
 
 use crate::cgroup::Cgroups;
 use crate::lock::Lock;
-use crate::{CgroupChoice, Id, JailError};
+use crate::{CgroupChoice, Id, JailError, folder};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
@@ -252,31 +252,16 @@ pub(crate) fn hold(runtime_dir: &Path) -> Result<Lock, JailError> {
 }
 
 fn make_dir(dir: &Path) -> Result<(), JailError> {
-    if let Some(parent) = dir.parent() {
-        fs::create_dir_all(parent).map_err(JailError::file("making", parent))?;
-    }
-    match DirBuilder::new().mode(PASSABLE).create(dir) {
-        // The umask may have taken bits away.
-        Ok(()) => fs::set_permissions(dir, Permissions::from_mode(PASSABLE))
-            .map_err(JailError::file("setting the mode of", dir)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_dir(dir),
-        Err(error) => Err(JailError::file("making", dir)(error)),
-    }
+    folder::make(dir, PASSABLE).map_err(JailError::file("making", dir))?;
+    check_dir(dir)
 }
 
 /// In /tmp anyone could have made it first, to listen on our sockets.
 fn check_dir(dir: &Path) -> Result<(), JailError> {
-    let metadata = fs::symlink_metadata(dir).map_err(JailError::file("looking at", dir))?;
-    let why = if !metadata.is_dir() {
-        "it is not a folder"
-    } else if metadata.uid() != geteuid().as_raw() {
-        "it belongs to another user"
-    } else if metadata.mode() & 0o022 != 0 {
-        "others may write to it"
-    } else {
-        return Ok(());
-    };
-    Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why })
+    match folder::flaw(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
+        Some(why) => Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why }),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn ignore_missing(error: io::Error) -> io::Result<()> {

@@ -7,6 +7,7 @@
 mod bwrap;
 mod cgroup;
 mod error;
+mod folder;
 mod id;
 mod instance;
 pub mod keeper;

@@ -19,14 +19,32 @@ impl Lock {
     pub fn folder(path: &Path) -> io::Result<Lock> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
         let deadline = Instant::now() + FOLDER_WAIT;
-        loop {
-            match flock(&lock.0, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(lock),
-                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(error) => return Err(error.into()),
+        while !lock.try_alone()? {
+            if Instant::now() >= deadline {
+                return Err(io::ErrorKind::WouldBlock.into());
             }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(lock)
+    }
+
+    /// Takes a folder's lock together with all others who only use it; `None` when someone has it alone.
+    pub fn use_folder(path: &Path) -> io::Result<Option<Lock>> {
+        let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
+        let taken = lock.try_lock(FlockOperation::NonBlockingLockShared)?;
+        Ok(taken.then_some(lock))
+    }
+
+    /// Makes a lock that may be shared with others one's own; `false`, and perhaps none, if it is shared.
+    pub fn try_alone(&self) -> io::Result<bool> {
+        self.try_lock(FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn try_lock(&self, operation: FlockOperation) -> io::Result<bool> {
+        match flock(&self.0, operation) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -41,11 +59,7 @@ impl Lock {
     /// `None` when someone else holds it.
     pub fn try_existing(path: &Path) -> io::Result<Option<Lock>> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
-        match flock(&lock.0, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(lock)),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(lock.try_alone()?.then_some(lock))
     }
 
     /// Another descriptor of the same lock, for a child to hold it too.
@@ -75,5 +89,16 @@ mod tests {
         assert!(Lock::try_existing(&path).unwrap().is_none());
         drop(shared);
         assert!(Lock::try_existing(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_folder_is_used_by_many_or_had_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = Lock::use_folder(folder.path()).unwrap().unwrap();
+        let two = Lock::use_folder(folder.path()).unwrap().unwrap();
+        assert!(!one.try_alone().unwrap());
+        drop(one);
+        assert!(two.try_alone().unwrap());
+        assert!(Lock::use_folder(folder.path()).unwrap().is_none());
     }
 }

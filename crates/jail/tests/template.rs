@@ -3,23 +3,12 @@
 
 mod common;
 
-use common::{HOST, PROBE, options, template};
+use common::{HOST, PROBE, options, scratch};
 use jail::template::{BuildOptions, Difference, Flavour, Store, Template, TemplateError};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
-
-/// A store with the shared template in it, by hard links. Break a link before you change its file.
-fn scratch() -> (TempDir, Store) {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let original = template().root().parent().unwrap();
-    let copied = Command::new("cp").arg("-al").arg(original).arg(folder.path()).status().unwrap();
-    assert!(copied.success());
-    let store = Store::open(folder.path()).unwrap();
-    (folder, store)
-}
 
 fn only(store: &Store) -> Template {
     let mut list = store.list().unwrap();

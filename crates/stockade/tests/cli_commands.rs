@@ -280,6 +280,10 @@ fn a_template_is_built_listed_verified_and_found_altered() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("error[template_altered]"), "{}", stderr(&output));
     assert!(stderr(&output).contains("added"), "{}", stderr(&output));
+    // Nor does one go unseen whose manifest is gone, though there is nothing left to compare it with.
+    fs::remove_file(root.with_file_name("manifest.json")).unwrap();
+    assert_eq!(user.fails(&["template", "verify"], 1), "template_altered");
+    assert_eq!(user.fails(&["template", "verify", id], 1), "template_altered");
 }
 
 #[test]

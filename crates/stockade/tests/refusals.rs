@@ -7,7 +7,6 @@ use common::{Home, Mcp, PROGRAM, machine, templates};
 use serde_json::Value;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -93,13 +92,13 @@ fn a_full_disk() {
 #[test]
 fn an_altered_template() {
     let home = Home::new("");
-    let copy = Path::new("/var/tmp").join(format!("stockade-altered-{}", std::process::id()));
+    let scratch = tempfile::Builder::new().prefix("stockade-altered-").tempdir_in("/var/tmp").unwrap();
+    let copy = scratch.path();
     let all = std::fs::read_dir(templates()).unwrap().map(|entry| entry.unwrap().path());
     let is_headless =
         |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("headless-");
     let whole = all.into_iter().find(is_headless).unwrap();
-    std::fs::create_dir(&copy).unwrap();
-    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(&whole).arg(&copy).status().unwrap();
+    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(&whole).arg(copy).status().unwrap();
     assert!(copied.success());
     let id = copy.join(whole.file_name().unwrap());
     let stray = id.join("root/stockade/extra");
@@ -113,9 +112,7 @@ fn an_altered_template() {
         .status()
         .unwrap();
     assert!(made.success());
-    let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", &copy));
-    let removed = Command::new("rm").arg("-rf").arg(&copy).status().unwrap();
-    assert!(removed.success());
+    let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", copy));
     assert_eq!(error["code"], "template_altered");
     assert!(error["message"].as_str().unwrap().contains("stockade/extra"), "{error}");
 }

@@ -3,14 +3,18 @@
 //! One task carries it: a reading and a writing loop that never wait for each other, so that a Chromium
 //! that talks while it is not listening cannot lock the two sides up.
 
-use super::{CallError, Command, Event, EventKind, SessionId, wire};
+use super::{
+    CallError, Command, Event, EventKind, SessionId,
+    bounded::LONGEST_ID,
+    pending::{Call, Pending},
+    wire,
+};
 use bytes::Bytes;
 use futures_util::{
     Sink, SinkExt, Stream, StreamExt,
     stream::{SplitSink, SplitStream},
 };
 use std::{
-    collections::{HashMap, HashSet},
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
@@ -29,14 +33,12 @@ use tokio_tungstenite::{
 
 /// Calls that are encoded and not yet written; at the bound a caller waits, within its own deadline.
 const UNSENT_CALLS: usize = 256;
-/// Calls that wait for an answer; at the bound the next one fails with [`CallError::Busy`].
-const UNANSWERED_CALLS: usize = 4096;
 /// Reactions that are not yet written; a page that causes more than this at once has its connection closed.
 const UNSENT_REACTIONS: usize = 4096;
 /// Tokens that are not yet written; at the bound the one who renews waits.
 const UNSENT_RENEWALS: usize = 4;
-/// The largest message taken: a 40-megapixel PNG in base64. A larger one closes the connection.
-const LARGEST_MESSAGE: usize = 256 << 20;
+/// The largest message taken, as large as the bridge carries. A larger one closes the connection.
+pub(crate) const LARGEST_MESSAGE: usize = 64 << 20;
 
 /// The limits that a WebSocket to Chromium needs: screenshots are larger than the library's default.
 pub fn websocket_config() -> WebSocketConfig {
@@ -88,28 +90,6 @@ struct Shared {
 }
 
 type Observer = Box<dyn FnMut(&Event, &mut Reactions<'_>) + Send>;
-type Answer = Result<Bytes, CallError>;
-
-struct Call {
-    id: u64,
-    method: &'static str,
-    session: Option<SessionId>,
-    text: String,
-    answer: oneshot::Sender<Answer>,
-}
-
-#[derive(Default)]
-struct Pending {
-    calls: HashMap<u64, Waiting>,
-    /// Renderers that have crashed and will not answer; as many as there are attached targets at most.
-    crashed: HashSet<SessionId>,
-}
-
-struct Waiting {
-    method: &'static str,
-    session: Option<SessionId>,
-    answer: oneshot::Sender<Answer>,
-}
 
 /// What an observer sends in reaction to an event; nobody waits for the answers.
 pub struct Reactions<'a> {
@@ -161,8 +141,7 @@ impl Connection {
             };
             tracing::debug!(%reason, "cdp connection closed");
             close.send_replace(Some(reason));
-            // Answers that will not come: dropping the senders wakes the callers.
-            lock(&task_shared.pending).calls.clear();
+            lock(&task_shared.pending).give_up();
             lock(&task_shared.observer).take();
         });
         Connection { calls, renewals, closed, shared }
@@ -179,7 +158,8 @@ impl Connection {
         let text =
             wire::encode(id, session, command).map_err(|source| CallError::Encode { method, source })?;
         let (answer, answered) = oneshot::channel();
-        let call = Call { id, method, session: session.cloned(), text, answer };
+        let largest_reply = command.largest_reply();
+        let call = Call { id, method, session: session.cloned(), text, largest_reply, answer };
         let exchange = async {
             self.calls.send(call).await.map_err(|_| self.closed_error())?;
             answered.await.map_err(|_| self.closed_error())?
@@ -234,8 +214,13 @@ where
                 Err(error) => return Closed { code: None, reason: error.to_string() },
             };
             match wire::decode(&bytes) {
-                Some(wire::Incoming::Reply { id, result }) => self.shared.answer(id, result),
+                Some(wire::Incoming::Reply { id, result }) => {
+                    lock(&self.shared.pending).answer(id, result);
+                }
                 Some(wire::Incoming::Event { session, method, params }) => {
+                    if session.as_ref().is_some_and(|session| session.len() > LONGEST_ID) {
+                        continue;
+                    }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };
                     let event = Event { session: session.as_deref().map(SessionId::from), kind };
                     if let Err(closed) = self.tell(event) {
@@ -249,7 +234,7 @@ where
     }
 
     fn tell(&self, event: Event) -> Result<(), Closed> {
-        self.shared.fail_calls_of(&event);
+        lock(&self.shared.pending).hear(&event);
         let mut reactions =
             Reactions { next_id: &self.shared.next_id, unsent: &self.reactions, overflowed: false };
         if let Some(observer) = lock(&self.shared.observer).as_mut() {
@@ -264,61 +249,6 @@ where
             self.shared.events.send(Arc::new(event)).ok();
         }
         Ok(())
-    }
-}
-
-impl Shared {
-    fn answer(&self, id: u64, result: Result<Bytes, wire::Refusal>) {
-        let Some(waiting) = lock(&self.pending).calls.remove(&id) else { return };
-        let Waiting { method, answer, .. } = waiting;
-        let result = result.map_err(|refusal| CallError::Refused {
-            method,
-            code: refusal.code,
-            message: refusal.message,
-        });
-        // A caller that has given up is not there to hear it.
-        answer.send(result).ok();
-    }
-
-    /// Calls to a renderer that crashed, or to a target that went, get no answer from Chromium.
-    fn fail_calls_of(&self, event: &Event) {
-        let mut pending = lock(&self.pending);
-        let (session, error): (_, fn(&'static str) -> CallError) = match (&event.kind, &event.session) {
-            (EventKind::RendererCrashed(_), Some(session)) => {
-                pending.crashed.insert(session.clone());
-                (session, |method| CallError::Crashed { method })
-            }
-            (EventKind::RendererBack(_), Some(session)) => {
-                pending.crashed.remove(session);
-                return;
-            }
-            (EventKind::Detached(gone), _) => {
-                pending.crashed.remove(&gone.session_id);
-                (&gone.session_id, |method| CallError::Detached { method })
-            }
-            _ => return,
-        };
-        for (_, call) in pending.calls.extract_if(|_, call| call.session.as_ref() == Some(session)) {
-            call.answer.send(Err(error(call.method))).ok();
-        }
-    }
-
-    fn expect(&self, call: Call) -> Option<String> {
-        let Call { id, method, session, text, answer } = call;
-        let mut pending = lock(&self.pending);
-        if pending.calls.len() >= UNANSWERED_CALLS {
-            pending.calls.retain(|_, waiting| !waiting.answer.is_closed());
-        }
-        let refused = if session.as_ref().is_some_and(|session| pending.crashed.contains(session)) {
-            CallError::Crashed { method }
-        } else if pending.calls.len() >= UNANSWERED_CALLS {
-            CallError::Busy { method }
-        } else {
-            pending.calls.insert(id, Waiting { method, session, answer });
-            return Some(text);
-        };
-        answer.send(Err(refused)).ok();
-        None
     }
 }
 
@@ -342,7 +272,7 @@ where
                 Some(text) = self.reactions.recv() => Message::text(text),
                 Some(token) = self.renewals.recv() => Message::Binary(token),
                 call = self.calls.recv() => match call {
-                    Some(call) => match self.shared.expect(call) {
+                    Some(call) => match lock(&self.shared.pending).expect(call) {
                         Some(text) => Message::text(text),
                         None => continue,
                     },

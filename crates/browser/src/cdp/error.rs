@@ -17,6 +17,8 @@ pub enum CallError {
     Refused { method: &'static str, code: i64, message: String },
     #[error("too many calls are waiting for chromium, {method} was not sent")]
     Busy { method: &'static str },
+    #[error("chromium's answer to {method} had {bytes} bytes, and {limit} are the most that is taken")]
+    TooLarge { method: &'static str, bytes: usize, limit: usize },
     #[error("could not encode {method}")]
     Encode { method: &'static str, source: serde_json::Error },
     #[error("chromium's answer to {method} was not understood")]

@@ -3,12 +3,16 @@
 //! Only what is used is typed. A field, an event or a reply that is not known is ignored, so a newer
 //! Chromium does not break an older driver.
 
+mod bounded;
 mod connection;
 mod error;
 mod event;
+mod pending;
 pub mod protocol;
 mod wire;
 
+pub use bounded::{Id, Words};
+pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
@@ -20,7 +24,15 @@ use std::{fmt, sync::Arc};
 pub trait Command: Serialize {
     const METHOD: &'static str;
     type Response: DeserializeOwned;
+
+    /// How large an answer may be, in bytes of JSON; the call fails on a larger one.
+    fn largest_reply(&self) -> usize {
+        LARGEST_REPLY
+    }
 }
+
+/// Far more than any answer but a picture or a snapshot needs.
+const LARGEST_REPLY: usize = 1 << 20;
 
 /// A flattened session: one attached target on the shared connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +58,6 @@ impl fmt::Display for SessionId {
 
 impl<'de> Deserialize<'de> for SessionId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<SessionId, D::Error> {
-        String::deserialize(deserializer).map(|text| SessionId(text.into()))
+        bounded::Id::deserialize(deserializer).map(|id| SessionId((*id).into()))
     }
 }

@@ -1,6 +1,10 @@
 //! The commands and events in use, field for field as Chromium names them.
 
-use super::{Command, SessionId};
+use super::{
+    Command, SessionId,
+    bounded::{Id, Words},
+    connection::LARGEST_MESSAGE,
+};
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -14,7 +18,7 @@ macro_rules! commands {
     ($(
         $(#[$doc:meta])*
         $method:literal $name:ident $(<$life:lifetime>)?
-        { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? } -> $response:ty;
+        { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? } -> $response:ty $(, at most $bytes:expr)?;
     )*) => {
         $(
             $(#[$doc])*
@@ -25,6 +29,7 @@ macro_rules! commands {
             impl $(<$life>)? Command for $name $(<$life>)? {
                 const METHOD: &'static str = $method;
                 type Response = $response;
+                $(fn largest_reply(&self) -> usize { $bytes })?
             }
         )*
     };
@@ -34,11 +39,16 @@ commands! {
     /// Grants what is listed and rejects all else, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
+    "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
+    /// In the document of the session's outermost frame; descends into frames of the same process.
+    "DOM.getNodeForLocation" GetNodeForLocation { x: i64, y: i64 } -> NodeForLocation;
     "DOM.resolveNode" ResolveNode { backend_node_id: i64, execution_context_id: i64 } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
+    /// Without patterns: every request of the target waits for an answer, which the driver never gives.
+    "Fetch.enable" HoldRequests {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
         key: &'a str,
@@ -49,7 +59,6 @@ commands! {
     "Input.dispatchMouseEvent" DispatchMouse<'a> {
         r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32,
     } -> Nothing;
-    "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a str, world_name: &'a str, run_immediately: bool,
@@ -59,7 +68,7 @@ commands! {
         #[serde(skip_serializing_if = "Option::is_none")] quality: Option<u32>,
         clip: Clip,
         capture_beyond_viewport: bool,
-    } -> Captured;
+    } -> Captured, at most LARGEST_MESSAGE;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
     "Page.getLayoutMetrics" GetLayoutMetrics {} -> LayoutMetrics;
@@ -99,12 +108,18 @@ pub struct CallFunction<'a, A, T> {
     pub await_promise: bool,
     pub silent: bool,
     #[serde(skip)]
+    pub largest_reply: usize,
+    #[serde(skip)]
     pub returns: std::marker::PhantomData<fn() -> T>,
 }
 
 impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
     const METHOD: &'static str = "Runtime.callFunctionOn";
     type Response = Evaluated<T>;
+
+    fn largest_reply(&self) -> usize {
+        self.largest_reply
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -129,6 +144,8 @@ pub struct Evaluated<T> {
 #[serde(bound = "T: Deserialize<'de>")]
 pub struct RemoteObject<T> {
     pub value: Option<T>,
+    #[serde(rename = "objectId")]
+    pub object_id: Option<Id>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -166,35 +183,39 @@ macro_rules! received {
 
 received! {
     FrameOwner { backend_node_id: i64 }
+    NodeForLocation { backend_node_id: i64, frame_id: Id }
+    Described { node: DescribedNode }
+    DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }
+    ShadowRoot { shadow_root_type: Words }
     ResolvedNode { object: Handle }
-    Handle { object_id: Option<String> }
+    Handle { object_id: Option<Id> }
     Captured { data: String }
-    Frame { id: String, parent_id: Option<String>, loader_id: String, url: String, unreachable_url: Option<String> }
+    Frame { id: Id, parent_id: Option<Id>, url: Words, unreachable_url: Option<Words> }
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }
-    Navigated { loader_id: Option<String>, error_text: Option<String> }
-    CreatedTarget { target_id: String }
-    TargetInfo { target_id: String, r#type: String, #[serde(default)] title: String, #[serde(default)] url: String }
+    Navigated { loader_id: Option<Id>, error_text: Option<Words> }
+    CreatedTarget { target_id: Id }
+    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words }
 
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }
-    Context { id: i64, name: String, unique_id: String, aux_data: Option<ContextData> }
-    ContextData { frame_id: String }
-    ContextDestroyed { execution_context_unique_id: String }
+    Context { id: i64, name: Words, unique_id: Id, aux_data: Option<ContextData> }
+    ContextData { frame_id: Id }
+    ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
-    DialogOpening { message: String, r#type: String }
-    DownloadWillBegin { url: String }
-    FrameAttached { frame_id: String, parent_frame_id: String }
-    FrameDetached { frame_id: String, reason: String }
+    DialogOpening { message: Words, r#type: Words }
+    DownloadWillBegin { url: Words }
+    FrameAttached { frame_id: Id, parent_frame_id: Id }
+    FrameDetached { frame_id: Id, reason: Words }
     FrameNavigated { frame: Frame }
-    Lifecycle { frame_id: String, loader_id: String, name: String }
-    NavigatedWithin { frame_id: String, url: String }
-    NavigationRequested { frame_id: String, disposition: String }
-    NavigationScheduled { frame_id: String, delay: f64 }
-    NavigationStarted { frame_id: String, #[serde(default)] navigation_type: String }
-    OfFrame { frame_id: String }
+    Lifecycle { frame_id: Id, loader_id: Id, name: Words }
+    NavigatedWithin { frame_id: Id, url: Words }
+    NavigationRequested { frame_id: Id, disposition: Words }
+    NavigationScheduled { frame_id: Id, delay: f64 }
+    NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: Words }
+    OfFrame { frame_id: Id }
     TargetChanged { target_info: TargetInfo }
-    TargetCrashed { target_id: String, #[serde(default)] status: String, #[serde(default)] error_code: i64 }
-    WindowOpen { url: String }
+    TargetCrashed { target_id: Id, #[serde(default)] status: Words, #[serde(default)] error_code: i64 }
+    WindowOpen { url: Words }
 }

@@ -1,6 +1,6 @@
 //! The JSON envelope: written once, parsed once, results left unparsed until their type is known.
 
-use super::{Command, SessionId};
+use super::{Command, SessionId, Words};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -47,7 +47,7 @@ pub(super) struct Refusal {
     #[serde(default)]
     pub code: i64,
     #[serde(default)]
-    pub message: String,
+    pub message: Words,
 }
 
 pub(super) enum Incoming<'a> {
@@ -88,7 +88,7 @@ mod tests {
                 format!("reply {id} {}", String::from_utf8_lossy(&bytes))
             }
             Some(Incoming::Reply { id, result: Err(refusal) }) => {
-                format!("refusal {id} {} {}", refusal.code, refusal.message)
+                format!("refusal {id} {} {}", refusal.code, &*refusal.message)
             }
             Some(Incoming::Event { session, method, params }) => {
                 format!("event {} {method} {params}", session.as_deref().unwrap_or("-"))

@@ -15,6 +15,7 @@ const parentNode = getter(Node, 'parentNode');
 const isConnected = getter(Node, 'isConnected');
 const baseUri = getter(Node, 'baseURI');
 const getRootNode = method(Node, 'getRootNode');
+const ownerDocument = getter(Node, 'ownerDocument');
 const characters = getter(CharacterData, 'data');
 const localName = getter(Element, 'localName');
 const attribute = method(Element, 'getAttribute');
@@ -33,6 +34,7 @@ const elementById = method(Document, 'getElementById');
 const documentElement = getter(Document, 'documentElement');
 const elementFromPoint = method(Document, 'elementFromPoint');
 const activeElement = getter(Document, 'activeElement');
+const execCommand = method(Document, 'execCommand');
 const title = getter(Document, 'title');
 const readyState = getter(Document, 'readyState');
 const hrefOf = getter(HTMLAnchorElement, 'href');
@@ -131,11 +133,11 @@ const inSameTree = (el, id) => {
   return root instanceof Document ? elementById(root, id) : root instanceof ShadowRoot ? rootById(root, id) : null;
 };
 
-// Page text on one line, without characters that reorder or end what is around them.
+// Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
+const UNSEEN = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
+
+// Page text on one line, without characters that nobody sees.
 const clean = (text, limit) => {
-  const plain = text
-    .slice(0, limit * 4 + 64)
-    .replace(/[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
-    .replace(/\s+/g, ' ');
+  const plain = text.slice(0, limit * 4 + 64).replace(UNSEEN, '').replace(/\s+/g, ' ');
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };

@@ -136,6 +136,13 @@ const effective = (hit, target) => {
   return null;
 };
 
+// What shows another document: a click on it belongs to that one, whatever stands around it here.
+const EMBEDS = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe', 'portal']);
+
+// Whether a click that hits one element is a click on another.
+const meets = (hit, el) =>
+  hit === el || ((effective(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDS.has(tagOf(hit))));
+
 const isEditable = (el) => {
   if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
   if (el instanceof HTMLInputElement) {
@@ -163,9 +170,21 @@ const look = (prefix, el, editable) => {
   if (!point) return { problem: 'invisible' };
   const hit = elementAt(point.x, point.y);
   if (!hit) return { problem: 'invisible' };
-  const reached = effective(hit, el);
-  if (reached !== el && !isInside(hit, el)) return { problem: 'covered', by: describe(hit) };
-  return { x: point.x, y: point.y, facts: factsOf(prefix, editable ? el : reached ?? el) };
+  if (!meets(hit, el)) return { problem: 'covered', by: describe(hit) };
+  const facts = factsOf(prefix, editable ? el : effective(hit, el) ?? el);
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, facts };
+};
+
+// The node is what Chromium says is hit, inside closed shadow roots too, where `look` sees only the host.
+const struck = (node, number) => {
+  const el = elementOf(number);
+  if (!el) return { problem: 'gone' };
+  const hit = isElement(node) ? node : flatParent(node);
+  if (!hit || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
+  const reached = effective(hit, el) ?? el;
+  // What is in a closed root has no facts of its own, so it must lead nowhere else.
+  const leads = reached !== el && (closestLink(reached) !== closestLink(el) || formFacts(reached) !== null);
+  return leads || !meets(hit, el) ? { problem: 'covered', by: describe(reached) } : {};
 };
 
 const nextFrame = () => new Promise((resolve) => {
@@ -215,7 +234,7 @@ const through = ({ frame, x, y }) => {
   }
   const hit = elementAt(at.x, at.y);
   if (hit !== owner) return { problem: hit ? 'covered' : 'invisible', by: hit ? describe(hit) : null };
-  return at;
+  return { ...at, left: scrollX, top: scrollY };
 };
 
 const deepActive = () => {
@@ -224,34 +243,63 @@ const deepActive = () => {
   return active;
 };
 
+// null if the element has the focus and is no secret; otherwise what is wrong.
+const notFocused = (el) => {
+  const active = deepActive();
+  // Inside an editor it is the editor that has the focus.
+  const inEditor = active && isHtml(el) && isContentEditable(el) && isInside(el, active);
+  if (active !== el && !inEditor) return { problem: 'focus', by: active ? describe(active) : null };
+  return isSecret(el) ? { problem: 'secret' } : null;
+};
+
 // Puts the caret into a field: at its end, or over all of it.
-const focusField = ({ number, all }) => {
+const placeCaret = (el, all) => {
+  const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
+  if (!field) {
+    const selection = getSelection();
+    selection.selectAllChildren(el);
+    if (!all) selection.collapseToEnd();
+  } else if (all) {
+    field.select(el);
+  } else {
+    const end = field.value(el).length;
+    try {
+      field.setSelectionRange(el, end, end);
+    } catch (error) {
+      // Fields like type=email have no selection to set; their caret is where focus() puts it.
+      if (error.name !== 'InvalidStateError') throw error;
+    }
+  }
+};
+
+// The element that has the focus while text is typed into this one.
+const editorOf = ({ number }) => {
+  for (let at = elementOf(number); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
+  return null;
+};
+
+const focusField = ({ number }) => {
+  const el = elementOf(number);
+  if (!el) return { problem: 'gone' };
+  if (deepActive() !== el) focusElement(el, { preventScroll: true });
+  return notFocused(el) ?? {};
+};
+
+// Types in one go: no code of the page runs between the last check and the text, so no other frame can have
+// the focus by then. The text goes where this document's own selection is, never into another document.
+const typeInto = ({ number, text, all }) => {
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };
   focusElement(el, { preventScroll: true });
-  const active = deepActive();
-  // Inside an editor it is the editor that has the focus.
-  const inEditor = active && isContentEditable(el) && isInside(el, active);
-  if (active !== el && !inEditor) return { problem: 'focus', by: active ? describe(active) : null };
-  const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
-  if (field) {
-    const end = field.value(el).length;
-    if (all) {
-      field.select(el);
-    } else {
-      try {
-        field.setSelectionRange(el, end, end);
-      } catch (error) {
-        // Fields like type=email have no selection to set; their caret is where focus() puts it.
-        if (error.name !== 'InvalidStateError') throw error;
-      }
-    }
-    return { empty: end === 0 };
-  }
-  const selection = getSelection();
-  selection.selectAllChildren(el);
-  if (!all) selection.collapseToEnd();
-  return { empty: textOf(el, null) === '' };
+  const lost = notFocused(el);
+  if (lost) return lost;
+  placeCaret(el, all);
+  // Moving the caret may have run the page's handlers.
+  const moved = notFocused(el);
+  if (moved) return moved;
+  if (text) execCommand(document, 'insertText', false, text);
+  else if (all) execCommand(document, 'delete');
+  return {};
 };
 
 // Lets two frames pass, so that what a handler did is laid out.

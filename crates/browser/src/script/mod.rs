@@ -11,7 +11,8 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("names.js"),
     include_str!("snapshot.js"),
     include_str!("element.js"),
-    "watchForPasswords(document);\n",
+    include_str!("guard.js"),
+    "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, aim, through, adoptFrame, focusField, rest }) });\n})();",
+    "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest }) });\n})();",
 );

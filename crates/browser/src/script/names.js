@@ -115,7 +115,10 @@ const textOf = (root, exclude) => {
     const node = stack.pop();
     seen += 1;
     if (typeof node === 'string') { text += node; continue; }
-    if (isText(node)) { text += characters(node).slice(0, MAX_NAME * 2); continue; }
+    if (isText(node)) {
+      if (!isMaskedText(node)) text += characters(node).slice(0, MAX_NAME * 2);
+      continue;
+    }
     if (!isElement(node) || node === exclude) continue;
     if (node !== root) {
       if (!visibility(node) || isSecret(node)) continue;
@@ -167,6 +170,7 @@ const nativeName = (el) => {
     if (named) return named;
   }
   const type = inputType(el);
+  if (type !== null && isSecret(el)) return '';
   if (type === 'submit' || type === 'reset' || type === 'button') {
     return INPUT.value(el) || { submit: 'Submit', reset: 'Reset', button: '' }[type];
   }
@@ -174,7 +178,7 @@ const nativeName = (el) => {
     case 'img': case 'area': return attribute(el, 'alt') ?? '';
     case 'input': return type === 'image' ? attribute(el, 'alt') ?? attribute(el, 'value') ?? 'Submit' : '';
     case 'svg': return svgTitle(el);
-    case 'option': return OPTION.label(el);
+    case 'option': return isMasked(el) ? '' : OPTION.label(el);
     case 'optgroup': return attribute(el, 'label') ?? '';
     case 'fieldset': { const legend = childByTag(el, 'legend'); return legend ? textOf(legend, null) : ''; }
     case 'table': { const caption = childByTag(el, 'caption'); return caption ? textOf(caption, null) : ''; }

@@ -1,10 +1,10 @@
 // One walk over one frame: a flat, pre-order list of what a screen reader would tell.
 
-// Bounds of one frame's snapshot. Beyond them nodes are counted, not described.
-const MAX_NODES = 120000;
-const MAX_CHARACTERS = 4000000;
+// Bounds of one frame's snapshot, beside those that the driver sets. Beyond them nodes are counted, not described.
 const MAX_VISITED = 400000;
 const MAX_TEXT = 1000000;
+// A text gets at least this much of what is left, in characters.
+const LEAST_TEXT = 2000;
 const MAX_MILLISECONDS = 2000;
 const MAX_DEPTH = 60;
 
@@ -32,6 +32,7 @@ const frameOwners = new Map();
 const adoptFrame = (owner, frame) => {
   childFrames.set(owner, frame);
   frameOwners.set(frame, new WeakRef(owner));
+  return true;
 };
 
 // Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
@@ -74,13 +75,26 @@ const LEAVES = new Set(
   'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
 );
 
-const snapshot = ({ prefix }) => {
+// What a node takes in JSON besides its text: as many bytes as its keys, or those and all of its states.
+const TEXT_COST = 40;
+const NODE_COST = 320;
+// The largest text that may still be added when there is room at all, and the title.
+const RESERVE = 40000;
+
+// Chromium writes what is not plain ASCII as six characters.
+const weigh = (text) => (text ? text.length + 5 * (text.match(/[^ !#-[\]-~]/g)?.length ?? 0) : 0);
+
+const snapshot = ({ prefix, nodes: mostNodes, bytes }) => {
   const nodes = [];
-  let written = 0;
+  let written = RESERVE;
   let left = 0;
   let open = null; // the text that more inline text may join
-  const full = () => nodes.length >= MAX_NODES || written >= MAX_CHARACTERS;
-  const emit = (node) => { nodes.push(node); written += (node.n?.length ?? 0) + (node.v?.length ?? 0) + 24; };
+  const full = () => nodes.length >= mostNodes || written >= bytes;
+  const emit = (node) => {
+    nodes.push(node);
+    const cost = node.r === 'text' ? TEXT_COST : node.s ? NODE_COST : NODE_COST / 2;
+    written += cost + weigh(node.n) + weigh(node.v) + weigh(node.u);
+  };
 
   const visit = (el, role, depth, silent) => {
     const actionable = isActionable(el, role);
@@ -108,12 +122,14 @@ const snapshot = ({ prefix }) => {
   };
 
   const text = (node, depth) => {
-    const raw = characters(node);
-    const data = clean(raw, MAX_TEXT);
-    if (data.length > MAX_TEXT) left += 1; // cut, and ends in a mark of it
+    // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
+    const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
+    const data = clean(characters(node), most);
+    if (data.trim() && isMaskedText(node)) return;
+    if (data.length > most) left += 1; // it was cut, and ends in a mark of that
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
-      if (joined.length <= MAX_TEXT * 2) { written += data.length; open.n = joined; return; }
+      if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); open.n = joined; return; }
     }
     if (!data.trim()) return;
     if (full()) { left += 1; return; }

@@ -22,7 +22,7 @@ pub use tree::{InteractiveElement, Tree, TreeNode};
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use find::Query;
-pub(crate) use node::{FrameSnapshot, Page, stitch};
+pub(crate) use node::{FrameSnapshot, MOST_NODES, Page, stitch};
 pub(crate) use store::Store;
 
 use fold::plan;

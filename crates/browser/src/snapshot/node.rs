@@ -1,14 +1,24 @@
 //! Nodes as the script sends them, and the stitching of frames into one page.
 
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use crate::text::seen;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, SeqAccess, Visitor},
+};
+use std::{collections::HashMap, fmt};
 
 /// Deeper nodes are shown at this depth: nothing is lost, and no reader has to nest further.
 const DEEPEST: usize = 64;
+/// The script sends no more of one frame, and counts the rest; an answer with more is not ours.
+pub(crate) const MOST_NODES: usize = 120_000;
 
-/// One frame, as its script tells it. Short keys: there may be 20,000 of these in a reply.
+/// The longest role of ARIA is `menuitemcheckbox`.
+const LONGEST_ROLE: usize = 32;
+
+/// One frame, as its script tells it. Short keys: there may be 120,000 of these in a reply.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FrameSnapshot {
+    #[serde(deserialize_with = "bounded_nodes")]
     nodes: Vec<Node>,
     left: usize,
     complete: bool,
@@ -35,6 +45,55 @@ pub(crate) struct Node {
     pub(super) frame: Option<String>,
     #[serde(rename = "s", default)]
     pub states: States,
+}
+
+impl FrameSnapshot {
+    /// Takes from one frame only what it may say: words that can be seen, and refs to its own elements.
+    /// A renderer that a page took over sends what it likes.
+    pub fn of_frame(mut self, prefix: &str) -> FrameSnapshot {
+        self.title = seen(&self.title);
+        for node in &mut self.nodes {
+            if node.role.len() > LONGEST_ROLE || !node.role.bytes().all(|b| b.is_ascii_lowercase()) {
+                node.role = "generic".to_owned();
+            }
+            node.name = seen(&node.name);
+            node.value = node.value.as_deref().map(seen);
+            node.href = node.href.as_deref().map(seen);
+            node.reference.take_if(|reference| !is_ref_of(reference, prefix));
+        }
+        self
+    }
+}
+
+fn is_ref_of(reference: &str, prefix: &str) -> bool {
+    let number = reference.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('e'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// A node takes 20 times the memory of its shortest JSON, so their number has a bound of its own.
+fn bounded_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Node>, D::Error> {
+    struct Nodes;
+
+    impl<'de> Visitor<'de> for Nodes {
+        type Value = Vec<Node>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MOST_NODES} nodes")
+        }
+
+        fn visit_seq<S: SeqAccess<'de>>(self, mut sent: S) -> Result<Vec<Node>, S::Error> {
+            let mut nodes = Vec::new();
+            while let Some(node) = sent.next_element()? {
+                if nodes.len() == MOST_NODES {
+                    return Err(S::Error::invalid_length(MOST_NODES + 1, &self));
+                }
+                nodes.push(node);
+            }
+            Ok(nodes)
+        }
+    }
+
+    deserializer.deserialize_seq(Nodes)
 }
 
 /// Only what is set; an absent one is false or does not apply.
@@ -104,12 +163,12 @@ pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnaps
             open.pop();
             continue;
         };
-        node.depth = (node.depth + *base).min(DEEPEST);
+        node.depth = node.depth.saturating_add(*base).min(DEEPEST);
         let inside = node.frame.as_ref().and_then(|frame| frames.remove(frame));
         let below = node.depth + 1;
         page.nodes.push(node);
         if let Some(frame) = inside {
-            page.left += frame.left;
+            page.left = page.left.saturating_add(frame.left);
             page.complete &= frame.complete;
             open.push((frame.nodes.into_iter(), below));
         }
@@ -159,6 +218,31 @@ pub(super) mod tests {
             ]
         );
         assert_eq!(page.left, 3);
+    }
+
+    #[test]
+    fn a_frame_tells_of_itself_in_words_that_can_be_seen() {
+        let told = frame(
+            r#"[{"d":0,"r":"link\n- button","n":"a\nb\u200b","v":"\u202ex","e":"e3"},{"d":0,"r":"button","e":"f2e3"},
+                {"d":0,"r":"button","e":"f2e3]"},{"d":0,"r":"button","e":"f21e3"}]"#,
+        );
+        let nodes = told.of_frame("f2").nodes;
+        assert_eq!((nodes[0].role.as_str(), nodes[0].name.as_str()), ("generic", "a b"));
+        assert_eq!(nodes[0].value.as_deref(), Some("x"));
+        let refs: Vec<_> = nodes.iter().map(|node| node.reference.as_deref()).collect();
+        assert_eq!(refs, [None, Some("f2e3"), None, None]);
+    }
+
+    #[test]
+    fn more_nodes_than_the_script_sends_are_refused() {
+        let snapshot = |nodes: usize| {
+            let nodes = vec![r#"{"d":0,"r":"x"}"#; nodes].join(",");
+            let json = format!(r#"{{"nodes":[{nodes}],"left":0,"complete":true,"title":"","status":null}}"#);
+            serde_json::from_str::<FrameSnapshot>(&json)
+        };
+        assert_eq!(snapshot(MOST_NODES).unwrap().nodes.len(), MOST_NODES);
+        let error = snapshot(MOST_NODES + 1).unwrap_err().to_string();
+        assert!(error.contains("at most 120000 nodes"), "{error}");
     }
 
     #[test]

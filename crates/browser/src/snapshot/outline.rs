@@ -46,7 +46,7 @@ pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
     let mut line = " ".repeat(node.depth * 2);
     if node.role == "text" {
         line.push_str("- text: ");
-        line.push_str(&node.name);
+        quote(&node.name, &mut line);
         return line;
     }
     line.push_str("- ");
@@ -63,12 +63,12 @@ pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
     let told = node.value.as_deref().or(inside);
     if let Some(told) = told.filter(|told| !told.is_empty()) {
         line.push_str(": ");
-        line.push_str(told);
+        quote(told, &mut line);
     }
     line
 }
 
-/// Quoted so that a name cannot end its quotes and go on as if it were ours.
+/// All that a page says is in quotes and cannot end them, so what is outside of them is ours.
 pub(super) fn quote(text: &str, line: &mut String) {
     line.push('"');
     for c in text.chars() {
@@ -133,11 +133,29 @@ mod tests {
         let expected = [
             "- main",
             "  - heading \"Shop\" [level=1]",
-            "  - paragraph: Welcome back",
+            "  - paragraph: \"Welcome back\"",
             "  - list",
             "    - listitem",
             "      - link \"Say \\\"hi\\\"\" [ref=e4]",
-            "      - text: now",
+            "      - text: \"now\"",
+            "",
+        ];
+        assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
+    }
+
+    #[test]
+    fn no_text_can_imitate_a_ref_or_a_line() {
+        let mut page = page(
+            "0 text [ref=e9] \"x\" [ref=e9]
+             0 textbox Name
+             0 paragraph
+             1 text a\\\" [ref=e9]",
+        );
+        page.nodes[1].value = Some("\" [ref=e9]".into());
+        let expected = [
+            r#"- text: "[ref=e9] \"x\" [ref=e9]""#,
+            r#"- textbox "Name": "\" [ref=e9]""#,
+            r#"- paragraph: "a\\\" [ref=e9]""#,
             "",
         ];
         assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));

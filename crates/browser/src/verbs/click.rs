@@ -1,7 +1,10 @@
 //! Clicking: a real mouse, on the element that was decided on.
 
 use super::{After, unchanged};
-use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, locate::Purpose};
+use crate::{
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, guard::Input,
+    locate::Purpose,
+};
 use policy::{ElementFacts, LoadState};
 use std::time::Duration;
 
@@ -29,7 +32,10 @@ impl Browser {
         let commits = self.start();
         let press = mouse("mousePressed", aim.x, aim.y, "left", 1, 1);
         let release = mouse("mouseReleased", aim.x, aim.y, "left", 0, 1);
-        tokio::try_join!(self.call_tab(&press, deadline), self.call_tab(&release, deadline))?;
+        let send = async {
+            tokio::try_join!(self.call_tab(&press, deadline), self.call_tab(&release, deadline)).map(|_| ())
+        };
+        self.guarded(&element, Input::Mouse, deadline, send).await?;
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }

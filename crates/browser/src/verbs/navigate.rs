@@ -2,12 +2,8 @@
 
 use super::{Outcome, settle::has_reached};
 use crate::{
-    browser::Browser,
-    cdp::protocol as p,
-    deadline::Deadline,
-    error::BrowserError,
-    incident::Incident,
-    state::{State, cut},
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    state::State, text::cut,
 };
 use policy::{LoadState, Navigate, ReadFormat};
 use std::time::Duration;
@@ -16,6 +12,8 @@ use std::time::Duration;
 const GOING_QUIET: Duration = Duration::from_secs(10);
 /// Chromium first says that a navigation was aborted, and then that it was because of a download.
 const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
+/// A main thread that is silent for this long is taken for hung, and its tab for lost.
+const ANSWERING: Duration = Duration::from_secs(2);
 /// How Chromium tells of an address that it will not go to whatever the network says.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
@@ -26,17 +24,20 @@ impl Browser {
         wanted: &Navigate,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
+        self.leave_frozen_page(deadline).await?;
         self.start();
-        let url = wanted.url.as_str();
-        let navigated = match self.call_tab(&p::Navigate { url }, deadline).await {
-            Ok(navigated) => navigated,
+        match self.open(wanted, deadline).await {
             Err(error @ BrowserError::Timeout { .. }) => {
-                // Or the page could still appear, long after the agent was told that it did not.
-                self.stop_loading().await?;
-                return Err(error);
+                self.give_up().await?;
+                Err(error)
             }
-            Err(error) => return Err(error),
-        };
+            other => other,
+        }
+    }
+
+    async fn open(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+        let url = wanted.url.as_str();
+        let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
         self.not_refused()?;
         if let Some(net_error) = navigated.error_text {
             return Err(self.navigation_error(url, &net_error, deadline).await?);
@@ -103,11 +104,38 @@ impl Browser {
         Ok(told(url, net_error))
     }
 
-    async fn stop_loading(&self) -> Result<(), BrowserError> {
-        let deadline = Deadline::after(Duration::from_secs(1), "navigate");
-        match self.call_tab(&p::StopLoading {}, deadline).await {
-            // A renderer that hangs does not answer; the next navigation replaces it.
-            Ok(_) | Err(BrowserError::Timeout { .. }) => Ok(()),
+    /// A page whose main thread hangs may hold up whatever comes after it in the same tab.
+    async fn leave_frozen_page(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await? {
+            return Ok(());
+        }
+        self.replace_tab(deadline).await
+    }
+
+    /// After a timeout: stops what is loading, or it could still appear long after the agent was told
+    /// that it did not. A tab that hangs is given up; the next call gets a new one.
+    async fn give_up(&self) -> Result<(), BrowserError> {
+        let deadline = Deadline::after(ANSWERING, "navigate");
+        let stopped = async {
+            match self.call_tab(&p::StopLoading {}, deadline).await {
+                // A tab between two pages refuses.
+                Ok(_) | Err(BrowserError::Timeout { .. } | BrowserError::Protocol { .. }) => Ok(()),
+                Err(error) => Err(error),
+            }
+        };
+        let (answers, ()) = tokio::try_join!(self.answers(deadline), stopped)?;
+        if !answers {
+            self.abandon_tab();
+        }
+        Ok(())
+    }
+
+    /// Whether the tab's main thread does anything at all within the time.
+    async fn answers(&self, deadline: Deadline) -> Result<bool, BrowserError> {
+        match self.call_tab(&p::GetLayoutMetrics {}, deadline).await {
+            Ok(_) => Ok(true),
+            // A tab that is stuck between two pages refuses.
+            Err(BrowserError::Timeout { .. } | BrowserError::Protocol { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

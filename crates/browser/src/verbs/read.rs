@@ -6,8 +6,8 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{Cursor, FrameSnapshot, Page, Snapshot, View, stitch},
-    state::cut,
+    snapshot::{Cursor, FrameSnapshot, MOST_NODES, Page, Snapshot, View, stitch},
+    text::cut,
 };
 use futures_util::future::join_all;
 use policy::{Part, Read, ReadFormat};
@@ -16,9 +16,18 @@ use std::{collections::HashMap, sync::Arc};
 
 const ATTEMPTS: usize = 3;
 
+/// What the main frame may send, in bytes of JSON.
+const MAIN_FRAME_BYTES: usize = 24 << 20;
+/// What all other frames together may send. A node can take 20 times its JSON in memory, so this is less.
+const OTHER_FRAMES_BYTES: usize = 4 << 20;
+const OTHER_FRAMES_NODES: usize = 20_000;
+
 #[derive(Serialize)]
 struct Wanted<'a> {
     prefix: &'a str,
+    /// The script keeps to both, and counts what it leaves out.
+    nodes: usize,
+    bytes: usize,
 }
 
 impl Browser {
@@ -64,7 +73,7 @@ impl Browser {
             title: page.title.clone(),
             status: page.status,
             content: shown.content,
-            left_out: left + shown.hidden,
+            left_out: left.saturating_add(shown.hidden),
         }
     }
 
@@ -94,8 +103,17 @@ impl Browser {
             bearable(introduced)?;
         }
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-            async move { self.ask::<_, FrameSnapshot>(frame, "snapshot", &Wanted { prefix }, limit).await }
+            let others = frames.len() - 1;
+            let (limit, nodes, bytes) = if place == 0 {
+                (deadline, MOST_NODES, MAIN_FRAME_BYTES)
+            } else {
+                (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
+            };
+            async move {
+                let wanted = Wanted { prefix, nodes, bytes };
+                let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+                Ok::<_, AskError>(told.of_frame(prefix))
+            }
         });
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(join_all(asked).await);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };

@@ -1,12 +1,24 @@
 //! Pictures of the page, bounded in pixels whatever size the page claims to be.
 
-use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError};
+use crate::{
+    browser::Browser,
+    cdp::{LARGEST_MESSAGE, protocol as p},
+    deadline::Deadline,
+    error::BrowserError,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use policy::{ImageFormat, Screenshot};
 
-/// The tallest and widest picture of a full page: Chromium's own limit for one texture.
-const LONGEST_SIDE: u32 = 16_384;
+/// The tallest and widest picture: one less than Chromium's own limit for a texture, because WebP ends there.
+const LONGEST_SIDE: u32 = 16_383;
+/// What a pixel takes in the worst case, which is a PNG of noise.
+const PIXEL_BYTES: usize = 4;
+/// What is left of a message when the frame around the picture is off: 4 MiB are far more than that takes.
+const PICTURE_BASE64: usize = LARGEST_MESSAGE - (4 << 20);
+/// Base64 makes four characters of three bytes. A message that is too large would end the connection, so no
+/// picture is taken that could be one.
+const MOST_PIXELS: u32 = (PICTURE_BASE64 / 4 * 3 / PIXEL_BYTES) as u32;
 /// Good enough to read small text, at about a tenth of a PNG's size.
 const QUALITY: u32 = 80;
 
@@ -20,7 +32,7 @@ pub struct Image {
     pub omitted: Option<Omitted>,
 }
 
-/// How much of a full page was cut off, in CSS pixels.
+/// How much of the page, or of the viewport, was cut off, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub right: u32,
@@ -33,16 +45,15 @@ impl Browser {
         wanted: &Screenshot,
         deadline: Deadline,
     ) -> Result<Image, BrowserError> {
+        let most = self.options.max_pixels.min(MOST_PIXELS);
         let (clip, omitted) = if wanted.full_page {
             let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
-            let (width, height, omitted) =
-                fit(whole(size.width), whole(size.height), self.options.max_pixels);
+            let (width, height, omitted) = fit(whole(size.width), whole(size.height), most);
             (rectangle(0.0, 0.0, width, height), omitted)
         } else {
             let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
-            let (width, height, _) =
-                fit(whole(view.client_width), whole(view.client_height), self.options.max_pixels);
-            (rectangle(view.page_x, view.page_y, width, height), None)
+            let (width, height, omitted) = fit(whole(view.client_width), whole(view.client_height), most);
+            (rectangle(view.page_x, view.page_y, width, height), omitted)
         };
         let (width, height) = (whole(clip.width), whole(clip.height));
         let format = match wanted.format {
@@ -88,10 +99,10 @@ mod tests {
     fn no_page_is_pictured_beyond_the_bounds() {
         for ((width, height), (fit_width, fit_height), cut) in [
             ((1280, 800), (1280, 800), false),
-            ((1280, 20_000), (1280, 16_384), true),
-            ((4000, 16_384), (4000, 10_000), true),
-            ((100_000, 10), (16_384, 10), true),
-            ((u32::MAX, u32::MAX), (16_384, 2441), true),
+            ((1280, 20_000), (1280, 16_383), true),
+            ((4000, 16_383), (4000, 10_000), true),
+            ((100_000, 10), (16_383, 10), true),
+            ((u32::MAX, u32::MAX), (16_383, 2441), true),
         ] {
             let (w, h, omitted) = fit(width, height, 40_000_000);
             assert_eq!((w, h, omitted.is_some()), (fit_width, fit_height, cut), "{width} x {height}");

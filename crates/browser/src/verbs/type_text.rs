@@ -7,22 +7,30 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
+    guard::Input,
     locate::{Element, Problem, Purpose},
 };
 use policy::{ElementFacts, LoadState, TypeText};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
-struct Focus {
+struct Typing<'a> {
     number: u64,
+    text: &'a str,
+    /// Whether the text replaces what is there.
     all: bool,
 }
 
+#[derive(Serialize)]
+struct Focus {
+    number: u64,
+}
+
+/// It was done, unless a problem is told.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Focused {
-    Problem { problem: Problem, by: Option<String> },
-    Ready { empty: bool },
+struct Done {
+    problem: Option<Problem>,
+    by: Option<String>,
 }
 
 impl Browser {
@@ -35,29 +43,31 @@ impl Browser {
         let element = self.element(&decided.element)?;
         let aim = self.aim(&element, Purpose::Type, deadline).await?;
         unchanged(decided, &aim.facts)?;
+        if !matches!(decided.tag.as_str(), "input" | "textarea") {
+            self.is_plain_editor(&element, deadline).await?;
+        }
         let commits = self.start();
-        let empty = self.focus(&element, typing.clear_first, deadline).await?;
-        if typing.clear_first && !empty {
-            self.press("Delete", 46, None, deadline).await?;
-            // Clearing runs the page's own code, which may move the focus.
-            self.focus(&element, false, deadline).await?;
-        }
-        if !typing.text.is_empty() {
-            self.call_tab(&p::InsertText { text: &typing.text }, deadline).await?;
-        }
+        let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
+        self.in_field(&element, "typeInto", &typed, deadline).await?;
         if typing.submit {
-            self.focus(&element, false, deadline).await?;
-            self.press("Enter", 13, Some("\r"), deadline).await?;
+            self.in_field(&element, "focusField", &Focus { number: element.number }, deadline).await?;
+            let enter = self.press("Enter", 13, "\r", deadline);
+            self.guarded(&element, Input::Keys, deadline, enter).await?;
         }
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }
 
-    async fn focus(&self, element: &Element, all: bool, deadline: Deadline) -> Result<bool, BrowserError> {
-        let focus = Focus { number: element.number, all };
-        match self.ask(&element.frame, "focusField", &focus, deadline).await {
-            Ok(Focused::Ready { empty }) => Ok(empty),
-            Ok(Focused::Problem { problem, by }) => Err(problem.of(&element.reference, by)),
+    async fn in_field<A: Serialize>(
+        &self,
+        element: &Element,
+        function: &str,
+        argument: &A,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        match self.ask(&element.frame, function, argument, deadline).await {
+            Ok(Done { problem: None, .. }) => Ok(()),
+            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
             Err(AskError::Gone) => Err(BrowserError::StaleRef { reference: element.reference.clone() }),
             Err(AskError::Failed(error)) => Err(error),
         }
@@ -67,12 +77,11 @@ impl Browser {
         &self,
         key: &str,
         windows_virtual_key_code: u32,
-        text: Option<&str>,
+        text: &str,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let event = |r#type, text| p::DispatchKey { r#type, key, code: key, windows_virtual_key_code, text };
-        let down = event(if text.is_some() { "keyDown" } else { "rawKeyDown" }, text);
-        let up = event("keyUp", None);
+        let (down, up) = (event("keyDown", Some(text)), event("keyUp", None));
         tokio::try_join!(self.call_tab(&down, deadline), self.call_tab(&up, deadline))?;
         Ok(())
     }

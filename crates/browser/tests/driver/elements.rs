@@ -82,12 +82,12 @@ async fn text_is_typed_replaced_and_submitted() {
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     for (name, text, clear, expected) in [
-        ("Search", "new", true, "textbox \"Search\" [ref=e1]: new\n"),
-        ("Search", "+more", false, ": new+more\n"),
-        ("Notes", "line\nbreak ü 漢", false, ": line break ü 漢\n"),
-        ("Rich", " now", false, ": was now\n"),
-        ("Rich", "only", true, ": only\n"),
-        ("Mail", "c@d", true, ": c@d\n"),
+        ("Search", "new", true, "textbox \"Search\" [ref=e1]: \"new\"\n"),
+        ("Search", "+more", false, ": \"new+more\"\n"),
+        ("Notes", "line\nbreak ü 漢", false, ": \"line break ü 漢\"\n"),
+        ("Rich", " now", false, ": \"was now\"\n"),
+        ("Rich", "only", true, ": \"only\"\n"),
+        ("Mail", "c@d", true, ": \"c@d\"\n"),
         ("Mail", "", true, "\"Mail\" [ref=e4]\n"),
     ] {
         driver.act(typing(role("textbox", name), text, clear, false)).await.unwrap();
@@ -123,7 +123,7 @@ async fn an_element_in_a_frame_of_another_site_is_clicked_and_typed_into() {
     assert!(after.contains("button \"Paid\""), "{after}");
     driver.act(typing(role("textbox", "Amount"), "12", false, false)).await.unwrap();
     assert!(
-        driver.outline().await.contains("textbox \"Amount\" [ref=f3e2]: 12"),
+        driver.outline().await.contains("textbox \"Amount\" [ref=f3e2]: \"12\""),
         "{}",
         driver.outline().await
     );
@@ -245,7 +245,7 @@ async fn a_popup_is_closed_before_it_loads_and_told() {
         ("shop.test/pop", "<script>document.cookie = 'ran=1'</script>"),
         ("shop.test/check", "<script>document.write('<p>' + (document.cookie || 'clean'))</script>"),
     ];
-    let driver = Driver::with(&pages).await;
+    let driver = Driver::with_popups(&pages).await;
     driver.goto("http://shop.test/").await;
     match driver.act(Action::Click(Click { target: role("link", "Open") })).await.unwrap() {
         browser::Outcome::Clicked(after) => {
@@ -254,5 +254,5 @@ async fn a_popup_is_closed_before_it_loads_and_told() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(driver.goto("http://shop.test/check").await, "- paragraph: clean\n");
+    assert_eq!(driver.goto("http://shop.test/check").await, "- paragraph: \"clean\"\n");
 }

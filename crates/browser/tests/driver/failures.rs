@@ -1,11 +1,11 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, role};
+use crate::support::{Driver, navigate, role};
 use browser::{
     BrowserOptions,
     cdp::{CallError, Command, protocol::Nothing},
 };
-use policy::{Action, Read};
+use policy::{Action, LoadState, Read};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -67,6 +67,54 @@ async fn a_page_that_does_not_answer_runs_into_the_time_limit() {
     assert_eq!(error.code(), "browser_action_timeout:click:3s");
     assert!(error.retryable());
     assert_eq!(driver.goto("http://good.test/").await, "- heading \"good\" [level=1]\n");
+}
+
+#[tokio::test]
+async fn a_page_that_spins_is_left_for_any_other_however_often() {
+    let pages = [
+        ("shop.test/spin", "<script>for (;;) {}</script>"),
+        ("shop.test/late", "<h1>late</h1><script>setTimeout(() => { for (;;) {} })</script>"),
+        ("shop.test/", "<h1>same site</h1>"),
+        ("good.test/", "<h1>other site</h1>"),
+    ];
+    let options = BrowserOptions { action_timeout: Duration::from_secs(3), ..BrowserOptions::default() };
+    let driver = Driver::with_options(&pages, options).await;
+    for (spins, times, good, expected) in [
+        ("http://shop.test/spin", 2, "http://shop.test/", "same site"),
+        ("http://shop.test/spin", 1, "http://good.test/", "other site"),
+        ("http://shop.test/late", 1, "http://shop.test/", "same site"),
+    ] {
+        for _ in 0..times {
+            let error = driver.act(navigate(spins, LoadState::Load)).await.unwrap_err();
+            assert_eq!(error.code(), "browser_action_timeout:navigate:3s", "{spins}");
+        }
+        assert_eq!(driver.goto(good).await, format!("- heading \"{expected}\" [level=1]\n"), "{spins}");
+    }
+    // Chromium gives a page some time to close by itself.
+    let closed = async {
+        while driver.pages().await > 1 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the tabs that hung are closed");
+}
+
+#[tokio::test]
+async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
+    let pages = [
+        ("shop.test/", "<button onclick='setTimeout(() => { for (;;) {} }, 1000)'>Freeze</button>"),
+        ("shop.test/next", "<h1>next</h1>"),
+    ];
+    let options = BrowserOptions { action_timeout: Duration::from_secs(4), ..BrowserOptions::default() };
+    let driver = Driver::with_options(&pages, options).await;
+    driver.goto("http://shop.test/").await;
+    driver.click(role("button", "Freeze")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
+    assert_eq!(error.code(), "browser_action_timeout:read:4s");
+    let error = driver.click(role("button", "Freeze")).await.unwrap_err();
+    assert_eq!(error.code(), "browser_action_timeout:click:4s");
+    assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n");
 }
 
 #[tokio::test]

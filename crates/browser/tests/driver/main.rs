@@ -5,8 +5,10 @@
 
 mod elements;
 mod failures;
+mod hostile;
 mod navigation;
 mod reading;
 mod screenshots;
+mod secrets;
 mod snapshots;
 mod support;

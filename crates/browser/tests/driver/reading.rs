@@ -66,7 +66,7 @@ async fn a_table_of_5000_rows_is_one_small_reply_and_every_row_can_be_reached() 
     let driver = Driver::with(&[("shop.test/", &table(5_000))]).await;
     let first = driver.goto("http://shop.test/").await;
     assert!(Tokens::of(&first) <= 6_000 && first.len() > 20_000, "{}", first.len());
-    for shown in ["link \"Home\"", "heading \"Orders\"", "cell: Order 0\n", "button \"Pay all\""] {
+    for shown in ["link \"Home\"", "heading \"Orders\"", "cell: \"Order 0\"\n", "button \"Pay all\""] {
         assert!(first.contains(shown), "{shown} in {first}");
     }
     assert!(first.contains(" more rows (") && cursors(&first).len() == 1, "{first}");
@@ -106,7 +106,7 @@ async fn a_ref_as_root_shows_its_subtree_and_nothing_else() {
     let outline = driver.goto("http://shop.test/").await;
     let Target::Ref(cart) = reference(&outline, "list \"Cart\"") else { panic!("no ref") };
     for (format, expected) in [
-        (ReadFormat::Outline, "- listitem: one\n"),
+        (ReadFormat::Outline, "- listitem: \"one\"\n"),
         (ReadFormat::Markdown, "- one\n"),
         (ReadFormat::Tree, "role: \"text\", name: \"one\""),
     ] {
@@ -132,7 +132,7 @@ async fn what_is_folded_can_be_found_opened_and_clicked() {
     assert_eq!((found.total, found.matches[0].role.as_str()), (1, "cell"), "{found:?}");
     assert_eq!(found.matches[0].path, "main > table > rowgroup > row");
     let row = open(&driver, &found.matches[0].cursor).await.unwrap();
-    assert!(row.contains("- cell: 30247 EUR\n") && row.lines().count() < 10, "{row}");
+    assert!(row.contains("- cell: \"30247 EUR\"\n") && row.lines().count() < 10, "{row}");
     let after = driver.click(reference(&row, "Open 4321")).await.unwrap();
     assert!(after.contains("heading \"Order 4321\""), "{after}");
 
@@ -203,7 +203,7 @@ async fn a_long_manual_is_shown_by_its_parts_and_none_is_lost() {
         }
     }
     assert!(all.contains("the very end"));
-    assert_eq!(all.matches("long words").count() + all.matches("long \n").count(), 5_000);
+    assert_eq!(all.matches("long words").count() + all.matches("long \"\n").count(), 5_000);
     for format in [ReadFormat::Markdown, ReadFormat::Tree] {
         let shown = text_of(&read(&driver, Read { format, ..Read::default() }).await.unwrap());
         assert!(shown.contains("Chapter 11") && shown.contains("actionable"), "{format:?}: {shown}");

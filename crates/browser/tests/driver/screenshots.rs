@@ -4,6 +4,9 @@ use crate::support::Driver;
 use browser::{Image, Outcome};
 use policy::{Action, ImageFormat, Screenshot};
 
+/// As much of a page of this width as fits into one message, however it is drawn.
+const TALLEST: u32 = 60 * 1024 * 1024 / 4 * 3 / 4 / 1280;
+
 async fn shoot(driver: &Driver, full_page: bool, format: ImageFormat) -> Image {
     match driver.act(Action::Screenshot(Screenshot { full_page, format })).await.unwrap() {
         Outcome::Screenshot(image) => image,
@@ -45,7 +48,29 @@ async fn a_page_without_end_is_pictured_to_the_bound_and_says_so() {
         Driver::with(&[("shop.test/", "<body style='margin:0'><div style='height:1000000px'>")]).await;
     driver.goto("http://shop.test/").await;
     let image = shoot(&driver, true, ImageFormat::Png).await;
-    assert_eq!((image.width, image.height), (1280, 16_384));
-    assert_eq!(png_size(&image.bytes), (1280, 16_384));
-    assert_eq!(image.omitted.unwrap().bottom, 1_000_000 - 16_384);
+    assert_eq!((image.width, image.height), (1280, TALLEST));
+    assert_eq!(png_size(&image.bytes), (1280, TALLEST));
+    assert_eq!(image.omitted.unwrap().bottom, 1_000_000 - TALLEST);
+}
+
+#[tokio::test]
+async fn a_page_of_noise_is_pictured_in_every_format_and_the_session_goes_on() {
+    let page = "<body style='margin:0'><script>
+        const draw = (top) => {
+          const canvas = document.createElement('canvas'); canvas.width = 1280; canvas.height = 4000;
+          const context = canvas.getContext('2d'); const image = context.createImageData(1280, 4000);
+          const pixels = new Uint32Array(image.data.buffer);
+          for (let i = 0; i < pixels.length; i++) pixels[i] = (Math.random() * 2 ** 32) | 0xff000000;
+          context.putImageData(image, 0, 0); canvas.style.display = 'block'; document.body.append(canvas);
+        };
+        for (let i = 0; i < 5; i++) draw();</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
+        let image = shoot(&driver, true, format).await;
+        assert_eq!((image.width, image.height), (1280, TALLEST), "{format:?}");
+        assert_eq!(image.omitted.unwrap().bottom, 20_000 - TALLEST, "{format:?}");
+        assert!(image.bytes.len() > 1 << 20, "{format:?}: {}", image.bytes.len());
+    }
+    assert_eq!(driver.browser.state().url, "http://shop.test/");
 }

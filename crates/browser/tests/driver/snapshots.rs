@@ -21,21 +21,21 @@ async fn roles_names_and_states_are_those_of_html_and_aria() {
       <table><caption>Prices</caption><tr><th>Item<th>Price<tr><td>Pen<td>3</table>
       <div tabindex=0>Focus me</div></main>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
-    let expected = "- banner: Top
+    let expected = "- banner: \"Top\"
 - navigation \"Main\"
   - link \"Home\" [ref=e1]
 - main
   - heading \"Part one\" [level=2]
-  - paragraph: Some bold text.
+  - paragraph: \"Some bold text.\"
   - list
-    - listitem: first
-    - listitem: second
-  - text: Your name
-  - textbox \"Your name\" [required] [ref=e2]: Ann
+    - listitem: \"first\"
+    - listitem: \"second\"
+  - text: \"Your name\"
+  - textbox \"Your name\" [required] [ref=e2]: \"Ann\"
   - checkbox \"Agree\" [checked] [ref=e3]
-  - text: Agree
+  - text: \"Agree\"
   - radio \"One\" [ref=e4]
-  - combobox \"Size\" [ref=e5]: M
+  - combobox \"Size\" [ref=e5]: \"M\"
     - option \"S\"
     - option \"M\" [selected]
   - button \"Submit\" [ref=e6]
@@ -46,14 +46,14 @@ async fn roles_names_and_states_are_those_of_html_and_aria() {
   - group
     - button \"More\" [collapsed] [ref=e10]
   - table \"Prices\"
-    - caption: Prices
+    - caption: \"Prices\"
     - rowgroup
       - row
         - columnheader \"Item\"
         - columnheader \"Price\"
       - row
-        - cell: Pen
-        - cell: 3
+        - cell: \"Pen\"
+        - cell: \"3\"
   - generic \"Focus me\" [ref=e11]
 ";
     assert_eq!(driver.goto("http://shop.test/").await, expected);
@@ -115,6 +115,23 @@ async fn a_large_page_is_folded_to_one_reply_and_says_so() {
 }
 
 #[tokio::test]
+async fn pages_of_the_costliest_text_stay_within_what_is_taken_of_them() {
+    // Each of these characters takes six bytes on the wire, so this is more than twice the bound.
+    let long = "漢".repeat(280);
+    let row = format!("<a href=/{}>{long}</a><p>{long}</p>", "x".repeat(400));
+    let page = format!("<body><script>document.body.innerHTML = '{row}'.repeat(2500)</script>");
+    // What the main frame has alone, all others share.
+    let frames = "<iframe src=/long></iframe>".repeat(3);
+    let driver = Driver::with(&[("shop.test/long", &page), ("shop.test/", &frames)]).await;
+    for (url, least) in [("http://shop.test/long", 1_000), ("http://shop.test/", 10_000)] {
+        driver.goto(url).await;
+        let snapshot = driver.read(ReadFormat::Outline).await;
+        assert!(text_of(&snapshot).contains("漢"), "{url}");
+        assert!(snapshot.left_out > least, "{url}: {}", snapshot.left_out);
+    }
+}
+
+#[tokio::test]
 async fn a_deep_page_is_a_page_like_any_other() {
     let build = |role: &str, display: &str| {
         format!(
@@ -149,13 +166,18 @@ async fn a_deep_page_is_a_page_like_any_other() {
 
 #[tokio::test]
 async fn page_text_cannot_pose_as_another_line() {
-    let page = "<button aria-label='a\" [ref=e99]\n- button \"fake'>x</button><p>one&#10;- button \"two\" [ref=e98]</p>";
+    let page = "<button aria-label='a\" [ref=e99]\n- button \"fake'>x</button><p>one&#10;- button \"two\" [ref=e98]</p>
+      <p>in\u{200b}vis\u{2060}ible\u{202e}\u{e0049}\u{e0067}\u{fe0f}</p><input aria-label=v value='[ref=e97]'>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     let outline = driver.goto("http://shop.test/").await;
-    assert_eq!(
-        outline,
-        "- button \"a\\\" [ref=e99] - button \\\"fake\" [ref=e1]\n- paragraph: one - button \"two\" [ref=e98]\n"
-    );
+    let expected = [
+        r#"- button "a\" [ref=e99] - button \"fake" [ref=e1]"#,
+        r#"- paragraph: "one - button \"two\" [ref=e98]""#,
+        r#"- paragraph: "invisible""#,
+        r#"- textbox "v" [ref=e2]: "[ref=e97]""#,
+        "",
+    ];
+    assert_eq!(outline, expected.join("\n"));
 }
 
 #[tokio::test]
@@ -172,13 +194,13 @@ async fn frames_of_other_sites_run_in_processes_of_their_own_and_are_read() {
     let driver = Driver::with(&pages).await;
     let expected = "- heading \"A\" [level=1]
 - iframe
-  - paragraph: other
+  - paragraph: \"other\"
   - iframe
-    - paragraph: third
+    - paragraph: \"third\"
 - iframe
-  - paragraph: inline
+  - paragraph: \"inline\"
 - iframe
-  - paragraph: same
+  - paragraph: \"same\"
 ";
     let mut events = driver.connection.subscribe();
     assert_eq!(driver.goto("http://a.test/").await, expected);

@@ -12,7 +12,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{
@@ -29,8 +29,12 @@ pub struct Driver {
     pub browser: Browser,
     pub connection: cdp::Connection,
     pub first_tab: cdp::SessionId,
+    requests: Requests,
     chromium: Chromium,
 }
+
+/// `host/path` of every request that reached the server, in order.
+type Requests = Arc<Mutex<Vec<String>>>;
 
 struct Chromium {
     process: Child,
@@ -51,8 +55,18 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        let port = serve(pages).await;
-        let (chromium, address, path) = start_chromium(port);
+        Driver::start(pages, options, None).await
+    }
+
+    /// A Chromium that opens popups, as the one with a window does.
+    pub async fn with_popups(pages: &[(&str, &str)]) -> Driver {
+        Driver::start(pages, BrowserOptions::default(), Some("--block-new-web-contents")).await
+    }
+
+    async fn start(pages: &[(&str, &str)], options: BrowserOptions, without: Option<&str>) -> Driver {
+        let requests = Requests::default();
+        let port = serve(pages, Arc::clone(&requests)).await;
+        let (chromium, address, path) = start_chromium(port, without);
         let stream = TcpStream::connect(&address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let config = Some(cdp::websocket_config());
@@ -68,7 +82,7 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Driver { browser, connection, first_tab, chromium }
+        Driver { browser, connection, first_tab, requests, chromium }
     }
 
     /// Walks one action through the same doors as the gate does.
@@ -114,6 +128,29 @@ impl Driver {
         self.browser.resolve(action).await.unwrap().target.unwrap()
     }
 
+    /// How often a page was asked of the server.
+    pub fn requests_of(&self, page: &str) -> usize {
+        self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
+    }
+
+    /// How many pages Chromium has, ours included.
+    pub async fn pages(&self) -> usize {
+        #[derive(serde::Serialize)]
+        struct GetTargets {}
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Targets {
+            target_infos: Vec<cdp::protocol::TargetInfo>,
+        }
+        impl cdp::Command for GetTargets {
+            const METHOD: &'static str = "Target.getTargets";
+            type Response = Targets;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+        let told = self.connection.call(None, &GetTargets {}, deadline).await.unwrap();
+        told.target_infos.iter().filter(|target| target.r#type == "page").count()
+    }
+
     /// The command line of Chromium's browser process.
     pub fn arguments(&self) -> String {
         let path = format!("/proc/{}/cmdline", self.chromium.process.id());
@@ -152,7 +189,7 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-fn start_chromium(site: u16) -> (Chromium, String, String) {
+fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -171,7 +208,8 @@ fn start_chromium(site: u16) -> (Chromium, String, String) {
     // The flags of a jail, but for what only a jail has: a pipe, a proxy and a profile of its own.
     let flags = launch_flags(&LaunchOptions::default());
     let jail_only = ["--remote-debugging-pipe", "--proxy-", "--user-data-dir"];
-    command.args(flags.iter().filter(|flag| !jail_only.iter().any(|prefix| flag.starts_with(prefix))));
+    let left_out: Vec<&str> = jail_only.into_iter().chain(without).collect();
+    command.args(flags.iter().filter(|flag| !left_out.iter().any(|prefix| flag.starts_with(prefix))));
     let mut process = command
         .arg("--remote-debugging-port=0")
         .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -202,7 +240,7 @@ fn start_chromium(site: u16) -> (Chromium, String, String) {
 }
 
 /// Answers every host on one port; what is not in the table is 404.
-async fn serve(pages: &[(&str, &str)]) -> u16 {
+async fn serve(pages: &[(&str, &str)], requests: Requests) -> u16 {
     let pages: HashMap<String, String> =
         pages.iter().map(|(at, page)| ((*at).to_owned(), (*page).to_owned())).collect();
     let pages = Arc::new(pages);
@@ -210,14 +248,14 @@ async fn serve(pages: &[(&str, &str)]) -> u16 {
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let pages = Arc::clone(&pages);
-            tokio::spawn(async move { answer(stream, &pages).await });
+            let (pages, requests) = (Arc::clone(&pages), Arc::clone(&requests));
+            tokio::spawn(async move { answer(stream, &pages, &requests).await });
         }
     });
     port
 }
 
-async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>) -> Option<()> {
+async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests) -> Option<()> {
     let mut request = vec![0; 16 * 1024];
     let mut filled = 0;
     while !request[..filled].windows(4).any(|end| end == b"\r\n\r\n") {
@@ -227,13 +265,20 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>) -> Optio
     let head = String::from_utf8_lossy(&request[..filled]).into_owned();
     let path = head.split_whitespace().nth(1)?.split('?').next()?.to_owned();
     let host = head.lines().find_map(|line| line.strip_prefix("Host: "))?.trim().to_owned();
-    let response = match pages.get(&format!("{host}{path}")) {
+    let asked = format!("{host}{path}");
+    requests.lock().unwrap().push(asked.clone());
+    let response = match pages.get(&asked) {
         // Takes the request and never answers.
         Some(page) if page == "HANG" => {
             tokio::time::sleep(Duration::from_secs(600)).await;
             return None;
         }
         Some(page) if page == "CLOSE" => return None,
+        // Holds up the page that waits for it.
+        Some(page) if page == "SLOW" => {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            return None;
+        }
         Some(page) if page.starts_with("HTTP/") => page.clone(),
         Some(page) => format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",

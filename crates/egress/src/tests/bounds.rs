@@ -5,6 +5,8 @@ use crate::{Reason, Verdict};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+/// The promise; the code may keep a tighter one.
+const LONGEST_HEAD: usize = 64 * 1024;
 const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
@@ -43,11 +45,12 @@ async fn a_head_that_never_ends_is_cut_off() {
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_turned_away() {
-    let site = Site::echoing().await;
+    let site = Site::answering("HTTP/1.1 204 Gone home\r\n\r\n").await;
     let proxy = Proxy::new(site.address, Options::default());
-    let long_line = format!("GET http://shop.test/ HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(300 * 1024));
+    let long_line =
+        |length: usize| format!("GET http://shop.test/ HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(length));
     let many_lines = format!("GET http://shop.test/ HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(600));
-    for request in [long_line, many_lines] {
+    for request in [long_line(LONGEST_HEAD), many_lines] {
         let mut client = proxy.dial().await.unwrap();
         // The proxy may stop reading before all of it is written.
         let (mut from, mut to) = client.split();
@@ -55,6 +58,22 @@ async fn a_head_that_is_too_large_is_turned_away() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
     assert_eq!(site.visits(), 0);
+    let answer = proxy.say(long_line(LONGEST_HEAD - 100)).await;
+    assert!(answer.starts_with("HTTP/1.1 204 "), "{answer}");
+}
+
+#[tokio::test]
+async fn an_answer_whose_head_is_too_large_is_a_bad_one() {
+    let site = Site::new(|mut stream| async move {
+        head(&mut stream).await;
+        let answer = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "a".repeat(LONGEST_HEAD));
+        // The proxy may hang up before all of it is written.
+        let _written = stream.write_all(answer.as_bytes()).await;
+    })
+    .await;
+    let proxy = Proxy::new(site.address, Options::default());
+    assert!(proxy.say(GET).await.is_empty());
+    assert_eq!(proxy.egress.last_problem("shop.test").unwrap().reason, Reason::BadAnswer);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use super::chromium::{self, Browser, check_program};
 use super::closure::{self, Closure};
 use super::manifest::{self, Manifest};
 use super::tree::Tree;
-use super::{BRIDGE, BuildOptions, Flavour, Store, Template, TemplateError, fonts};
+use super::{BRIDGE, BuildOptions, FOLDER_MODE, Flavour, Store, Template, TemplateError, fonts};
+use crate::folder;
 use crate::lock::Lock;
 use std::fs::{self, File};
 use std::io;
@@ -13,6 +14,9 @@ use std::time::SystemTime;
 
 /// Begins the name of a folder that is being built in.
 pub(super) const STAGING: &str = ".building-";
+
+/// Templates of each flavour that stay when another is built: today's, and two to go back to.
+const KEPT: usize = 3;
 
 const XVFB: &str = "/usr/bin/Xvfb";
 const XKBCOMP: &str = "/usr/bin/xkbcomp";
@@ -58,7 +62,9 @@ pub(super) fn build(
     let bytes =
         manifest.to_bytes().map_err(|source| TemplateError::BadManifest { path: path.clone(), source })?;
     fs::write(&path, &bytes).map_err(TemplateError::file("writing", &path))?;
-    place(store, staging, &manifest::id(options.flavour, &bytes))
+    let template = place(store, &staging, &manifest::id(options.flavour, &bytes))?;
+    clear_old(store, &staging, progress)?;
+    Ok(template)
 }
 
 fn copy_programs(tree: &Tree, options: &BuildOptions, browser: &Browser) -> Result<(), TemplateError> {
@@ -115,7 +121,7 @@ fn copy_nss(tree: &Tree, own: &Closure, folder: &str) -> Result<(), TemplateErro
 
 /// Moves the finished template to its name. Whoever built the same before us, or at the same time, wins; but
 /// one that was altered since is replaced.
-fn place(store: &Store, staging: Staging, id: &str) -> Result<Template, TemplateError> {
+fn place(store: &Store, staging: &Staging, id: &str) -> Result<Template, TemplateError> {
     let target = store.dir.join(id);
     // Twice: another builder may put its own where we just moved an altered one away.
     for attempt in 0..2 {
@@ -142,6 +148,26 @@ fn place(store: &Store, staging: Staging, id: &str) -> Result<Template, Template
     Ok(template)
 }
 
+/// A template takes about 400 MB. Those beyond the newest few of each flavour go, unless someone uses them.
+fn clear_old(store: &Store, staging: &Staging, progress: &mut dyn FnMut(&str)) -> Result<(), TemplateError> {
+    // Two who look at the same time would each take the other for a user.
+    let _held = Lock::folder(&store.dir).map_err(TemplateError::file("locking", &store.dir))?;
+    let all = store.list()?;
+    for flavour in [Flavour::Headless, Flavour::Xvfb] {
+        for old in all.iter().filter(|template| template.flavour() == flavour).skip(KEPT) {
+            if !old.is_unused()? {
+                progress(&format!("keeping {}, which is old but in use", old.id));
+                continue;
+            }
+            // Moved first: nobody sees it half removed. It goes for good with the builder's own folder.
+            progress(&format!("removing {}, which is old and unused", old.id));
+            let away = staging.dir.join(&old.id);
+            fs::rename(&old.dir, &away).map_err(TemplateError::file("removing", &old.dir))?;
+        }
+    }
+    Ok(())
+}
+
 fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
@@ -162,11 +188,11 @@ impl Staging {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|source| TemplateError::NoRandomness { source })?;
         let dir = store.join(format!("{STAGING}{:016x}", u64::from_ne_bytes(bytes)));
-        fs::create_dir(&dir).map_err(TemplateError::file("making", &dir))?;
+        folder::make(&dir, 0o700).map_err(TemplateError::file("making", &dir))?;
         let lock = Lock::new_file(&dir.join(Staging::LOCK)).map_err(TemplateError::file("locking", &dir))?;
         let staging = Staging { dir, _lock: lock };
         let template = staging.template();
-        fs::create_dir(&template).map_err(TemplateError::file("making", &template))?;
+        folder::make(&template, FOLDER_MODE).map_err(TemplateError::file("making", &template))?;
         Ok(staging)
     }
 

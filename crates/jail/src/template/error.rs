@@ -20,6 +20,8 @@ pub enum TemplateError {
     LibraryMissing { program: PathBuf, library: String },
     #[error("template {id} is not what was built: {}", summary(.differences))]
     Altered { id: String, differences: Vec<Difference> },
+    #[error("{path} cannot be trusted with templates: {why}")]
+    Unsafe { path: PathBuf, why: &'static str },
     #[error("there is no {flavour} template")]
     Missing { flavour: Flavour },
     #[error("the manifest of {path} cannot be read")]
@@ -49,6 +51,7 @@ impl TemplateError {
             TemplateError::BridgeMissing { .. } => "bridge_missing",
             TemplateError::LibraryMissing { .. } => "library_missing",
             TemplateError::Altered { .. } | TemplateError::BadManifest { .. } => "template_altered",
+            TemplateError::Unsafe { .. } => "template_store_unsafe",
             TemplateError::Missing { .. } => "template_missing",
             TemplateError::File { source, .. } if is_disk_full(source) => "disk_full",
             TemplateError::NoRandomness { .. } | TemplateError::Tool { .. } | TemplateError::File { .. } => {
@@ -80,7 +83,12 @@ impl TemplateError {
             TemplateError::Altered { id, .. } => {
                 format!("Find out who changed it. Then run: stockade template build (it replaces {id})")
             }
-            TemplateError::BadManifest { .. } => "Run: stockade template build".to_owned(),
+            TemplateError::BadManifest { path, .. } => {
+                format!("Find out who changed it. Then run: rm -r {}", path.display())
+            }
+            TemplateError::Unsafe { path, .. } => {
+                format!("Look at who made it, then run: rm -r {}; stockade template build", path.display())
+            }
             TemplateError::Missing { flavour: Flavour::Headless } => {
                 "Run: stockade template build".to_owned()
             }

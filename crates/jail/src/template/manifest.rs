@@ -1,12 +1,13 @@
 //! What a template consists of, file by file, and the id that follows from it.
 
 use super::{Difference, Flavour, TemplateError};
+use crate::folder;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Nothing of the host and no time is in here: the same inputs give the same bytes, and so the same id.
@@ -38,6 +39,8 @@ pub(super) enum Entry {
     },
     /// A device, pipe or socket. No build makes one, so in a tree it is always a difference.
     Special,
+    /// Of a user who is neither root nor us, and could change it at any time; always a difference, too.
+    Foreign,
 }
 
 impl Manifest {
@@ -84,7 +87,9 @@ fn entry(path: &Path) -> Result<Entry, TemplateError> {
     let metadata = fs::symlink_metadata(path).map_err(TemplateError::file("looking at", path))?;
     let mode = metadata.permissions().mode() & 0o7777;
     let kind = metadata.file_type();
-    Ok(if kind.is_dir() {
+    Ok(if !folder::is_own_or_roots(metadata.uid()) {
+        Entry::Foreign
+    } else if kind.is_dir() {
         Entry::Folder { mode }
     } else if kind.is_symlink() {
         let target = fs::read_link(path).map_err(TemplateError::file("reading the link", path))?;

@@ -14,15 +14,23 @@ mod tree;
 pub use error::{Difference, TemplateError};
 pub use fonts::{MissingScript, font_coverage};
 
+use crate::folder;
+use crate::lock::Lock;
 use manifest::Manifest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Path of the bridge in every template.
 pub const BRIDGE: &str = "/stockade/bridge";
+
+/// Of a store and its templates, whatever the umask: jails run as other users, who must not write.
+const FOLDER_MODE: u32 = 0o755;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -54,13 +62,16 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the folder if it is not there.
+    /// Makes the folder if it is not there. `template_store_unsafe` if another user but root could write
+    /// to it.
     pub fn open(dir: &Path) -> Result<Store, TemplateError> {
-        fs::create_dir_all(dir).map_err(TemplateError::file("making", dir))?;
+        folder::make(dir, FOLDER_MODE).map_err(TemplateError::file("making", dir))?;
+        check_folder(dir)?;
         Ok(Store { dir: dir.to_owned() })
     }
 
-    /// Builds from what is installed on this host. The same inputs again give the same template.
+    /// Builds from what is installed on this host. The same inputs again give the same template, which is
+    /// then the newest. Of each flavour the three newest are kept, and whatever is in use.
     pub fn build(
         &self,
         options: &BuildOptions,
@@ -69,17 +80,36 @@ impl Store {
         build::build(self, options, progress)
     }
 
-    /// The most recently built first. What has no readable manifest is left out.
+    /// The most recently built first. What has no readable manifest is left out, see [`all`](Store::all).
     pub fn list(&self) -> Result<Vec<Template>, TemplateError> {
         let mut found = Vec::new();
-        for entry in fs::read_dir(&self.dir).map_err(TemplateError::file("reading", &self.dir))? {
-            let entry = entry.map_err(TemplateError::file("reading", &self.dir))?;
-            let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            if !hidden && let Ok(template) = Template::open(&entry.path()) {
-                found.push(template);
+        for (_, template) in self.all()? {
+            match template {
+                Ok(template) => found.push(template),
+                Err(error) if error.code() == "template_altered" => {}
+                Err(error) => return Err(error),
             }
         }
         found.sort_by(|a, b| (b.built, &b.id).cmp(&(a.built, &a.id)));
+        Ok(found)
+    }
+
+    /// Every folder by its name, with the template in it or the reason why it cannot be read as one.
+    pub fn all(&self) -> Result<BTreeMap<String, Result<Template, TemplateError>>, TemplateError> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(&self.dir).map_err(TemplateError::file("reading", &self.dir))? {
+            let entry = entry.map_err(TemplateError::file("reading", &self.dir))?;
+            let kind = entry.file_type().map_err(TemplateError::file("reading", &self.dir))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') || kind.is_file() {
+                continue;
+            }
+            let template = Template::open(&entry.path());
+            // A builder may have removed it since.
+            if template.is_ok() || fs::symlink_metadata(entry.path()).is_ok() {
+                found.insert(name, template);
+            }
+        }
         Ok(found)
     }
 
@@ -90,6 +120,7 @@ impl Store {
     }
 }
 
+/// One that is not removed while this is kept.
 #[derive(Clone, Debug)]
 pub struct Template {
     id: String,
@@ -99,6 +130,9 @@ pub struct Template {
     /// The id that follows from the manifest; another than `id` if someone changed it.
     computed: String,
     built: SystemTime,
+    /// Shared by all who use it. `None` while someone else has it alone: a builder that removes it, or a
+    /// user of the host who is up to no good and must not keep us from starting.
+    lock: Option<Arc<Lock>>,
 }
 
 impl Template {
@@ -106,16 +140,24 @@ impl Template {
     const ROOT: &str = "root";
 
     fn open(dir: &Path) -> Result<Template, TemplateError> {
+        check_folder(dir)?;
+        let lock = Lock::use_folder(dir).map_err(TemplateError::file("locking", dir))?.map(Arc::new);
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = dir.join(Template::MANIFEST);
-        let bytes = fs::read(&path).map_err(TemplateError::file("reading", &path))?;
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let differences = vec![Difference::Missing { path: Template::MANIFEST.to_owned() }];
+                return Err(TemplateError::Altered { id, differences });
+            }
+            other => other.map_err(TemplateError::file("reading", &path))?,
+        };
         let built = fs::metadata(&path).and_then(|metadata| metadata.modified());
         let built = built.map_err(TemplateError::file("looking at", &path))?;
         let manifest: Manifest = serde_json::from_slice(&bytes)
             .map_err(|source| TemplateError::BadManifest { path: dir.to_owned(), source })?;
-        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let computed = manifest::id(manifest.flavour, &bytes);
         let (dir, root) = (dir.to_owned(), dir.join(Template::ROOT));
-        Ok(Template { id, dir, root, manifest, computed, built })
+        Ok(Template { id, dir, root, manifest, computed, built, lock })
     }
 
     pub fn id(&self) -> &str {
@@ -152,6 +194,12 @@ impl Template {
         self.built
     }
 
+    /// Whether this value is the only one, in any process. No other comes to be while it is kept.
+    fn is_unused(&self) -> Result<bool, TemplateError> {
+        let alone = self.lock.as_ref().map_or(Ok(false), |lock| lock.try_alone());
+        alone.map_err(TemplateError::file("locking", &self.dir))
+    }
+
     /// `template_altered`, with every difference, unless the tree is what the manifest says and the
     /// manifest is what the name says.
     pub fn verify(&self) -> Result<(), TemplateError> {
@@ -175,6 +223,14 @@ impl Template {
         } else {
             Err(TemplateError::Altered { id: self.id.clone(), differences })
         }
+    }
+}
+
+fn check_folder(dir: &Path) -> Result<(), TemplateError> {
+    let flaw = folder::flaw(dir, folder::is_own_or_roots);
+    match flaw.map_err(TemplateError::file("looking at", dir))? {
+        Some(why) => Err(TemplateError::Unsafe { path: dir.to_owned(), why }),
+        None => Ok(()),
     }
 }
 

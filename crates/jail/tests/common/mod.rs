@@ -31,6 +31,16 @@ pub fn template() -> &'static Template {
     })
 }
 
+/// A store with the shared template in it, by hard links. Break a link before you change its file.
+pub fn scratch() -> (TempDir, Store) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let original = template().root().parent().unwrap();
+    let copied = Command::new("cp").arg("-al").arg(original).arg(folder.path()).status().unwrap();
+    assert!(copied.success());
+    let store = Store::open(folder.path()).unwrap();
+    (folder, store)
+}
+
 pub fn options(flavour: Flavour) -> BuildOptions {
     BuildOptions { flavour, bridge: PathBuf::from(PROBE), browser: None }
 }

@@ -78,20 +78,20 @@ fn build(context: &Context, store: &Store, options: &BuildOptions) -> Result<Rep
 }
 
 fn verify(context: &Context, store: &Store, id: Option<&str>) -> Result<Reply, Fault> {
-    let all = store.list().map_err(failed)?;
-    let chosen: Vec<&Template> =
-        all.iter().filter(|template| id.is_none_or(|id| template.id() == id)).collect();
+    let mut chosen = store.all().map_err(failed)?;
+    chosen.retain(|name, _| id.is_none_or(|id| name == id));
     if chosen.is_empty() {
         let message =
             id.map_or_else(|| "there is no template".to_owned(), |id| format!("there is no template '{id}'"));
         let hint = if id.is_some() { "Run: stockade template list" } else { "Run: stockade template build" };
         return Err(Fault::new("template_missing", message).hint(hint));
     }
-    for template in &chosen {
+    let ids: Vec<String> = chosen.keys().cloned().collect();
+    for template in chosen.into_values() {
+        let template = template.map_err(failed)?;
         progress(context, &format!("comparing {} files of {}", template.files(), template.id()));
         template.verify().map_err(failed)?;
     }
-    let ids: Vec<&str> = chosen.iter().map(|template| template.id()).collect();
     let human = format!("{GOOD}Unchanged{GOOD:#}: {}.\n", ids.join(", "));
     Ok(Reply::new(human, json!({ "verified": ids })))
 }

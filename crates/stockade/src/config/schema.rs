@@ -227,7 +227,7 @@ impl ScreenshotSettings {
     fn read(s: &mut Section) -> ScreenshotSettings {
         ScreenshotSettings {
             format: s.get("format", ImageFormat::Png, choice),
-            max_pixels: s.get("max_pixels", 40_000_000, number(100_000..=200_000_000)),
+            max_pixels: s.get("max_pixels", 11_000_000, number(100_000..=11_000_000)),
             ring: s.get("ring", 50, number(1..=1000)),
         }
     }

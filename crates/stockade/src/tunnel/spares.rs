@@ -13,6 +13,10 @@ use tokio::time::{sleep, timeout};
 /// A bridge keeps one connection ready, so a second is already a surprise; more are turned away.
 const QUEUE: usize = 2;
 const RETRY: Duration = Duration::from_millis(50);
+/// So many are turned away before the next is looked at [`RETRY`] later. That costs a flood's victim a few
+/// hundredths of a processor; the bridge, which stands in the same line, waits less than a second for the
+/// 4,096 that the kernel lets queue.
+const BURST: u64 = 256;
 
 pub struct Spares {
     queue: Mutex<mpsc::Receiver<UnixStream>>,
@@ -24,7 +28,8 @@ impl Spares {
     pub fn listen(listener: UnixListener, jail: String) -> Spares {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let seen = Arc::new(AtomicBool::new(false));
-        let accepting = tokio::spawn(accept(listener, sender, seen.clone(), jail));
+        let turned_away = TurnedAway { jail, strangers: 0, surplus: 0 };
+        let accepting = tokio::spawn(accept(listener, sender, seen.clone(), turned_away));
         Spares { queue: Mutex::new(receiver), seen, accepting }
     }
 
@@ -55,7 +60,7 @@ async fn accept(
     listener: UnixListener,
     queue: mpsc::Sender<UnixStream>,
     seen: Arc<AtomicBool>,
-    jail: String,
+    mut turned_away: TurnedAway,
 ) {
     let mut bridge = None;
     loop {
@@ -63,18 +68,59 @@ async fn accept(
             Ok((stream, _)) => stream,
             // Out of descriptors, most likely. Others have to end first.
             Err(error) => {
-                tracing::warn!(%jail, %error, "cannot accept a bridge's connection");
+                tracing::warn!(jail = turned_away.jail, %error, "cannot accept a bridge's connection");
                 sleep(RETRY).await;
                 continue;
             }
         };
         if !is_the_bridge(&stream, &mut bridge) {
-            tracing::warn!(%jail, "a process that is not the bridge dialled the control socket");
+            turned_away.stranger().await;
             continue;
         }
         seen.store(true, Ordering::Relaxed);
-        if let Err(error) = queue.try_send(stream) {
-            tracing::warn!(%jail, %error, "a bridge dialled more connections than it should");
+        if queue.try_send(stream).is_err() {
+            turned_away.surplus().await;
+        }
+    }
+}
+
+/// Counts instead of complaining: what runs in a jail can dial as often as it likes, and must not fill the
+/// log or keep the control plane busy that way. The first of each kind is told, and the sum at the end.
+struct TurnedAway {
+    jail: String,
+    strangers: u64,
+    surplus: u64,
+}
+
+impl TurnedAway {
+    async fn stranger(&mut self) {
+        self.strangers += 1;
+        if self.strangers == 1 {
+            tracing::warn!(jail = self.jail, "a process that is not the bridge dialled the control socket");
+        }
+        self.rest().await;
+    }
+
+    async fn surplus(&mut self) {
+        self.surplus += 1;
+        if self.surplus == 1 {
+            tracing::warn!(jail = self.jail, "a bridge dialled more connections than it should");
+        }
+        self.rest().await;
+    }
+
+    async fn rest(&self) {
+        if (self.strangers + self.surplus).is_multiple_of(BURST) {
+            sleep(RETRY).await;
+        }
+    }
+}
+
+impl Drop for TurnedAway {
+    fn drop(&mut self) {
+        let TurnedAway { jail, strangers, surplus } = self;
+        if *strangers + *surplus > 0 {
+            tracing::warn!(%jail, strangers, surplus, "connections of a jail were turned away");
         }
     }
 }

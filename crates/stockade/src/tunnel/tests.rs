@@ -200,6 +200,71 @@ async fn only_the_process_that_dialled_first_is_taken_for_the_bridge() {
     assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
 }
 
+/// What is logged while this lives, on this thread.
+#[derive(Clone, Default)]
+struct Logged(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl io::Write for Logged {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut *self.0.lock().unwrap(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Logged {
+    fn start() -> (Logged, tracing::subscriber::DefaultGuard) {
+        let logged = Logged::default();
+        let writer = logged.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        (logged, tracing::subscriber::set_default(log))
+    }
+
+    fn lines(&self) -> Vec<String> {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
+    let (logged, _guard) = Logged::start();
+    let mut jail = jail(MAX_LIFETIME);
+    let path = jail.folder.path().join("cdp.sock");
+    let first = jail.dial().await;
+    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(first);
+    // Says how long it took from the first to the last, in milliseconds.
+    let script = "import socket,sys,time\nbegan=time.monotonic()\n\
+                  for _ in range(1025):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n s.recv(1)\n s.close()\n\
+                  print(int((time.monotonic()-began)*1000))";
+    let mut flood = std::process::Command::new("python3");
+    flood.args(["-c", script]).arg(&path);
+    let flooded = tokio::task::spawn_blocking(move || flood.output().unwrap());
+    let flooded = timeout(STUCK, flooded).await.unwrap().unwrap();
+    let took: u64 = String::from_utf8(flooded.stdout).unwrap().trim().parse().unwrap();
+    // Four rests, which no sleep cuts short, however fast or slow the machine is.
+    assert!(took >= 200, "{took} ms");
+
+    let status = report("ready", "http", "running").to_string();
+    let tunnel = jail.tunnel.clone();
+    let (result, _) = tokio::join!(tunnel.status(), jail.answer(200, &status));
+    assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
+
+    drop((tunnel, jail));
+    let told = async {
+        while logged.lines().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(STUCK, told).await.unwrap();
+    let lines = logged.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("not the bridge"), "{lines:?}");
+    assert!(lines[1].contains("strangers=1025"), "{lines:?}");
+}
+
 #[tokio::test]
 async fn connections_nobody_asked_for_are_turned_away() {
     let jail = jail(MAX_LIFETIME);

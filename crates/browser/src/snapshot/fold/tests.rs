@@ -227,15 +227,17 @@ fn what_is_folded_is_what_hurts_least() {
     }
     let text = shown(&page, ReadFormat::Outline, 4_000);
     for expected in [
-        "- navigation \"Site\"\n  - … 1 more list (201 lines), 100 actionable [open: cursor=c1.1-202]\n",
+        "- navigation \"Site\"\n",
+        "(200 lines), 100 actionable [open: cursor=c1.2-202]\n",
         "  - heading \"Orders\"\n",
-        "    - row\n      - cell: Order 0\n",
-        "      - cell: Order 20\n",
+        "    - row\n      - cell: \"Order 0\"\n",
+        "      - cell: \"Order 20\"\n",
         "  - button \"Pay all\"\n",
         "- contentinfo\n  - … 100 more links, 100 actionable [open: cursor=",
     ] {
         assert!(text.contains(expected), "{expected} in\n{text}");
     }
+    assert!(!text.contains("Nav ") && !text.contains("Small print"), "{text}");
     let rows = text.matches("- row\n").count();
     assert!(text.contains(&format!(
         "    - … {} more rows ({} lines), {0} actionable",
@@ -292,7 +294,7 @@ fn one_text_of_twenty_megabytes_is_shown_in_parts() {
     let text = shown(&page, ReadFormat::Outline, 24_000);
     assert!(text.len() <= 24_000, "{}", text.len());
     let (shown, fold) = text.trim_end().rsplit_once('\n').unwrap();
-    let from = shown.len() - "- text: ".len();
+    let from = shown.len() - "- text: \"\"".len();
     let left = page.nodes[0].name.len() - from;
     assert_eq!(fold, format!("  - … {left} more bytes of this text [open: cursor=c1.0t{from}]"));
     let rest = View { span: Span::Text { node: 0, from }, ..view(&page, ReadFormat::Outline, 24_000) };

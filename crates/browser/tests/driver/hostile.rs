@@ -1,0 +1,148 @@
+//! Pages that try to stop the session, or to have the agent's click or text land somewhere else.
+
+use crate::support::{Driver, role, text_of, typing};
+use browser::{BrowserOptions, Incident, Outcome};
+use policy::{Action, Click};
+use std::time::Duration;
+
+const NEXT: (&str, &str) = ("shop.test/next", "<h1>next</h1>");
+
+/// Opens `count` popups by one click; the page goes on, none of them loads, and the next page works.
+async fn popups_do_no_harm(driver: &Driver, url: &str) {
+    driver.goto(url).await;
+    match driver.act(Action::Click(Click { target: role("button", "Open") })).await.unwrap() {
+        Outcome::Clicked(after) => {
+            assert!(text_of(&after.snapshot).contains("went on"), "{url}: {after:?}");
+            let popup = Incident::PopupClosed { url: "http://shop.test/pop".into() };
+            assert_eq!(after.incidents.last(), Some(&popup), "{url}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n", "{url}");
+    assert_eq!(driver.requests_of("shop.test/pop"), 0, "{url}");
+}
+
+fn opening(count: usize) -> String {
+    format!(
+        "<button onclick=\"for (let i = 0; i < {count}; i++) window.open('/pop');
+           this.textContent = 'went on'\">Open</button>"
+    )
+}
+
+#[tokio::test]
+async fn a_popup_with_an_opener_is_closed_before_it_loads_and_its_opener_goes_on() {
+    let (one, ten) = (opening(1), opening(10));
+    let pages = [("shop.test/", one.as_str()), ("shop.test/ten", &ten), ("shop.test/pop", "<p>popped"), NEXT];
+    let driver = Driver::with_popups(&pages).await;
+    for url in ["http://shop.test/", "http://shop.test/ten"] {
+        popups_do_no_harm(&driver, url).await;
+    }
+}
+
+#[tokio::test]
+async fn hundreds_of_popups_do_not_hold_up_the_page() {
+    let many = opening(300);
+    let pages = [("shop.test/", many.as_str()), ("shop.test/pop", "<p>popped"), NEXT];
+    popups_do_no_harm(&Driver::with(&pages).await, "http://shop.test/").await;
+}
+
+const VICTIM: (&str, &str) = (
+    "victim.test/",
+    "<body style='margin:0' onclick=\"fetch('/clicked')\" onkeydown=\"fetch('/key')\">
+       <form action=/submitted><input type=password aria-label=Pin autofocus oninput=\"fetch('/typed')\"
+         style='width:300px;height:100px'></form>",
+);
+
+/// What reached the victim, though nobody meant it to.
+fn reached(driver: &Driver) -> Vec<&'static str> {
+    let places = ["victim.test/clicked", "victim.test/key", "victim.test/typed", "victim.test/submitted"];
+    places.into_iter().filter(|place| driver.requests_of(place) > 0).collect()
+}
+
+#[tokio::test]
+async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
+    let frame =
+        "<iframe src=http://victim.test/ width=300 height=100 style=\"border:0;display:block\"></iframe>";
+    let plain = format!("<div role=button aria-label=Continue style='width:300px'>{frame}</div>");
+    let closed = format!(
+        "<div role=button aria-label=Continue id=host style='width:300px'></div>
+         <script>host.attachShadow({{mode: 'closed'}}).innerHTML = '{frame}'</script>"
+    );
+    let open = closed.replace("closed", "open");
+    let veil = "<div role=button aria-label=Continue id=host style='width:300px;height:100px'></div>
+        <script>host.attachShadow({mode: 'closed'}).innerHTML = '<a href=http://victim.test/clicked style=\"display:block;height:100px\">.</a>'</script>";
+    let object = plain.replace("<iframe src", "<object data").replace("iframe>", "object>");
+    let pages = [
+        ("shop.test/plain", plain.as_str()),
+        ("shop.test/open", &open),
+        ("shop.test/closed", &closed),
+        ("shop.test/link", veil),
+        ("shop.test/object", &object),
+        VICTIM,
+    ];
+    let options = BrowserOptions { action_timeout: Duration::from_secs(4), ..BrowserOptions::default() };
+    let driver = Driver::with_options(&pages, options).await;
+    for path in ["plain", "open", "closed", "link", "object"] {
+        driver.goto(&format!("http://shop.test/{path}")).await;
+        let action = Action::Click(Click { target: role("button", "Continue") });
+        let error = driver.browser.resolve(&action).await.unwrap_err();
+        assert_eq!(error.code(), "element_covered", "{path}: {error}");
+        assert_eq!(driver.browser.state().url, format!("http://shop.test/{path}"));
+    }
+    assert_eq!(reached(&driver), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
+    // Covered every other moment: a look that finds the button free says little about the press after it.
+    let page = "<style>iframe { position: fixed; left: 0; width: 300px; height: 100px; border: 0 }
+          button { position: fixed; left: 0; top: 0; width: 300px; height: 100px }</style>
+        <button>Continue</button><iframe src=http://victim.test/></iframe>
+        <script>const frame = document.querySelector('iframe'); let n = 0;
+          const slide = () => { n += 1; frame.style.top = n % 4 < 2 ? '0px' : '300px'; requestAnimationFrame(slide); };
+          slide();</script>";
+    let driver = Driver::with(&[("shop.test/", page), VICTIM]).await;
+    driver.goto("http://shop.test/").await;
+    for _ in 0..12 {
+        driver.click(role("button", "Continue")).await.ok();
+    }
+    assert_eq!(reached(&driver), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn an_element_in_a_closed_shadow_root_that_leads_nowhere_else_is_clicked_through_its_host() {
+    let page = "<div role=button aria-label=Continue id=host></div>
+        <script>const root = host.attachShadow({mode: 'closed'});
+          root.innerHTML = '<button>inner</button>';
+          host.onclick = () => { host.setAttribute('aria-label', 'Done'); };</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    assert!(driver.click(role("button", "Continue")).await.unwrap().contains("\"Done\""));
+}
+
+#[tokio::test]
+async fn typed_text_and_enter_stay_in_the_field_that_was_meant() {
+    let steal = "document.querySelector('iframe').contentWindow.focus()";
+    let field = |on: &str, how: &str| {
+        format!(
+            "<input aria-label=Name {on}=\"{how}\"><iframe src=http://victim.test/ width=400 height=200></iframe>"
+        )
+    };
+    let pages = [
+        ("shop.test/focus", field("onfocus", &format!("setTimeout(() => {steal})"))),
+        ("shop.test/now", field("onfocus", steal)),
+        ("shop.test/beforeinput", field("onbeforeinput", steal)),
+        ("shop.test/input", field("oninput", &format!("setTimeout(() => {steal})"))),
+        ("shop.test/keydown", field("onkeydown", steal)),
+    ];
+    let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
+    served.push(VICTIM);
+    let driver = Driver::with(&served).await;
+    for (path, _) in &pages {
+        driver.goto(&format!("http://{path}")).await;
+        // Whether it goes through is the page's affair; where it must not go is ours.
+        driver.act(typing(role("textbox", "Name"), "secret words", true, true)).await.ok();
+        driver.outline().await;
+        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
+    }
+}
