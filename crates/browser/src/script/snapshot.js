@@ -2,7 +2,9 @@
 
 // Bounds of one frame's snapshot, beside those that the driver sets. Beyond them nodes are counted, not described.
 const MAX_VISITED = 400000;
-const MAX_TEXT = 2000;
+const MAX_TEXT = 1000000;
+// A text gets at least this much of what is left, in characters.
+const LEAST_TEXT = 2000;
 const MAX_MILLISECONDS = 2000;
 const MAX_DEPTH = 60;
 
@@ -160,7 +162,9 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
     if (typeof node !== 'string' && whole.trim() && isMaskedText(node)) return;
     for (let from = 0; from < whole.length;) {
       if (full()) { left += 1; return; }
-      const cut = from + MAX_TEXT;
+      // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
+      const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
+      const cut = from + most;
       const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
       textPart(whole.slice(from, to), depth);
       from = to;
@@ -168,7 +172,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
   };
 
   const textPart = (part, depth) => {
-    const data = clean(part, MAX_TEXT + 1);
+    const data = clean(part, part.length);
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); open.n = joined; return; }
