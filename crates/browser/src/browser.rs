@@ -5,10 +5,14 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     script,
+    snapshot::Store,
     state::{Ended, Shared, State, Tab, attach_to_frames},
 };
 use policy::Action;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::sync::Mutex;
 
 /// How long Chromium may take to tell why a tab crashed, once it has told that it did.
@@ -23,6 +27,8 @@ pub struct BrowserOptions {
     /// Width times height of the largest picture; a larger page is cut. About 12 megapixels are the most that
     /// a message can carry whatever the page shows, and more than that is not taken.
     pub max_pixels: u32,
+    /// Levels of a snapshot that are shown when the call does not say; deeper ones are folded.
+    pub max_depth: usize,
 }
 
 impl Default for BrowserOptions {
@@ -32,6 +38,7 @@ impl Default for BrowserOptions {
             width: 1280,
             height: 800,
             max_pixels: u32::MAX,
+            max_depth: 10,
         }
     }
 }
@@ -43,6 +50,8 @@ pub struct Browser {
     pub(crate) options: BrowserOptions,
     /// One call at a time: an action must not find the page moved by another.
     pub(crate) turn: Mutex<()>,
+    /// What cursors lead to.
+    snapshots: std::sync::Mutex<Store>,
 }
 
 /// Which empty page may become the tab.
@@ -69,7 +78,8 @@ impl Browser {
         let shared = Arc::new(Shared::new());
         let observing = Arc::clone(&shared);
         connection.observe(move |event, reactions| observing.apply(event, reactions));
-        let browser = Browser { connection, shared, options, turn: Mutex::new(()) };
+        let (turn, snapshots) = (Mutex::new(()), std::sync::Mutex::new(Store::default()));
+        let browser = Browser { connection, shared, options, turn, snapshots };
         let deadline = browser.deadline("attach");
         let page = |r#type| p::TargetFilter { r#type, exclude: false };
         let discover = p::SetDiscoverTargets { discover: true, filter: vec![page("page")] };
@@ -101,6 +111,11 @@ impl Browser {
             title: tab.title.clone(),
             ended,
         })
+    }
+
+    pub(crate) fn snapshots(&self) -> MutexGuard<'_, Store> {
+        // A list of pages is whole after any panic.
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn deadline(&self, action: &'static str) -> Deadline {

@@ -1,6 +1,9 @@
 //! What can go wrong in a browser, in words for an agent: a stable code, a message, a next step.
 
-use crate::cdp::{CallError, Closed};
+use crate::{
+    cdp::{CallError, Closed},
+    snapshot::BadPattern,
+};
 use std::borrow::Cow;
 
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +30,10 @@ pub enum BrowserError {
     FocusLost { element: String, taken_by: Option<String> },
     #[error("the ref {reference} stands for nothing on this page any more")]
     StaleRef { reference: String },
+    #[error("the cursor {cursor} leads to nothing that is still kept")]
+    StaleCursor { cursor: String },
+    #[error("nothing was searched for")]
+    BadPattern { source: BadPattern },
     #[error("{element} changed between the decision and the action: {what}")]
     TargetChanged { element: String, what: &'static str },
     /// The layer above asks the kernel whether memory was the reason.
@@ -60,6 +67,8 @@ impl BrowserError {
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
             BrowserError::FocusLost { .. } => "focus_lost",
             BrowserError::StaleRef { .. } => "stale_ref",
+            BrowserError::StaleCursor { .. } => "stale_cursor",
+            BrowserError::BadPattern { .. } => "bad_arguments",
             BrowserError::TargetChanged { .. } => "target_changed",
             BrowserError::TabCrashed { .. } => "tab_crashed",
             BrowserError::TabClosed => "tab_closed",
@@ -88,6 +97,10 @@ impl BrowserError {
                 "The page moves the focus; click the field, then read the page."
             }
             BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
+            BrowserError::StaleCursor { .. } => {
+                "Read the page again, without a cursor, and use a cursor from the new snapshot."
+            }
+            BrowserError::BadPattern { .. } => "Give a simpler regular expression, or use text instead.",
             BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
             BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
             BrowserError::TabClosed => "The next call gets a new, empty tab; navigate again.",
@@ -117,6 +130,8 @@ impl BrowserError {
             | BrowserError::ElementNotVisible { .. }
             | BrowserError::ElementNotEditable { .. }
             | BrowserError::StaleRef { .. }
+            | BrowserError::StaleCursor { .. }
+            | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
             | BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. } => false,

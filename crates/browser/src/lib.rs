@@ -24,5 +24,7 @@ pub use browser::{Browser, BrowserOptions, TabState};
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
-pub use snapshot::{Content, InteractiveElement, REPLY_BYTES, Snapshot, States, Tree, TreeNode};
+pub use snapshot::{
+    BadPattern, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_room,
+};
 pub use verbs::{After, Image, Omitted, Outcome};

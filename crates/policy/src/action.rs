@@ -1,6 +1,6 @@
 //! Everything an agent can ask a browser to do. There is nothing else.
 
-use crate::WebUrl;
+use crate::{Find, Read, WebUrl};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,7 @@ pub enum Action {
     Click(Click),
     Type(TypeText),
     Read(Read),
+    Find(Find),
     Screenshot(Screenshot),
 }
 
@@ -20,6 +21,7 @@ impl Action {
             Action::Click(_) => "click",
             Action::Type(_) => "type",
             Action::Read(_) => "read",
+            Action::Find(_) => "find",
             Action::Screenshot(_) => "screenshot",
         }
     }
@@ -29,7 +31,7 @@ impl Action {
         match self {
             Action::Click(click) => Some(&click.target),
             Action::Type(typing) => Some(&typing.target),
-            Action::Navigate(_) | Action::Read(_) | Action::Screenshot(_) => None,
+            Action::Navigate(_) | Action::Read(_) | Action::Find(_) | Action::Screenshot(_) => None,
         }
     }
 }
@@ -84,20 +86,6 @@ pub enum Target {
     Ref(String),
     /// Role, accessible name and place among the matches.
     Role { role: String, name: Option<String>, index: usize },
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Read {
-    pub format: ReadFormat,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReadFormat {
-    #[default]
-    Outline,
-    Tree,
-    Markdown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

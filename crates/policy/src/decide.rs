@@ -40,6 +40,7 @@ impl Policy {
             Action::Click(_) => Rule("click.clean"),
             Action::Type(_) => Rule("type.clean"),
             Action::Read(_) => Rule("read"),
+            Action::Find(_) => Rule("find"),
             Action::Screenshot(_) => Rule("screenshot"),
         };
         Decision::Allow(Permit::new(action, facts, rule))
@@ -49,7 +50,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Click, ElementFacts, Origin, Read, Target, TypeText};
+    use crate::{Click, ElementFacts, Find, Origin, Read, Target, TypeText};
 
     fn field(secret: bool) -> Facts {
         let target = ElementFacts {
@@ -92,6 +93,7 @@ mod tests {
         let target = Target::Ref("e1".into());
         check(Action::Click(Click { target }), field(true), Ok("click.clean"));
         check(Action::Read(Read::default()), Facts::default(), Ok("read"));
+        check(Action::Find(Find::default()), Facts::default(), Ok("find"));
     }
 
     #[test]

@@ -8,13 +8,13 @@ mod decide;
 mod facts;
 mod ids;
 mod permit;
+mod reading;
 mod url;
 
-pub use action::{
-    Action, Click, ImageFormat, LoadState, Navigate, Read, ReadFormat, Screenshot, Target, TypeText,
-};
+pub use action::{Action, Click, ImageFormat, LoadState, Navigate, Screenshot, Target, TypeText};
 pub use decide::{Decision, Denial, Policy};
 pub use facts::{ElementFacts, Facts, FormFacts};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use permit::{Permit, Permitted, Rule};
+pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
 pub use url::{Origin, UrlRefusal, WebUrl};

@@ -186,6 +186,7 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,
             max_pixels: config.screenshot.max_pixels,
+            max_depth: config.snapshot.max_depth as usize,
             ..BrowserOptions::default()
         },
         record: match config.recording {

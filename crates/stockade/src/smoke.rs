@@ -107,7 +107,7 @@ async fn on_page(
     }
 
     let begun = Instant::now();
-    let read = act(Action::Read(Read { format: ReadFormat::Markdown })).await;
+    let read = act(Action::Read(Read { format: ReadFormat::Markdown, ..Read::default() })).await;
     let title = report.title.clone();
     let read = finish(report, tell, "extract", begun, read, |reply| {
         let length = text_of(reply).chars().count();

@@ -12,6 +12,7 @@ const nodeType = getter(Node, 'nodeType');
 const firstChild = getter(Node, 'firstChild');
 const nextSibling = getter(Node, 'nextSibling');
 const parentNode = getter(Node, 'parentNode');
+const previousSibling = getter(Node, 'previousSibling');
 const isConnected = getter(Node, 'isConnected');
 const baseUri = getter(Node, 'baseURI');
 const getRootNode = method(Node, 'getRootNode');
@@ -21,7 +22,16 @@ const localName = getter(Element, 'localName');
 const attribute = method(Element, 'getAttribute');
 const hasAttribute = method(Element, 'hasAttribute');
 const matches = method(Element, 'matches');
+const closest = method(Element, 'closest');
+const querySelector = method(Element, 'querySelector');
+const queryAll = method(Document, 'querySelectorAll');
 const shadowRoot = getter(Element, 'shadowRoot');
+const firstElementChild = getter(Element, 'firstElementChild');
+const lastElementChild = getter(Element, 'lastElementChild');
+const nextElement = getter(Element, 'nextElementSibling');
+const previousElement = getter(Element, 'previousElementSibling');
+const lengthOf = getter(HTMLCollection, 'length');
+const itemOf = method(HTMLCollection, 'item');
 const assignedSlot = getter(Element, 'assignedSlot');
 const checkVisibility = method(Element, 'checkVisibility');
 const boundingRect = method(Element, 'getBoundingClientRect');
@@ -42,6 +52,7 @@ const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const offsetWidth = getter(HTMLElement, 'offsetWidth');
 const offsetHeight = getter(HTMLElement, 'offsetHeight');
 const focusElement = method(HTMLElement, 'focus');
+const rootActive = getter(ShadowRoot, 'activeElement');
 const rootById = method(DocumentFragment, 'getElementById');
 
 const isElement = (node) => nodeType(node) === 1;
@@ -54,6 +65,7 @@ const INPUT = {
   checked: getter(HTMLInputElement, 'checked'),
   indeterminate: getter(HTMLInputElement, 'indeterminate'),
   labels: getter(HTMLInputElement, 'labels'),
+  list: getter(HTMLInputElement, 'list'),
   form: getter(HTMLInputElement, 'form'),
   select: method(HTMLInputElement, 'select'),
   setSelectionRange: method(HTMLInputElement, 'setSelectionRange'),
@@ -76,8 +88,20 @@ const BUTTON = {
   form: getter(HTMLButtonElement, 'form'),
 };
 const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
+const TABLE = {
+  head: getter(HTMLTableElement, 'tHead'),
+  foot: getter(HTMLTableElement, 'tFoot'),
+  caption: getter(HTMLTableElement, 'caption'),
+  rows: getter(HTMLTableElement, 'rows'),
+};
+const ROW = { cells: getter(HTMLTableRowElement, 'cells') };
 const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
 const LABEL = { control: getter(HTMLLabelElement, 'control') };
+const OTHER_LABELS = {
+  meter: getter(HTMLMeterElement, 'labels'),
+  output: getter(HTMLOutputElement, 'labels'),
+  progress: getter(HTMLProgressElement, 'labels'),
+};
 const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
 
 const controlTable = (el) =>
@@ -98,10 +122,18 @@ const flatParent = (node) => {
   return parent instanceof ShadowRoot ? parent.host : parent;
 };
 
+// The element whose shadow tree this one is in.
+const hostOf = (el) => {
+  const root = getRootNode(el);
+  return root instanceof ShadowRoot ? root.host : null;
+};
+
 const isInside = (node, ancestor) => {
   for (let at = node; at; at = flatParent(at)) if (at === ancestor) return true;
   return false;
 };
+
+let shadowRootsSeen = false;
 
 // The children in the flat tree: what is rendered, not what is written.
 const flatChildren = (el) => {
@@ -110,7 +142,7 @@ const flatChildren = (el) => {
     if (assigned.length) return assigned;
   }
   const root = isElement(el) ? shadowRoot(el) : null;
-  if (root) watchForPasswords(root);
+  if (root) { shadowRootsSeen = true; watchForPasswords(root); }
   const children = [];
   // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
   if (el instanceof HTMLDetailsElement && !DETAILS.open(el)) {

@@ -1,147 +1,182 @@
-// Roles, accessible names and states, after WAI-ARIA and HTML-AAM.
+// Accessible names, after the W3C's accessible name computation.
 
 const MAX_NAME = 300;
-const MAX_VALUE = 300;
-// Naming one element looks at this many nodes at most, so that nested names cannot cost n².
+// Naming one element looks at this many nodes at most, references included, so that nested names cannot cost n².
 const MAX_NAME_NODES = 400;
-
-const ARIA_ROLES = new Set(
-  ('alert alertdialog application article banner blockquote button caption cell checkbox code columnheader ' +
-   'combobox complementary contentinfo definition dialog directory document emphasis feed figure form generic ' +
-   'grid gridcell group heading img image link list listbox listitem log main marquee math menu menubar menuitem ' +
-   'menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio ' +
-   'radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status ' +
-   'switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem').split(' '),
-);
+let nodesNamed = 0;
+// Names lead to names (labels, references, what is chosen in a list); deeper ones are not followed.
+const MAX_NESTED_NAMES = 4;
+let nesting = 0;
+// More labels or references than this are not read.
+const MAX_REFERENCES = 8;
 
 const NAME_FROM_CONTENT = new Set(
-  ('button checkbox columnheader heading link menuitem menuitemcheckbox menuitemradio option radio rowheader ' +
-   'switch tab tooltip treeitem').split(' '),
+  ('button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio ' +
+   'rowheader switch tab term tooltip treeitem').split(' '),
 );
 
-const INTERACTIVE = new Set(
-  ('button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar ' +
-   'searchbox slider spinbutton switch tab textbox treeitem').split(' '),
+// Their content is told below them; a name made of it would tell it twice.
+const TOLD_BELOW = new Set(['cell', 'gridcell', 'math', 'row', 'term']);
+
+const SILENT = new Set(
+  'base datalist head link meta noframes noscript script style template title'.split(' '),
 );
 
-const INPUT_ROLES = {
-  button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button',
-  checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox', hidden: '',
-};
-
-const TAG_ROLES = {
-  article: 'article', aside: 'complementary', blockquote: 'blockquote', button: 'button', caption: 'caption',
-  code: 'code', dd: 'definition', details: 'group', dfn: 'term', dialog: 'dialog', dt: 'term', fieldset: 'group',
-  figure: 'figure', form: 'form', frame: 'iframe', h1: 'heading', h2: 'heading', h3: 'heading', h4: 'heading',
-  h5: 'heading', h6: 'heading', hr: 'separator', iframe: 'iframe', li: 'listitem', main: 'main', math: 'math',
-  menu: 'list', meter: 'meter', nav: 'navigation', ol: 'list', optgroup: 'group', option: 'option',
-  output: 'status', p: 'paragraph', pre: 'code', progress: 'progressbar', search: 'search', summary: 'button',
-  table: 'table', tbody: 'rowgroup', td: 'cell', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup',
-  tr: 'row', ul: 'list',
-};
-
-const SECTIONING = new Set(['article', 'aside', 'main', 'nav', 'section']);
-
-const inSection = (el) => {
-  for (let at = flatParent(el), steps = 0; at && steps < 200; at = flatParent(at), steps += 1) {
-    if (isElement(at) && SECTIONING.has(tagOf(at))) return true;
-  }
-  return false;
-};
-
-const hasAuthorName = (el) =>
-  hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby') || hasAttribute(el, 'title');
-
-const implicitRole = (el) => {
-  const tag = tagOf(el);
-  switch (tag) {
-    case 'a': case 'area': return hasAttribute(el, 'href') || hasAttribute(el, 'xlink:href') ? 'link' : '';
-    case 'header': return inSection(el) ? '' : 'banner';
-    case 'footer': return inSection(el) ? '' : 'contentinfo';
-    case 'section': return hasAuthorName(el) ? 'region' : '';
-    case 'img': return attribute(el, 'alt') === '' && !hasAuthorName(el) ? '' : 'img';
-    case 'svg': return 'img';
-    case 'th': return attribute(el, 'scope') === 'row' ? 'rowheader' : 'columnheader';
-    case 'select': return matches(el, '[multiple], [size]:not([size="1"])') ? 'listbox' : 'combobox';
-    case 'input': {
-      const type = inputType(el);
-      if (hasAttribute(el, 'list') && !(type in INPUT_ROLES)) return 'combobox';
-      return INPUT_ROLES[type] ?? 'textbox';
-    }
-    default:
-      if (TAG_ROLES[tag] && Object.hasOwn(TAG_ROLES, tag)) return TAG_ROLES[tag];
-      return isHtml(el) && isEditingHost(el) ? 'textbox' : '';
-  }
-};
-
-const isEditingHost = (el) => {
-  const set = attribute(el, 'contenteditable');
-  return set !== null && set.toLowerCase() !== 'false' && isContentEditable(el);
-};
-
-// The role, or '' for an element that only groups.
-const roleOf = (el) => {
-  const given = attribute(el, 'role');
-  if (given) {
-    for (const token of given.toLowerCase().split(/\s+/)) {
-      if (!ARIA_ROLES.has(token)) continue;
-      if (token === 'none' || token === 'presentation' || token === 'generic') return '';
-      return token === 'image' ? 'img' : token;
-    }
-  }
-  return implicitRole(el);
-};
-
-const SILENT = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta', 'link', 'title', 'datalist', 'base']);
+const DRAWN = { visibilityProperty: true };
+const UNDRAWN = new Set(['area', 'optgroup', 'option']);
 
 // false: neither it nor anything inside; 'inside': not itself, perhaps its children; true: visible.
 const visibility = (el) => {
   if (SILENT.has(tagOf(el))) return false;
   if (attribute(el, 'aria-hidden') === 'true' || hasAttribute(el, 'inert')) return false;
-  // The options of a closed list are drawn nowhere, and are what the list is about.
-  if (el instanceof HTMLOptionElement || el instanceof HTMLOptGroupElement) return !hasAttribute(el, 'hidden');
-  if (checkVisibility(el, { visibilityProperty: true })) return true;
+  // The options of a closed list and the areas of an image are drawn nowhere, and are there nevertheless.
+  if (UNDRAWN.has(tagOf(el))) return !hasAttribute(el, 'hidden');
+  // Until it is searched for, it is as hidden as any other.
+  if ((attribute(el, 'hidden') ?? '').toLowerCase() === 'until-found') return false;
+  if (checkVisibility(el, DRAWN)) return true;
   if (checkVisibility(el)) return 'inside';
   return getComputedStyle(el).display === 'contents';
 };
 
+const INLINE = new Set(
+  ('a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb rt ruby s samp slot small ' +
+   'span strike strong sub sup time tt u var wbr').split(' '),
+);
+
+// Whether text before it, in it and after it runs on without a space.
+const runsOn = (el, drawn) => {
+  if (!drawn) return INLINE.has(tagOf(el));
+  const display = getComputedStyle(el).display;
+  return display === 'inline' || display === 'contents' || display === 'ruby' || display === 'ruby-text';
+};
+
 // What a person would read in an element, in one line; walks without recursion.
-const textOf = (root, exclude) => {
-  if (isSecret(root)) return '';
+const textOf = (root) => {
+  if (nesting === 0) nodesNamed = 0;
+  return contentOf(root, CONTENT);
+};
+const CONTENT = { exclude: null, referenced: false, whole: false };
+
+// Items that hold further items are not named by those.
+const HOLDS_ITEMS = new Set(['treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio']);
+const ITEMS = new Set(['group', 'tree']);
+
+// `exclude` is the control that is being named, `referenced` says that aria-labelledby led here, and `whole`
+// that a hidden root was pointed at: then what is inside counts although it is hidden.
+const contentOf = (root, how) => {
+  if (nesting === MAX_NESTED_NAMES) return '';
+  nesting += 1;
+  try {
+    return readContent(root, how);
+  } finally {
+    nesting -= 1;
+  }
+};
+
+const readContent = (root, { exclude, referenced, whole }) => {
+  if (isSecret(root) || isMasked(root)) return '';
+  const only = onlyText(root);
+  if (only !== null) return clean(only, MAX_NAME).trim();
+  const item = HOLDS_ITEMS.has(roleOf(root));
   let text = '';
-  let seen = 0;
   const stack = [root];
-  while (stack.length && text.length < MAX_NAME * 2 && seen < MAX_NAME_NODES) {
+  while (stack.length && text.length < MAX_NAME * 2 && nodesNamed < MAX_NAME_NODES) {
     const node = stack.pop();
-    seen += 1;
     if (typeof node === 'string') { text += node; continue; }
+    if (node instanceof Leaving) {
+      // Only an element that gave nothing is told by its tooltip.
+      if (node.title && !text.slice(node.from).trim()) text += ` ${node.title} `;
+      continue;
+    }
+    nodesNamed += 1;
     if (isText(node)) {
       if (!isMaskedText(node)) text += characters(node).slice(0, MAX_NAME * 2);
       continue;
     }
-    if (!isElement(node) || node === exclude) continue;
+    if (!isElement(node)) continue;
+    if (node === exclude) { text += ' '; continue; }
+    const visible = node === root || whole ? true : visibility(node);
+    if (!visible || (whole && SILENT.has(tagOf(node)))) continue;
     if (node !== root) {
-      if (!visibility(node) || isSecret(node)) continue;
-      const label = (attribute(node, 'aria-label') ?? '').trim();
-      if (label) { text += ` ${label} `; continue; }
-      const tag = tagOf(node);
-      if (tag === 'img') { text += ` ${attribute(node, 'alt') ?? ''} `; continue; }
-      if (tag === 'svg') { text += ` ${svgTitle(node)} `; continue; }
-      if (controlTable(node) && tag !== 'button') { text += ` ${valueOf(node, roleOf(node)) ?? ''} `; continue; }
-      if (tag === 'br') { text += ' '; continue; }
+      if (isSecret(node)) continue;
+      const told = item && ITEMS.has(roleOf(node)) ? '' : toldInside(node, referenced);
+      if (told !== null) { text += ` ${told} `; continue; }
     }
-    const gap = node === root || INLINE.has(tagOf(node)) ? '' : ' ';
-    const children = flatChildren(node);
+    if (tagOf(node) === 'br') { text += ' '; continue; }
+    const drawn = !whole;
+    const gap = node === root || runsOn(node, drawn) ? '' : ' ';
     if (gap) { text += gap; stack.push(gap); }
-    for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) stack.push(children[i]);
+    if (node !== root && filled(node, 'title')) stack.push(new Leaving(attribute(node, 'title'), text.length));
+    if (drawn && visible === true) stack.push(generated(node, '::after'));
+    const children = toldChildren(node);
+    for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
+      // A hidden element that holds something visible says nothing itself.
+      if (visible === true || isInnerElement(children[i])) stack.push(children[i]);
+    }
+    if (drawn && visible === true) text += generated(node, '::before');
   }
   return clean(text, MAX_NAME).trim();
 };
 
-const INLINE = new Set(
-  ('a abbr b bdi bdo cite code data del dfn em font i img ins kbd label mark q s samp small span strong sub sup ' +
-   'time u var wbr').split(' '),
-);
+// Most elements that are named hold one piece of text and nothing else.
+const onlyText = (el) => {
+  const child = firstChild(el);
+  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
+  if (ownership().ownedBy.has(el)) return null;
+  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
+};
+
+const isInnerElement = (child) => typeof child !== 'string' && isElement(child);
+
+class Leaving {
+  constructor(title, from) { this.title = title; this.from = from; }
+}
+
+// The text that stands for an element in the name of another; null where its content does.
+const toldInside = (el, referenced) => {
+  const labelled = referenced ? '' : labelledBy(el);
+  if (labelled) return labelled;
+  const label = (attribute(el, 'aria-label') ?? '').trim();
+  const role = roleOf(el);
+  if (role === 'menu') return '';
+  if (VALUED.has(role) && !(el instanceof HTMLButtonElement) && role !== 'listbox') return valueOf(el, role) || label;
+  if (role === 'listbox' || (role === 'combobox' && !label)) {
+    const chosen = chosenIn(el, role);
+    if (chosen !== null) return chosen;
+  }
+  if (label) return label;
+  switch (tagOf(el)) {
+    case 'img': case 'area': return attribute(el, 'alt') ?? attribute(el, 'title') ?? '';
+    case 'svg': return svgTitle(el) || null;
+    case 'input': return nativeName(el) || (attribute(el, 'title') ?? '');
+    case 'iframe': case 'video': case 'audio': case 'object': return attribute(el, 'title') ?? '';
+    default: return null;
+  }
+};
+
+const VALUED = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
+
+// What is chosen in a list or a box with one; null when it is not a list of its own.
+const chosenIn = (el, role) => {
+  if (el instanceof HTMLSelectElement || el instanceof HTMLInputElement) return valueOf(el, role) ?? '';
+  const stack = flatChildren(el).reverse();
+  const chosen = [];
+  let options = 0;
+  for (; stack.length && nodesNamed < MAX_NAME_NODES; nodesNamed += 1) {
+    const node = stack.pop();
+    if (!isElement(node) || !visibility(node)) continue;
+    const inner = roleOf(node);
+    if (inner === 'option') {
+      options += 1;
+      if (attribute(node, 'aria-selected') === 'true') chosen.push(contentOf(node, CONTENT));
+    } else if (inner === 'textbox' && isSecret(node)) {
+      return '';
+    } else {
+      stack.push(...flatChildren(node).reverse());
+    }
+  }
+  return options ? chosen.join(' ') : null;
+};
 
 const svgTitle = (svg) => {
   for (let child = firstChild(svg); child; child = nextSibling(child)) {
@@ -153,122 +188,97 @@ const svgTitle = (svg) => {
   return '';
 };
 
-const labelledBy = (el) => {
+const isDrawn = (el) => visibility(el) === true;
+
+// What an element is called when another points at it.
+const referencedText = (el) => {
+  const label = (attribute(el, 'aria-label') ?? '').trim();
+  if (label && !isSecret(el)) return label;
+  const role = roleOf(el);
+  if (VALUED.has(role) || role === 'combobox' || role === 'listbox') {
+    const told = isSecret(el) ? '' : toldInside(el, true);
+    if (told) return told;
+  }
+  if (isSecret(el)) return '';
+  const native = nativeName(el).trim();
+  if (native) return native;
+  return (
+    contentOf(el, { exclude: null, referenced: true, whole: !isDrawn(el) }) ||
+    (attribute(el, 'title') ?? '').trim()
+  );
+};
+
+const NOTHING = [];
+const references = (el) => {
   const ids = attribute(el, 'aria-labelledby');
-  if (!ids) return '';
-  const parts = ids.trim().split(/\s+/).slice(0, 8).map((id) => inSameTree(el, id));
-  const named = parts.filter(Boolean).map((part) => (attribute(part, 'aria-label') ?? '').trim() || textOf(part, null));
-  return named.join(' ').trim();
+  if (!ids) return NOTHING;
+  return ids.trim().split(/\s+/).slice(0, MAX_REFERENCES).map((id) => inSameTree(el, id)).filter(Boolean);
+};
+
+const labelledBy = (el) => {
+  const parts = references(el);
+  return parts.length ? parts.map(referencedText).filter(Boolean).join(' ').trim() : '';
+};
+
+const labelText = (label, control) =>
+  (attribute(label, 'aria-label') ?? '').trim() ||
+  contentOf(label, { exclude: control, referenced: true, whole: !isDrawn(label) });
+
+const captionText = (el, tag) => {
+  const caption = childByTag(el, tag);
+  return caption && isDrawn(caption) ? contentOf(caption, CONTENT) : '';
 };
 
 const nativeName = (el) => {
   const tag = tagOf(el);
-  const control = controlTable(el);
-  if (control?.labels) {
-    const labels = control.labels(el);
-    const named = labels ? Array.from(labels).slice(0, 8).map((label) => textOf(label, el)).join(' ').trim() : '';
-    if (named) return named;
-  }
-  const type = inputType(el);
-  if (type !== null && isSecret(el)) return '';
-  if (type === 'submit' || type === 'reset' || type === 'button') {
-    return INPUT.value(el) || { submit: 'Submit', reset: 'Reset', button: '' }[type];
+  const labels = controlTable(el)?.labels?.(el) ?? OTHER_LABELS[tag]?.(el);
+  if (labels) {
+    const named = Array.from(labels).slice(0, MAX_REFERENCES).map((label) => labelText(label, el));
+    const name = named.filter(Boolean).join(' ').trim();
+    if (name) return name;
   }
   switch (tag) {
+    case 'input': return inputName(el);
     case 'img': case 'area': return attribute(el, 'alt') ?? '';
-    case 'input': return type === 'image' ? attribute(el, 'alt') ?? attribute(el, 'value') ?? 'Submit' : '';
     case 'svg': return svgTitle(el);
     case 'option': return isMasked(el) ? '' : OPTION.label(el);
     case 'optgroup': return attribute(el, 'label') ?? '';
-    case 'fieldset': { const legend = childByTag(el, 'legend'); return legend ? textOf(legend, null) : ''; }
-    case 'table': { const caption = childByTag(el, 'caption'); return caption ? textOf(caption, null) : ''; }
-    case 'figure': { const caption = childByTag(el, 'figcaption'); return caption ? textOf(caption, null) : ''; }
+    case 'fieldset': return captionText(el, 'legend');
+    case 'table': return captionText(el, 'caption') || (attribute(el, 'summary') ?? '');
     default: return '';
   }
 };
 
+const inputName = (el) => {
+  if (isSecret(el)) return '';
+  switch (INPUT.type(el)) {
+    case 'submit': return attribute(el, 'value') ?? 'Submit';
+    case 'reset': return attribute(el, 'value') ?? 'Reset';
+    case 'button': return attribute(el, 'value') ?? '';
+    case 'image': return attribute(el, 'alt') || attribute(el, 'value') || attribute(el, 'title') || 'Submit';
+    default: return '';
+  }
+};
+
+// Names that do not come from what is inside.
+const ownName = (el) => {
+  if (nesting === 0) nodesNamed = 0;
+  return labelledBy(el) || (attribute(el, 'aria-label') ?? '').trim() || nativeName(el).trim();
+};
+
+// Rows and formulas only where the author says that they are ones.
+const namedByContent = (el, role) =>
+  (NAME_FROM_CONTENT.has(role) || ((role === 'row' || role === 'math') && hasAttribute(el, 'role'))) &&
+  !(el instanceof HTMLInputElement) && !(el instanceof HTMLTextAreaElement);
+
+const TITLE_IS_NO_NAME = new Set(['caption', 'code', 'definition', 'paragraph']);
+const TYPED = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
+
 const nameOf = (el, role) => {
   const name =
-    labelledBy(el) ||
-    (attribute(el, 'aria-label') ?? '').trim() ||
-    nativeName(el).trim() ||
-    (NAME_FROM_CONTENT.has(role) && !controlledByValue(el) ? textOf(el, null) : '') ||
-    (attribute(el, 'title') ?? '').trim() ||
-    (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim();
+    ownName(el) ||
+    (namedByContent(el, role) ? textOf(el) : '') ||
+    (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
+    (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
   return clean(name, MAX_NAME).trim();
 };
-
-const controlledByValue = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
-
-const RANGES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
-
-// The value, never of a secret field; null where a value says nothing.
-const valueOf = (el, role) => {
-  if (isSecret(el)) return null;
-  if (el instanceof HTMLTextAreaElement) return clean(TEXTAREA.value(el), MAX_VALUE);
-  if (el instanceof HTMLInputElement) {
-    const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
-    if (kind === 'button' || kind === 'checkbox' || kind === 'radio' || kind === '') return null;
-    return clean(INPUT.value(el), MAX_VALUE);
-  }
-  if (el instanceof HTMLSelectElement) {
-    const chosen = Array.from(SELECT.selected(el)).slice(0, 20).map((option) => OPTION.label(option));
-    return clean(chosen.join(', '), MAX_VALUE);
-  }
-  if (isHtml(el) && isEditingHost(el)) return textOf(el, null);
-  if (RANGES.has(role)) {
-    const told = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
-    return clean(told ?? '', MAX_VALUE);
-  }
-  return null;
-};
-
-const flag = (el, key) => {
-  const value = attribute(el, key);
-  return value === 'true' ? true : value === 'false' ? false : null;
-};
-
-const isDisabled = (el) => {
-  if (matches(el, ':disabled')) return true;
-  for (let at = el, steps = 0; at && steps < 50; at = flatParent(at), steps += 1) {
-    if (isElement(at) && attribute(at, 'aria-disabled') === 'true') return true;
-  }
-  return false;
-};
-
-// Only what is set: an absent key means false or not applicable.
-const statesOf = (el, role) => {
-  const states = {};
-  if (role === 'heading') {
-    const level = Number(attribute(el, 'aria-level')) || Number(/^h([1-6])$/.exec(tagOf(el))?.[1]) || 2;
-    states.level = Math.min(Math.max(Math.trunc(level), 1), 99);
-    return states;
-  }
-  const type = inputType(el);
-  if (type === 'checkbox' || type === 'radio') {
-    states.checked = INPUT.indeterminate(el) ? 'mixed' : INPUT.checked(el) ? 'true' : 'false';
-  } else if (/^(checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(role)) {
-    const checked = attribute(el, 'aria-checked');
-    states.checked = checked === 'mixed' || checked === 'true' ? checked : 'false';
-  }
-  const pressed = attribute(el, 'aria-pressed');
-  if (pressed === 'true' || pressed === 'mixed') states.pressed = true;
-  const details = tagOf(el) === 'summary' ? flatParent(el) : null;
-  const expanded = details instanceof HTMLDetailsElement ? DETAILS.open(details) : flag(el, 'aria-expanded');
-  if (expanded !== null) states.expanded = expanded;
-  if (el instanceof HTMLOptionElement ? OPTION.selected(el) : flag(el, 'aria-selected')) states.selected = true;
-  if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
-  if (controlTable(el) && (hasAttribute(el, 'required') || flag(el, 'aria-required'))) states.required = true;
-  if (controlTable(el) && hasAttribute(el, 'readonly')) states.readonly = true;
-  const invalid = attribute(el, 'aria-invalid');
-  if (invalid && invalid !== 'false') states.invalid = true;
-  const current = attribute(el, 'aria-current');
-  if (current && current !== 'false') states.current = true;
-  return states;
-};
-
-const isActionable = (el, role) =>
-  (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) ||
-  (hasAttribute(el, 'tabindex') && Number(attribute(el, 'tabindex')) >= 0) ||
-  hasAttribute(el, 'onclick') ||
-  (isHtml(el) && isEditingHost(el));

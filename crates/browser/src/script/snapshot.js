@@ -2,7 +2,9 @@
 
 // Bounds of one frame's snapshot, beside those that the driver sets. Beyond them nodes are counted, not described.
 const MAX_VISITED = 400000;
-const MAX_TEXT = 2000;
+const MAX_TEXT = 1000000;
+// A text gets at least this much of what is left, in characters.
+const LEAST_TEXT = 2000;
 const MAX_MILLISECONDS = 2000;
 const MAX_DEPTH = 60;
 
@@ -33,13 +35,20 @@ const adoptFrame = (owner, frame) => {
   return true;
 };
 
+// While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
+const modalDialogs = () => {
+  const open = Array.from(queryAll(document, 'dialog:modal'));
+  const outer = open.filter((dialog) => !closest(parentNode(dialog), 'dialog:modal'));
+  return outer.length ? outer.reverse() : null;
+};
+
 // Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
 // text(data, depth) for text. Without recursion: depth 10,000 is a page like any other.
 const walk = (root, visit, text, brk) => {
   const started = performance.now();
-  const nodes = [root];
-  const depths = [0];
-  const silents = [false];
+  const nodes = modalDialogs() ?? [root];
+  const depths = nodes.map(() => 0);
+  const silents = nodes.map(() => false);
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
@@ -51,7 +60,7 @@ const walk = (root, visit, text, brk) => {
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_MILLISECONDS)) {
       return { visited, complete: false };
     }
-    if (isText(node)) { if (!silent) text(node, depth); continue; }
+    if (typeof node === 'string' || isText(node)) { if (!silent) text(node, depth); continue; }
     if (!isElement(node)) continue;
     const seen = visibility(node);
     if (!seen) continue;
@@ -59,11 +68,16 @@ const walk = (root, visit, text, brk) => {
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); }
-    const children = flatChildren(node);
+    const children = toldChildren(node);
+    if (seen === true && !below.silent) {
+      const [before, after] = [generated(node, '::before'), generated(node, '::after')];
+      if (before) children.unshift(before);
+      if (after) children.push(after);
+    }
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       depths.push(below.depth);
-      silents.push(seen === 'inside' && isElement(children[i]) ? silent : below.silent);
+      silents.push(seen === 'inside' && isInnerElement(children[i]) ? silent : below.silent);
     }
   }
   return { visited, complete: true };
@@ -74,22 +88,39 @@ const LEAVES = new Set(
 );
 
 // What a node takes in JSON besides its text: as many bytes as its keys, or those and all of its states.
-const TEXT_COST = 40;
-const NODE_COST = 320;
+const TEXT_COST = 48;
+const NODE_COST = 400;
 // The largest text that may still be added when there is room at all, and the title.
 const RESERVE = 40000;
 
 // Chromium writes what is not plain ASCII as six characters.
 const weigh = (text) => (text ? text.length + 5 * (text.match(/[^ !#-[\]-~]/g)?.length ?? 0) : 0);
 
-const snapshot = ({ prefix, nodes: mostNodes, bytes }) => {
+// The label of a box to tick is its name and stands beside it: telling it twice helps nobody.
+const isRepeated = (el) => {
+  if (!(el instanceof HTMLLabelElement)) return false;
+  const control = LABEL.control(el);
+  const type = control ? inputType(control) : null;
+  if (type !== 'checkbox' && type !== 'radio') return false;
+  if (filled(control, 'aria-label') || filled(control, 'aria-labelledby') || visibility(control) !== true) return false;
+  return !querySelector(el, 'a, button, select, textarea, input:not([type=checkbox i], [type=radio i]), [tabindex], [role], h1, h2, h3, h4, h5, h6, img');
+};
+
+const nameToTell = (el, role, actionable) => {
+  if (!role) return actionable ? nameOf(el, 'button') : '';
+  return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
+};
+
+// `sources`, which tests hand in, takes the DOM node of each node told.
+const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
   const nodes = [];
   let written = RESERVE;
   let left = 0;
   let open = null; // the text that more inline text may join
   const full = () => nodes.length >= mostNodes || written >= bytes;
-  const emit = (node) => {
+  const emit = (node, source) => {
     nodes.push(node);
+    sources?.push(source);
     const cost = node.r === 'text' ? TEXT_COST : node.s ? NODE_COST : NODE_COST / 2;
     written += cost + weigh(node.n) + weigh(node.v) + weigh(node.u);
   };
@@ -97,10 +128,15 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes }) => {
   const visit = (el, role, depth, silent) => {
     const actionable = isActionable(el, role);
     const tag = tagOf(el);
-    if (!role && !actionable) return tag === 'svg' ? null : { depth, silent };
+    if (!role && !actionable && !filled(el, 'aria-label') && !filled(el, 'aria-labelledby')) {
+      return { depth, silent: silent || isRepeated(el) };
+    }
     if (full()) { left += 1; return { depth, silent: true }; }
-    const name = nameOf(el, role || 'button');
-    if (role === 'img' && !name) return null;
+    const own = clean(ownName(el), MAX_NAME).trim();
+    const name = own || nameToTell(el, role, actionable);
+    if (!role && !actionable && !name) return { depth, silent };
+    // Inside what its name tells, only what has a name or can be acted on is worth a line.
+    if (silent && !name && !actionable) return { depth, silent };
     open = null;
     const node = { d: depth, r: role || 'generic' };
     if (name) node.n = name;
@@ -111,31 +147,62 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes }) => {
     if (value) node.v = value;
     if (Object.keys(states).length) node.s = states;
     if (actionable) node.e = `${prefix}e${refOf(el)}`;
-    if (role === 'link' && (el instanceof HTMLAnchorElement)) node.u = hrefOf(el).slice(0, 500);
+    if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe') node.f = childFrames.get(el) ?? '';
-    emit(node);
-    if (LEAVES.has(role) || secret || tag === 'svg') return null;
-    const named = NAME_FROM_CONTENT.has(role) || (!role && actionable);
-    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: named };
+    emit(node, el);
+    if (LEAVES.has(role) || secret) return null;
+    // A name that was cut does not tell all; then the content does.
+    const told = name.length <= MAX_NAME && (role ? namedByContent(el, role) && !TOLD_BELOW.has(role) : actionable && !own);
+    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
   };
 
+  // A long text is told in parts.
   const text = (node, depth) => {
-    const data = clean(characters(node), MAX_TEXT);
-    if (data.trim() && isMaskedText(node)) return;
+    const whole = typeof node === 'string' ? node : characters(node);
+    if (typeof node !== 'string' && whole.trim() && isMaskedText(node)) return;
+    for (let from = 0; from < whole.length;) {
+      if (full()) { left += 1; return; }
+      // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
+      const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
+      const cut = from + most;
+      const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
+      textPart(whole.slice(from, to), depth);
+      from = to;
+    }
+  };
+
+  const textPart = (part, depth) => {
+    const data = clean(part, part.length);
     if (open && open.d === depth) {
       const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
       if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); open.n = joined; return; }
     }
     if (!data.trim()) return;
-    if (full()) { left += 1; return; }
     open = { d: depth, r: 'text', n: data.trimStart() };
-    emit(open);
+    emit(open, null);
   };
 
   const root = documentElement(document);
   const walked = root ? walk(root, visit, text, () => { open = null; }) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
-  return { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+  dropEmpty(nodes, sources);
+  const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+  return JSON.stringify(told);
+};
+
+// A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.
+const dropEmpty = (nodes, sources) => {
+  let kept = 0;
+  for (let at = 0; at < nodes.length; at += 1) {
+    const node = nodes[at];
+    const empty = node.r === 'paragraph' && !node.n && !node.e && !(nodes[at + 1]?.d > node.d);
+    if (empty) continue;
+    nodes[kept] = node;
+    if (sources) sources[kept] = sources[at];
+    kept += 1;
+  }
+  nodes.length = kept;
+  if (sources) sources.length = kept;
 };
 
 const responseStatus = () => {

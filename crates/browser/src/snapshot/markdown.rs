@@ -1,111 +1,205 @@
 //! For reading rather than acting: headings, lists, tables and links as Markdown.
 
 use super::{
-    Budgeted,
     node::{Node, Page},
+    plan::{Format, Piece, Plan},
 };
 
-/// The text, and how many nodes it had no room for.
-pub(super) fn write(page: &Page, budget: usize) -> (String, usize) {
-    let mut writer = Writer { out: Budgeted::new(budget), line: String::new(), nodes: 0, lists: Vec::new() };
-    let mut header = false;
-    for (at, node) in page.nodes.iter().enumerate() {
-        writer.lists.retain(|depth| *depth < node.depth);
-        match node.role.as_str() {
-            "heading" => {
-                writer.end_line();
-                let level = usize::from(node.states.level.unwrap_or(2)).min(6);
-                writer.add(&format!("{} {}", "#".repeat(level), escape(&node.name)));
-                // A link in a heading has told the same already.
-                writer.end_line();
+pub(super) struct Markdown;
+
+impl Format for Markdown {
+    /// Only items of lists are indented, and what that takes is counted with them.
+    const INDENT: usize = 0;
+    const JOINS: bool = false;
+    /// The ends of the line before it and of its own.
+    const AROUND_FOLD: usize = 2;
+
+    fn cost(node: &Node, _inside: Option<&str>) -> usize {
+        let words = words(node);
+        let around = match node.role.as_str() {
+            "listitem" => AROUND + 2 * DEEPEST_LIST,
+            "row" => AROUND_CELL,
+            role if is_cell(role) => AROUND_CELL,
+            _ => AROUND,
+        };
+        // A bar in a cell is escaped.
+        words.text.len() + words.text.matches('|').count() + around
+    }
+}
+
+/// Lists inside of lists are indented up to this level.
+const DEEPEST_LIST: usize = 8;
+/// What begins a line that is not plain text.
+const MARKERS: [char; 7] = ['#', '-', '*', '+', '>', '|', '…'];
+/// The space before a node or what shows that it is plain text, and the ends of the lines before it and of its own.
+const AROUND: usize = 3;
+/// Also the bar after it and the rule under it, or a row's first bar and that of its rule.
+const AROUND_CELL: usize = AROUND + " |".len() + "---|".len();
+
+pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
+    let mut writer = Writer::default();
+    for piece in &plan.pieces {
+        match piece {
+            Piece::Node { at, depth, .. } => {
+                let heads = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
+                writer.node(&page.nodes[*at], *depth, heads);
             }
-            "list" => {
-                writer.end_line();
-                writer.lists.push(node.depth);
+            Piece::Part { at, depth, from, to } => {
+                writer.node(&page.nodes[*at].part(*from, *to), *depth, false)
             }
-            "listitem" => {
+            Piece::Fold { depth, fold } => {
+                writer.close(*depth);
                 writer.end_line();
-                let indent = "  ".repeat(writer.lists.len().saturating_sub(1));
-                writer.add(&format!("{indent}-"));
-            }
-            "row" => {
+                writer.add(&fold.line(serial));
                 writer.end_line();
-                header = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
-                writer.add("|");
-            }
-            "cell" | "gridcell" | "columnheader" | "rowheader" => {
-                writer.add(&escape(page.only_text(at).unwrap_or(&node.name)).replace('|', "\\|"));
-                writer.line.push_str(" |");
-                let last = page.nodes[at + 1..].iter().find(|next| next.depth <= node.depth);
-                if header && last.is_none_or(|next| next.depth < node.depth) {
-                    let columns = writer.line.matches(" |").count();
-                    writer.end_line();
-                    writer.add(&format!("|{}", "---|".repeat(columns)));
-                    writer.end_line();
-                }
-            }
-            "separator" => {
-                writer.end_line();
-                writer.add("---");
-                writer.end_line();
-            }
-            "text" if in_cell(page, at) => writer.nodes += 1,
-            "text" => writer.text(&node.name),
-            "link" => writer.add(&link(node)),
-            "code" => writer.nodes += 1,
-            "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton"
-            | "slider" | "switch" | "tab" | "menuitem" | "option" | "img" => writer.add(&control(node)),
-            _ => {
-                writer.end_line();
-                writer.nodes += 1;
-                if !node.name.is_empty() && node.role != "paragraph" {
-                    writer.add(&format!("**{}**", escape(&node.name)));
-                    writer.end_line();
-                }
             }
         }
     }
+    writer.close(0);
     writer.end_line();
-    writer.out.finish(page)
+    writer.text
 }
 
+/// What a node adds to its line, and whether it has lines of its own.
+struct Words {
+    text: String,
+    alone: Alone,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    /// Flows on in the line that is being written.
+    No,
+    /// Begins a line.
+    Begins,
+    /// Is a line.
+    Whole,
+}
+
+fn words(node: &Node) -> Words {
+    let told = |text: String, alone| Words { text: with_value(text, node), alone };
+    match node.role.as_str() {
+        "heading" => {
+            let level = usize::from(node.states.level.unwrap_or(2)).clamp(1, 6);
+            told(format!("{} {}", "#".repeat(level), escape(&node.name)), Alone::Whole)
+        }
+        "listitem" => told(format!("-{}", strong(node)), Alone::Begins),
+        "row" => told(format!("|{}", strong(node)), Alone::Begins),
+        "separator" => told("---".to_owned(), Alone::Whole),
+        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => told(escape(&node.name), Alone::No),
+        "link" => told(link(node), Alone::No),
+        "code" => told(strong(node), Alone::No),
+        "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
+        | "switch" | "tab" | "menuitem" | "option" | "img" => Words { text: control(node), alone: Alone::No },
+        _ if node.name.is_empty() => told(String::new(), Alone::Begins),
+        _ => told(strong(node), Alone::Whole),
+    }
+}
+
+/// A name that is not the text of the page, such as a label.
+fn strong(node: &Node) -> String {
+    if node.name.is_empty() { String::new() } else { format!(" **{}**", escape(&node.name)) }
+}
+
+fn with_value(mut text: String, node: &Node) -> String {
+    if let Some(value) = node.value.as_deref().filter(|value| !value.is_empty()) {
+        text.push_str(" = ");
+        text.push_str(&escape(value));
+    }
+    text
+}
+
+fn is_cell(role: &str) -> bool {
+    matches!(role, "cell" | "gridcell" | "columnheader" | "rowheader")
+}
+
+#[derive(Default)]
 struct Writer {
-    out: Budgeted,
+    text: String,
     line: String,
-    nodes: usize,
+    /// Depths of the lists that are open.
     lists: Vec<usize>,
+    row: Option<Row>,
+    cell: Option<usize>,
+}
+
+struct Row {
+    depth: usize,
+    columns: usize,
+    header: bool,
 }
 
 impl Writer {
+    fn node(&mut self, node: &Node, depth: usize, heads: bool) {
+        self.close(depth);
+        let words = words(node);
+        let in_cell = self.cell.is_some();
+        if words.alone != Alone::No && !in_cell {
+            self.end_line();
+        }
+        match node.role.as_str() {
+            "list" => self.lists.push(depth),
+            "listitem" if !in_cell => {
+                let level = self.lists.len().saturating_sub(1).min(DEEPEST_LIST);
+                self.line.push_str(&"  ".repeat(level));
+            }
+            "row" if !in_cell => self.row = Some(Row { depth, columns: 0, header: heads }),
+            role if is_cell(role) && self.row.is_some() && !in_cell => self.cell = Some(depth),
+            _ => {}
+        }
+        let escaped = self.cell.is_some().then(|| words.text.replace('|', "\\|"));
+        // At the start of a line, text of the page must not read as a heading, a list or a fold of ours.
+        let poses = node.role == "text" && self.line.is_empty() && words.text.starts_with(MARKERS);
+        if poses {
+            self.line.push('\\');
+            self.line.push_str(&words.text);
+        } else {
+            self.add(escaped.as_deref().unwrap_or(&words.text));
+        }
+        if words.alone == Alone::Whole && !in_cell {
+            self.end_line();
+        }
+    }
+
+    /// Ends what a node at this depth is not inside of.
+    fn close(&mut self, depth: usize) {
+        self.lists.retain(|list| *list < depth);
+        if self.cell.is_some_and(|cell| cell >= depth) {
+            self.cell = None;
+            self.line.push_str(" |");
+            if let Some(row) = &mut self.row {
+                row.columns += 1;
+            }
+        }
+        if let Some(row) = self.row.take_if(|row| row.depth >= depth)
+            && row.columns > 0
+        {
+            self.end_line();
+            if row.header {
+                self.add(&format!("|{}", "---|".repeat(row.columns)));
+                self.end_line();
+            }
+        }
+    }
+
     fn add(&mut self, text: &str) {
-        self.nodes += 1;
-        if !self.line.is_empty() && !self.line.ends_with(' ') {
+        let text = if self.line.is_empty() { text.trim_start() } else { text };
+        if text.is_empty() {
+            return;
+        }
+        if !self.line.is_empty() && !self.line.ends_with(' ') && !text.starts_with(' ') {
             self.line.push(' ');
         }
         self.line.push_str(text);
     }
 
-    /// Text of the page: at the start of a line it must not read as a heading, a list or a note of ours.
-    fn text(&mut self, text: &str) {
-        let marker = self.line.is_empty() && text.starts_with(['#', '-', '*', '+', '>', '|', '…']);
-        self.add(&format!("{}{}", if marker { "\\" } else { "" }, escape(text)));
-    }
-
     fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        let nodes = std::mem::take(&mut self.nodes);
-        if !line.trim().is_empty() {
-            self.out.line(line.trim_end(), nodes);
+        if !self.line.trim().is_empty() {
+            self.text.push_str(self.line.trim_end());
+            self.text.push('\n');
         }
+        self.line.clear();
     }
-}
-
-/// The text of a cell that holds nothing else has been written with the cell.
-fn in_cell(page: &Page, at: usize) -> bool {
-    at.checked_sub(1).is_some_and(|before| {
-        matches!(page.nodes[before].role.as_str(), "cell" | "gridcell" | "columnheader" | "rowheader")
-            && page.only_text(before).is_some()
-    })
 }
 
 /// Brackets are what this writes links and controls with, so those of the page are marked as its own.
@@ -147,7 +241,8 @@ fn control(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::node::tests::page, *};
+    use super::super::{node::tests::page, tests::shown};
+    use policy::ReadFormat;
 
     #[test]
     fn a_page_reads_as_markdown() {
@@ -189,7 +284,7 @@ mod tests {
             "end",
             "",
         ];
-        assert_eq!(write(&page, 10_000), (expected.join("\n"), 0));
+        assert_eq!(shown(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
     }
 
     #[test]
@@ -212,6 +307,6 @@ mod tests {
             "[a\\](http://evil.test/)](http://shop.test/a%29b)",
             "",
         ];
-        assert_eq!(write(&page, 10_000).0, expected.join("\n"));
+        assert_eq!(shown(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
     }
 }

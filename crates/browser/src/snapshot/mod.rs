@@ -1,22 +1,33 @@
 //! What an agent sees of a page: one flat, pre-order list of nodes, written in one of three formats.
 //!
-//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses.
+//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses. A reply never
+//! takes more than its budget: what does not fit is folded, and every fold has a cursor that opens it.
 
+mod cursor;
+mod find;
+mod fold;
 mod markdown;
 mod node;
 mod outline;
+mod path;
+mod plan;
+mod shape;
+mod store;
+mod text;
 mod tree;
 
+pub use find::{BadPattern, Found, Match};
 pub use node::States;
 pub use tree::{InteractiveElement, Tree, TreeNode};
 
-pub(crate) use node::{FrameSnapshot, MOST_NODES, stitch};
+pub(crate) use cursor::{Cursor, Span};
+pub(crate) use find::Query;
+pub(crate) use node::{FrameSnapshot, MOST_NODES, Page, stitch};
+pub(crate) use store::Store;
 
-use node::Page;
-use policy::ReadFormat;
-
-/// A token is about four bytes of English; 6,000 of them are the most one reply may cost.
-pub const REPLY_BYTES: usize = 6_000 * 4;
+use fold::plan;
+use plan::{Format, Limits, Plan};
+use policy::{ReadFormat, Tokens};
 
 /// One reading of a page.
 #[derive(Clone, Debug)]
@@ -26,7 +37,7 @@ pub struct Snapshot {
     /// The HTTP status of the document, when Chromium tells it.
     pub status: Option<u16>,
     pub content: Content,
-    /// Nodes that the reply has no room for, or that were beyond the bounds of the walk.
+    /// Nodes that are folded away, or that were beyond the bounds of the walk.
     pub left_out: usize,
 }
 
@@ -34,82 +45,174 @@ pub struct Snapshot {
 pub enum Content {
     Outline(String),
     Markdown(String),
-    Tree(Tree),
+    Tree(Box<Tree>),
 }
 
-impl Snapshot {
-    pub(crate) fn of(url: String, page: Page, format: ReadFormat) -> Snapshot {
-        let (content, cut) = match format {
+/// How much of a reply is for the line above the snapshot: session, address, title.
+pub fn head_room(tokens: Tokens) -> usize {
+    const LEAST: usize = 160;
+    LEAST + (tokens.bytes() - Tokens::LEAST as usize * 4) / 32
+}
+
+/// What of a page is shown, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub serial: u64,
+    pub span: Span,
+    pub format: ReadFormat,
+    /// Bytes that the text, or the JSON of a tree, may take.
+    pub bytes: usize,
+    pub max_depth: usize,
+}
+
+pub(crate) struct Shown {
+    pub content: Content,
+    /// Whether there is something for a cursor to open.
+    pub folds: bool,
+    /// Nodes that are folded away.
+    pub hidden: usize,
+}
+
+impl View {
+    /// The whole of a page, in what a reply has room for beside its head.
+    pub fn of(page: &Page, serial: u64, format: ReadFormat, tokens: Tokens, max_depth: usize) -> View {
+        let bytes = tokens.bytes() - head_room(tokens);
+        View { serial, span: page.whole(), format, bytes, max_depth }
+    }
+}
+
+/// A text_content that has less room than this is left out: it could not even name what it leaves out.
+const LEAST_TEXT: usize = 640;
+
+/// A tree with less room than this spends none on title and notes: `title` and `left_out` are in the reply too.
+const ROOMY_TREE: usize = 2_000;
+
+/// What the text_content beside a tree may take: a quarter.
+fn text_room(view: &View) -> usize {
+    let quarter = view.bytes / 4;
+    if quarter < LEAST_TEXT { 0 } else { quarter }
+}
+
+impl Page {
+    pub fn whole(&self) -> Span {
+        Span::Nodes { first: 0, end: self.nodes.len() }
+    }
+
+    /// A node and all that is in it.
+    pub fn subtree(&self, at: usize) -> Span {
+        let depth = self.nodes[at].depth;
+        let inside = self.nodes[at + 1..].iter().take_while(|node| node.depth > depth).count();
+        Span::Nodes { first: at, end: at + 1 + inside }
+    }
+
+    pub(crate) fn show(&self, view: &View) -> Shown {
+        match view.format {
             ReadFormat::Outline => {
-                let (text, cut) = outline::write(&page, REPLY_BYTES);
-                (Content::Outline(text), cut)
+                let (text, plan) = self.text::<outline::Outline>(view, outline::write);
+                Shown { content: Content::Outline(text), folds: plan.has_folds(), hidden: plan.hidden }
             }
             ReadFormat::Markdown => {
-                let (text, cut) = markdown::write(&page, REPLY_BYTES);
-                (Content::Markdown(text), cut)
+                let (text, plan) = self.text::<markdown::Markdown>(view, markdown::write);
+                Shown { content: Content::Markdown(text), folds: plan.has_folds(), hidden: plan.hidden }
             }
             ReadFormat::Tree => {
-                let (tree, cut) = tree::build(&page, REPLY_BYTES);
-                (Content::Tree(tree), cut)
+                let (mut tree, plan) = self.tree(view);
+                let text = self.text_content(view);
+                let folds = plan.has_folds() || text.as_ref().is_some_and(|(_, plan)| plan.has_folds());
+                tree.text_content = text.map(|(text, _)| text).unwrap_or_default();
+                Shown { content: Content::Tree(Box::new(tree)), folds, hidden: plan.hidden }
+            }
+        }
+    }
+
+    fn text<F: Format>(&self, view: &View, write: fn(&Page, &Plan, u64) -> String) -> (String, Plan) {
+        let [before, after] = self.notes(view).map(|note| note.map(|note| note + "\n").unwrap_or_default());
+        let bytes = view.bytes.saturating_sub(before.len() + after.len());
+        let plan = plan::<F>(self, view.span, Limits { bytes, max_depth: view.max_depth });
+        (before + &write(self, &plan, view.serial) + &after, plan)
+    }
+
+    /// The tree and the list beside it, in what the text leaves them.
+    fn tree(&self, view: &View) -> (Tree, Plan) {
+        let mut notes = self.notes(view);
+        let mut title: String = self.title.chars().take(view.bytes / 64).collect();
+        if view.bytes < ROOMY_TREE {
+            notes = [None, None];
+            title.clear();
+        }
+        let around = tree::AROUND_TREE
+            + tree::json_len(&title)
+            + notes.iter().flatten().map(|note| tree::json_len(note) + tree::AROUND_NOTE).sum::<usize>();
+        let bytes = (view.bytes - text_room(view)).saturating_sub(around);
+        let plan = plan::<tree::Json>(self, view.span, Limits { bytes, max_depth: view.max_depth });
+        (tree::build(self, &plan, view.serial, &title, notes), plan)
+    }
+
+    /// In JSON a text takes up to twice its bytes and more, so it is folded further until it fits.
+    fn text_content(&self, view: &View) -> Option<(String, Plan)> {
+        let rooms = std::iter::successors(Some(text_room(view)), |room| Some(room / 2));
+        rooms.take_while(|room| *room >= LEAST_TEXT).find_map(|bytes| {
+            let (text, plan) = self.text::<markdown::Markdown>(&View { bytes, ..*view }, markdown::write);
+            (tree::json_len(&text) <= text_room(view)).then_some((text, plan))
+        })
+    }
+
+    /// Where a part of the page stands, and what no cursor can reach.
+    fn notes(&self, view: &View) -> [Option<String>; 2] {
+        let first = match view.span {
+            Span::Nodes { first, .. } => first,
+            Span::Text { node, .. } => node,
+        };
+        let above = self.nodes.get(first).map(|_| path::path(self, first)).unwrap_or_default();
+        let beyond = match (self.left, self.complete) {
+            _ if view.span != self.whole() => None,
+            (0, true) => None,
+            (0, false) => Some("… the page is too large to be read to its end".to_owned()),
+            (left, true) => Some(format!("… {left} parts of the page are beyond what a snapshot can hold")),
+            (left, false) => {
+                Some(format!("… at least {left} parts of the page are beyond what a snapshot can hold"))
             }
         };
-        Snapshot {
-            url,
-            title: page.title,
-            status: page.status,
-            content,
-            left_out: page.left.saturating_add(cut),
-        }
-    }
-
-    pub fn format(&self) -> ReadFormat {
-        match self.content {
-            Content::Outline(_) => ReadFormat::Outline,
-            Content::Markdown(_) => ReadFormat::Markdown,
-            Content::Tree(_) => ReadFormat::Tree,
-        }
+        [(!above.is_empty()).then(|| format!("In {above}:")), beyond]
     }
 }
 
-/// The line that ends a text that was cut.
-fn left_out_line(left: usize, complete: bool) -> String {
-    match (left, complete) {
-        (0, true) => String::new(),
-        (0, false) => "… the page is too large to be read to its end\n".to_owned(),
-        (left, true) => format!("… {left} more parts of the page left out, it is longer than one reply\n"),
-        (left, false) => {
-            format!("… at least {left} more parts of the page left out, it is longer than one reply\n")
-        }
-    }
-}
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
 
-/// Text with room for a closing line; stops taking lines at its budget and counts the rest.
-struct Budgeted {
-    text: String,
-    budget: usize,
-    left: usize,
-}
-
-/// What the longest closing line takes.
-const CLOSING: usize = 120;
-
-impl Budgeted {
-    fn new(budget: usize) -> Budgeted {
-        Budgeted { text: String::new(), budget: budget.saturating_sub(CLOSING), left: 0 }
+    pub fn view(page: &Page, format: ReadFormat, bytes: usize) -> View {
+        View { serial: 1, span: page.whole(), format, bytes, max_depth: 64 }
     }
 
-    /// Once one line did not fit none does, so that what is shown has no gaps.
-    fn line(&mut self, line: &str, nodes: usize) {
-        if self.left > 0 || self.text.len() + line.len() + 1 > self.budget {
-            self.left += nodes;
-        } else {
-            self.text.push_str(line);
-            self.text.push('\n');
+    pub fn shown(page: &Page, format: ReadFormat, bytes: usize) -> String {
+        match page.show(&view(page, format, bytes)).content {
+            Content::Outline(text) | Content::Markdown(text) => text,
+            Content::Tree(tree) => serde_json::to_string(&tree).unwrap(),
         }
     }
 
-    fn finish(mut self, page: &Page) -> (String, usize) {
-        self.text.push_str(&left_out_line(self.left.saturating_add(page.left), page.complete));
-        (self.text, self.left)
+    pub fn tree_of(page: &Page, bytes: usize) -> Tree {
+        match page.show(&view(page, ReadFormat::Tree, bytes)).content {
+            Content::Tree(tree) => *tree,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_no_cursor_can_reach_is_told() {
+        for (left, complete, expected) in [
+            (0, true, None),
+            (0, false, Some("… the page is too large to be read to its end")),
+            (7, true, Some("… 7 parts of the page are beyond what a snapshot can hold")),
+            (7, false, Some("… at least 7 parts of the page are beyond what a snapshot can hold")),
+        ] {
+            let page = Page { left, complete, ..node::tests::page("0 button Go") };
+            for format in [ReadFormat::Outline, ReadFormat::Markdown, ReadFormat::Tree] {
+                let text = shown(&page, format, 4_000);
+                assert_eq!(text.contains('…'), expected.is_some(), "{format:?}: {text}");
+                assert!(expected.is_none_or(|expected| text.contains(expected)), "{format:?}: {text}");
+            }
+        }
     }
 }

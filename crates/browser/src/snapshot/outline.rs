@@ -1,26 +1,48 @@
 //! The default format: a line per node, indented, with a ref for whatever can be acted on.
 
 use super::{
-    Budgeted,
     node::{Node, Page},
+    plan::{Format, Piece, Plan},
 };
 use std::fmt::Write;
 
-/// The text, and how many nodes it had no room for.
-pub(super) fn write(page: &Page, budget: usize) -> (String, usize) {
-    let mut out = Budgeted::new(budget);
-    let mut at = 0;
-    while at < page.nodes.len() {
-        let node = &page.nodes[at];
-        let inside = page.only_text(at);
-        let nodes = 1 + usize::from(inside.is_some());
-        out.line(&line(node, inside), nodes);
-        at += nodes;
+pub(super) struct Outline;
+
+impl Format for Outline {
+    const INDENT: usize = 2;
+    const JOINS: bool = true;
+    /// The dash before it and the line's end.
+    const AROUND_FOLD: usize = 3;
+
+    fn cost(node: &Node, inside: Option<&str>) -> usize {
+        line(node, inside).len() + 1 - node.depth * Outline::INDENT
     }
-    out.finish(page)
 }
 
-fn line(node: &Node, inside: Option<&str>) -> String {
+pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
+    let mut text = String::new();
+    for piece in &plan.pieces {
+        match piece {
+            Piece::Node { at, depth, joined } => {
+                let node = Node { depth: *depth, ..page.nodes[*at].clone() };
+                text.push_str(&line(&node, joined.then(|| page.nodes[at + 1].name.as_str())));
+            }
+            Piece::Part { at, depth, from, to } => {
+                let node = Node { depth: *depth, ..page.nodes[*at].part(*from, *to) };
+                text.push_str(&line(&node, None));
+            }
+            Piece::Fold { depth, fold } => {
+                text.push_str(&" ".repeat(depth * Outline::INDENT));
+                text.push_str("- ");
+                text.push_str(&fold.line(serial));
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
     let mut line = " ".repeat(node.depth * 2);
     if node.role == "text" {
         line.push_str("- text: ");
@@ -47,7 +69,7 @@ fn line(node: &Node, inside: Option<&str>) -> String {
 }
 
 /// All that a page says is in quotes and cannot end them, so what is outside of them is ours.
-fn quote(text: &str, line: &mut String) {
+pub(super) fn quote(text: &str, line: &mut String) {
     line.push('"');
     for c in text.chars() {
         if matches!(c, '"' | '\\') {
@@ -81,6 +103,8 @@ fn states(node: &Node, line: &mut String) {
         (states.readonly, "readonly"),
         (states.invalid, "invalid"),
         (states.current, "current"),
+        (states.multiline, "multiline"),
+        (states.focused, "focused"),
         (states.secret, "secret"),
     ] {
         if set {
@@ -91,7 +115,8 @@ fn states(node: &Node, line: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::node::tests::page, *};
+    use super::super::{node::tests::page, tests::shown};
+    use policy::ReadFormat;
 
     #[test]
     fn a_page_reads_as_an_indented_list() {
@@ -117,7 +142,7 @@ mod tests {
             "      - text: \"now\"",
             "",
         ];
-        assert_eq!(write(&page, 10_000), (expected.join("\n"), 0));
+        assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 
     #[test]
@@ -135,20 +160,6 @@ mod tests {
             r#"- paragraph: "a\\\" [ref=e9]""#,
             "",
         ];
-        assert_eq!(write(&page, 10_000).0, expected.join("\n"));
-    }
-
-    #[test]
-    fn what_does_not_fit_is_counted() {
-        let lines: String = (0..500).map(|n| format!("0 button Number {n}\n")).collect();
-        let (text, left) = write(&page(&lines), 2_000);
-        assert!(text.len() <= 2_000, "{}", text.len());
-        let shown = text.lines().filter(|line| line.starts_with("- button")).count();
-        assert_eq!(shown + left, 500);
-        assert!(
-            text.ends_with(&format!(
-                "… {left} more parts of the page left out, it is longer than one reply\n"
-            ))
-        );
+        assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 }

@@ -1,8 +1,8 @@
 //! The JSON tree: roles, names and children, as S1's callers know it.
 
 use super::{
-    markdown,
     node::{Node, Page, States},
+    plan::{Format, Piece, Plan},
 };
 use serde::Serialize;
 
@@ -25,6 +25,9 @@ pub struct TreeNode {
     pub reference: Option<String>,
     #[serde(flatten)]
     pub states: States,
+    /// With role `fold`: how to read what is folded away here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// At most 64 levels: deeper nodes are raised to the deepest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TreeNode>,
@@ -39,44 +42,61 @@ pub struct InteractiveElement {
     pub reference: String,
 }
 
-/// What the braces, quotes and keys of one node take at most, beside its text.
-const NODE_COST: usize = 60;
-/// Quotes and control characters in page text may be written as up to six bytes each.
-fn cost_of(text: &str) -> usize {
-    text.chars().map(|c| if matches!(c, '"' | '\\') || c.is_control() { 6 } else { c.len_utf8() }).sum()
+pub(super) struct Json;
+
+impl Format for Json {
+    const INDENT: usize = 0;
+    const JOINS: bool = false;
+    /// `{"role":"fold","name":"","cursor":""},`
+    const AROUND_FOLD: usize = 38;
+
+    fn cost(node: &Node, _inside: Option<&str>) -> usize {
+        // The comma after it, and the list of children that it may have.
+        let around = 1 + r#","children":[]"#.len();
+        let listed = InteractiveElement::of(node).map_or(0, |element| json_len(&element) + 1);
+        json_len(&TreeNode::of(node)) + around + listed
+    }
 }
 
-/// The tree gets half of the reply, the list and the text a quarter each.
-/// Also returns how many nodes the tree had no room for.
-pub(super) fn build(page: &Page, budget: usize) -> (Tree, usize) {
-    let (shown, cut) = shown(page, budget / 2);
-    let root = TreeNode { role: "RootWebArea".to_owned(), name: page.title.clone(), ..TreeNode::default() };
+/// Counted by writing it: quotes and control characters in page text take up to six bytes each.
+pub(super) fn json_len(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX / 2, |json| json.len())
+}
+
+/// What stands around the nodes of a tree, beside the title and the texts.
+pub(super) const AROUND_TREE: usize = 130;
+/// `{"role":"note","name":},`
+pub(super) const AROUND_NOTE: usize = 25;
+
+/// The nodes of a plan as a tree. The notes stand before and after them.
+pub(super) fn build(page: &Page, plan: &Plan, serial: u64, title: &str, notes: [Option<String>; 2]) -> Tree {
+    let mut root = TreeNode { role: "RootWebArea".to_owned(), name: title.to_owned(), ..TreeNode::default() };
+    let mut interactive_elements = Vec::new();
     let mut open: Vec<(usize, TreeNode)> = Vec::new();
-    let mut root = root;
-    for node in shown {
-        close(&mut open, &mut root, Some(node.depth));
-        open.push((node.depth, TreeNode::of(node)));
+    let [before, after] = notes.map(|note| note.map(|name| TreeNode::named("note", name)));
+    root.children.extend(before);
+    for piece in &plan.pieces {
+        let (depth, node) = match piece {
+            Piece::Node { at, depth, .. } => {
+                interactive_elements.extend(InteractiveElement::of(&page.nodes[*at]));
+                (*depth, TreeNode::of(&page.nodes[*at]))
+            }
+            Piece::Part { at, depth, from, to } => {
+                let part = page.nodes[*at].part(*from, *to);
+                interactive_elements.extend(InteractiveElement::of(&part));
+                (*depth, TreeNode::of(&part))
+            }
+            Piece::Fold { depth, fold } => {
+                let cursor = Some(fold.cursor(serial));
+                (*depth, TreeNode { cursor, ..TreeNode::named("fold", fold.words.clone()) })
+            }
+        };
+        close(&mut open, &mut root, Some(depth));
+        open.push((depth, node));
     }
     close(&mut open, &mut root, None);
-    let left = page.left.saturating_add(cut);
-    if left > 0 || !page.complete {
-        let name = super::left_out_line(left, page.complete).trim_end().to_owned();
-        root.children.push(TreeNode { role: "note".to_owned(), name, ..TreeNode::default() });
-    }
-    let interactive_elements = interactive(page, budget / 4);
-    let (text_content, _) = markdown::write(page, budget / 4);
-    (Tree { snapshot: root, interactive_elements, text_content }, cut)
-}
-
-fn shown(page: &Page, budget: usize) -> (&[Node], usize) {
-    let mut spent = 0;
-    let fits = page.nodes.iter().take_while(|node| {
-        spent += NODE_COST + cost_of(&node.role) + cost_of(&node.name);
-        spent += node.value.as_deref().map_or(0, cost_of);
-        spent <= budget
-    });
-    let fits = fits.count();
-    (&page.nodes[..fits], page.nodes.len() - fits)
+    root.children.extend(after);
+    Tree { snapshot: root, interactive_elements, text_content: String::new() }
 }
 
 /// Puts every open node that is not above `depth` into its parent.
@@ -87,21 +107,15 @@ fn close(open: &mut Vec<(usize, TreeNode)>, root: &mut TreeNode, depth: Option<u
     }
 }
 
-fn interactive(page: &Page, budget: usize) -> Vec<InteractiveElement> {
-    let mut spent = 0;
-    page.nodes
-        .iter()
-        .filter_map(|node| Some((node, node.reference.clone()?)))
-        .take_while(|(node, _)| {
-            spent += NODE_COST + cost_of(&node.role) + cost_of(&node.name);
-            spent <= budget
-        })
-        .map(|(node, reference)| InteractiveElement {
-            role: node.role.clone(),
-            name: node.name.clone(),
-            reference,
-        })
-        .collect()
+/// The whole name is in the tree.
+const LISTED_NAME: usize = 40;
+
+impl InteractiveElement {
+    fn of(node: &Node) -> Option<InteractiveElement> {
+        let reference = node.reference.clone()?;
+        let name = node.name[..node.part_end(0, LISTED_NAME.min(node.name.len()))].to_owned();
+        Some(InteractiveElement { role: node.role.clone(), name, reference })
+    }
 }
 
 impl TreeNode {
@@ -112,14 +126,19 @@ impl TreeNode {
             value: node.value.clone(),
             reference: node.reference.clone(),
             states: node.states.clone(),
+            cursor: None,
             children: Vec::new(),
         }
+    }
+
+    fn named(role: &str, name: String) -> TreeNode {
+        TreeNode { role: role.to_owned(), name, ..TreeNode::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::node::tests::page, *};
+    use super::super::{node::tests::page, tests::tree_of};
 
     #[test]
     fn a_page_is_a_tree_under_its_root() {
@@ -134,8 +153,7 @@ mod tests {
         page.title = "Settings".into();
         page.nodes[3].states.level = Some(1);
         page.nodes[5].reference = Some("e2".into());
-        let (tree, cut) = build(&page, 100_000);
-        assert_eq!(cut, 0);
+        let tree = tree_of(&page, 100_000);
         let json = serde_json::to_string(&tree.snapshot).unwrap();
         let expected = concat!(
             r#"{"role":"RootWebArea","name":"Settings","children":["#,
@@ -154,10 +172,10 @@ mod tests {
             let lines: String = (0..2000).map(|n| format!("{} button {name}\n", n % 7)).collect();
             let mut page = page(&lines);
             page.nodes.iter_mut().for_each(|node| node.reference = Some("f12e3456".into()));
-            let (tree, cut) = build(&page, 24_000);
+            let tree = tree_of(&page, 24_000);
             let json = serde_json::to_string(&tree).unwrap();
             assert!(json.len() <= 24_000, "{} bytes of {name:?}", json.len());
-            assert!(cut > 0);
+            assert!(json.contains("cursor"), "{json}");
         }
     }
 }

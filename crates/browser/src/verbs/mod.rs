@@ -1,6 +1,7 @@
 //! The two doors of the driver: `resolve` only looks, `perform` acts and takes nothing but a permitted action.
 
 mod click;
+mod find;
 mod navigate;
 mod read;
 mod screenshot;
@@ -10,8 +11,12 @@ mod type_text;
 pub use screenshot::{Image, Omitted};
 
 use crate::{
-    browser::Browser, deadline::Deadline, error::BrowserError, incident::Incident, locate::Purpose,
-    snapshot::Snapshot,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    locate::Purpose,
+    snapshot::{Found, Snapshot},
 };
 use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
 
@@ -28,6 +33,7 @@ pub enum Outcome {
     Clicked(After),
     Typed(After),
     Read(Snapshot),
+    Found(Found),
     Screenshot(Image),
 }
 
@@ -69,7 +75,8 @@ impl Browser {
             Action::Type(typing) => {
                 self.type_text(&typing, &decided(facts)?, deadline).await.map(Outcome::Typed)
             }
-            Action::Read(read) => self.read(read.format, deadline).await.map(Outcome::Read),
+            Action::Read(read) => self.read_part(&read, deadline).await.map(Outcome::Read),
+            Action::Find(find) => self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => self.screenshot(&shot, deadline).await.map(Outcome::Screenshot),
         }
     }

@@ -82,13 +82,13 @@ async fn text_is_typed_replaced_and_submitted() {
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     for (name, text, clear, expected) in [
-        ("Search", "new", true, "textbox \"Search\" [ref=e1]: \"new\"\n"),
+        ("Search", "new", true, "textbox \"Search\" [focused] [ref=e1]: \"new\"\n"),
         ("Search", "+more", false, ": \"new+more\"\n"),
         ("Notes", "line\nbreak ü 漢", false, ": \"line break ü 漢\"\n"),
         ("Rich", " now", false, ": \"was now\"\n"),
         ("Rich", "only", true, ": \"only\"\n"),
         ("Mail", "c@d", true, ": \"c@d\"\n"),
-        ("Mail", "", true, "\"Mail\" [ref=e4]\n"),
+        ("Mail", "", true, "\"Mail\" [focused] [ref=e4]\n"),
     ] {
         driver.act(typing(role("textbox", name), text, clear, false)).await.unwrap();
         let outline = driver.outline().await;
@@ -123,7 +123,7 @@ async fn an_element_in_a_frame_of_another_site_is_clicked_and_typed_into() {
     assert!(after.contains("button \"Paid\""), "{after}");
     driver.act(typing(role("textbox", "Amount"), "12", false, false)).await.unwrap();
     assert!(
-        driver.outline().await.contains("textbox \"Amount\" [ref=f3e2]: \"12\""),
+        driver.outline().await.contains("textbox \"Amount\" [focused] [ref=f3e2]: \"12\""),
         "{}",
         driver.outline().await
     );

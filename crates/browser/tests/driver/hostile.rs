@@ -146,3 +146,23 @@ async fn typed_text_and_enter_stay_in_the_field_that_was_meant() {
         assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
     }
 }
+
+#[tokio::test]
+async fn names_that_lead_to_each_other_end() {
+    let nested = |open: &str| format!("{}x{}", open.repeat(2000), "</div>".repeat(2000));
+    let fields = nested("<div role=textbox style='display:contents'>");
+    let lists = nested(
+        "<div role=listbox style='display:contents'><div role=option aria-selected=true style='display:contents'>",
+    );
+    let page = format!(
+        "<div id=a role=textbox aria-labelledby=b>one</div><div id=b><div aria-labelledby=a>two</div></div>
+         <label for=d>L1 <input id=c></label><label for=c>L2 <input id=d></label>
+         <img id=i aria-labelledby=i src=x alt=Itself><div role=list aria-owns=o2 id=o1></div><div role=list aria-owns=o1 id=o2></div>
+         <button>B{fields}</button><label>N<input type=checkbox>{lists}</label><h1>End</h1>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    assert!(outline.contains("img \"Itself\""), "{outline}");
+    let facts = driver.facts(&Action::Click(Click { target: role("heading", "End") })).await;
+    assert_eq!(facts.name, "End");
+}

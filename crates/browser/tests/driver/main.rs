@@ -7,6 +7,7 @@ mod elements;
 mod failures;
 mod hostile;
 mod navigation;
+mod reading;
 mod screenshots;
 mod secrets;
 mod snapshots;

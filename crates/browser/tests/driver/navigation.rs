@@ -7,7 +7,8 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn a_page_is_opened_to_each_load_state() {
-    let driver = Driver::with(&[("shop.test/", "<title>Shop</title><h1>Hello</h1><img src=/late>")]).await;
+    let driver =
+        Driver::with(&[("shop.test/", "<title>Shop</title><h1>Hello</h1><img src=/late alt=''>")]).await;
     for state in [LoadState::Load, LoadState::DomContentLoaded, LoadState::NetworkIdle] {
         match driver.act(navigate("http://shop.test/", state)).await.unwrap() {
             Outcome::Navigated { final_url, title, status, snapshot, incidents } => {

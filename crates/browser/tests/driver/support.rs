@@ -106,7 +106,7 @@ impl Driver {
     }
 
     pub async fn read(&self, format: ReadFormat) -> Snapshot {
-        match self.act(Action::Read(Read { format })).await.unwrap() {
+        match self.act(Action::Read(Read { format, ..Read::default() })).await.unwrap() {
             Outcome::Read(snapshot) => snapshot,
             other => panic!("{other:?}"),
         }

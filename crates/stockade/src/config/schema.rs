@@ -193,7 +193,7 @@ impl SnapshotSettings {
         SnapshotSettings {
             exclude_password_fields: s.later("exclude_password_fields", true, truth),
             exclude_hidden_elements: s.later("exclude_hidden_elements", true, truth),
-            max_depth: s.later("max_depth", 10, number(1..=100)),
+            max_depth: s.get("max_depth", 10, number(1..=100)),
         }
     }
 }

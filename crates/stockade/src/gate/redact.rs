@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::session::Session;
-use browser::{After, Content, Incident, Outcome, Snapshot, TreeNode};
+use browser::{After, Content, Found, Incident, Outcome, Snapshot, TreeNode};
 
 const MASK: &str = "[redacted]";
 
@@ -46,6 +46,7 @@ impl Redactor {
                 self.incidents(incidents);
             }
             Outcome::Read(snapshot) => self.snapshot(snapshot),
+            Outcome::Found(found) => self.found(found),
             Outcome::Screenshot(_) => {}
         }
         outcome
@@ -61,6 +62,16 @@ impl Redactor {
                 tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
                 self.node(&mut tree.snapshot);
             }
+        }
+    }
+
+    fn found(&self, found: &mut Found) {
+        self.mask(&mut found.url);
+        self.mask(&mut found.title);
+        self.mask(&mut found.text);
+        for one in &mut found.matches {
+            self.mask(&mut one.excerpt);
+            self.mask(&mut one.path);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod click;
 mod close_session;
+mod find;
 mod navigate;
 mod open_session;
 mod page;
@@ -15,6 +16,7 @@ use super::server::Call;
 use crate::error::Fault;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use policy::Tokens;
 use rmcp::model::{JsonObject, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,6 +32,7 @@ pub fn all() -> &'static [Tool] {
             click::tool(),
             type_text::tool(),
             read::tool(),
+            find::tool(),
             screenshot::tool(),
             close_session::tool(),
         ]
@@ -72,6 +75,7 @@ pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result
         click::NAME => click::run(call, parse(name, arguments)?).await,
         type_text::NAME => type_text::run(call, parse(name, arguments)?).await,
         read::NAME => read::run(call, parse(name, arguments)?).await,
+        find::NAME => find::run(call, parse(name, arguments)?).await,
         screenshot::NAME => screenshot::run(call, parse(name, arguments)?).await,
         close_session::NAME => close_session::run(call, parse(name, arguments)?).await,
         _ => Err(Fault::new("unknown_tool", format!("there is no tool {name}"))),
@@ -106,6 +110,13 @@ fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fault> 
         Some(seconds) if seconds > 0.0 && seconds <= longest => Ok(Some(Duration::from_secs_f64(seconds))),
         Some(_) => Err(bad_arguments(tool, &format!("timeout_seconds is more than 0 and at most {longest}"))),
     }
+}
+
+/// How much a reply may cost.
+fn tokens(tool: &str, asked: Option<u32>) -> Result<Tokens, Fault> {
+    let Some(asked) = asked else { return Ok(Tokens::default()) };
+    let (least, most) = (Tokens::LEAST, Tokens::MOST);
+    Tokens::new(asked).ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
 }
 
 pub fn base64(bytes: &[u8]) -> String {

@@ -3,7 +3,9 @@
 use super::super::answer::{Answer, ErrorFields};
 use crate::error::Fault;
 use crate::gate::Reply;
-use browser::{After, Content, Incident, Outcome};
+use crate::session::Session;
+use browser::{After, Content, Incident, Outcome, head_room};
+use policy::Tokens;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,7 +48,7 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
         | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => {
             (url, title, None, snapshot, incidents)
         }
-        Outcome::Read(_) | Outcome::Screenshot(_) => {
+        Outcome::Read(_) | Outcome::Found(_) | Outcome::Screenshot(_) => {
             return Err(Fault::new("internal", "an action came to something else"));
         }
     };
@@ -63,7 +65,7 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
-    let mut text = format!("Session {} · {url} · {title:?}\n", reply.session.id);
+    let mut text = head(&reply.session, &url, &title, Tokens::default());
     for note in &notes {
         text.push_str(&format!("Note: {note}\n"));
     }
@@ -83,6 +85,17 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
             error: None,
         },
     )
+}
+
+/// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
+pub fn head(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
+    let mut head = format!("Session {} · {url} · {title:?}", session.id);
+    let most = head_room(tokens) - "…\n".len();
+    if head.len() > most {
+        head.truncate((0..=most).rev().find(|at| head.is_char_boundary(*at)).unwrap_or(0));
+        head.push('…');
+    }
+    head + "\n"
 }
 
 fn told(incident: &Incident) -> String {

@@ -2,9 +2,10 @@
 
 use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
+use super::{bad_arguments, page, tokens};
 use crate::error::Fault;
 use browser::{Content, Outcome};
-use policy::{Action, Read, ReadFormat};
+use policy::{Action, Part, Read, ReadFormat};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,18 @@ pub struct Arguments {
     /// "outline" (default): compact, with refs. "tree": JSON. "markdown": for reading
     #[serde(default)]
     format: Format,
+    /// What the reply may cost: 250 to 50000 tokens of four bytes, 6000 if left out
+    #[serde(default)]
+    max_tokens: Option<u32>,
+    /// Levels to show, 1 to 100; deeper ones are folded. Left out: the setting, which is 10
+    #[serde(default)]
+    max_depth: Option<usize>,
+    /// Ref of an element: read only what is in it
+    #[serde(default)]
+    root: Option<String>,
+    /// Cursor of a fold, such as c3.120-480: read what it folded away, as it was when the fold was made
+    #[serde(default)]
+    cursor: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -50,7 +63,7 @@ pub struct Fields {
     /// What can be acted on, with format tree
     #[serde(skip_serializing_if = "Option::is_none")]
     interactive_elements: Option<Value>,
-    /// Parts of the page that one reply has no room for
+    /// Elements that are folded away, or beyond what a snapshot can hold
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,8 +75,10 @@ pub struct Fields {
 pub fn tool() -> Tool {
     Tool::new(
         NAME,
-        "Return the page as it is now, without changing it. Every action already returns the page, so \
-this is for a page that changed by itself, or for another format.",
+        "Return the page as it is now, or a part of it, without changing it. Every action already returns the page, \
+so this is for a page that changed by itself, for another format, and for what a snapshot folded: a line like \
+\"… 180 more rows, 35 actionable [open: cursor=c3.120-480]\" is opened by that cursor, an element by its ref as \
+root. To look for something, browser_find is cheaper.",
         serde_json::Map::new(),
     )
     .with_input_schema::<Arguments>()
@@ -78,22 +93,30 @@ this is for a page that changed by itself, or for another format.",
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    let session = call.session(arguments.session_id).await?;
     let format = match arguments.format {
         Format::Outline => ReadFormat::Outline,
         Format::Tree => ReadFormat::Tree,
         Format::Markdown => ReadFormat::Markdown,
     };
-    let reply = call
-        .control
-        .gate
-        .act(&call.scope, &session, Action::Read(Read { format }), None, &call.cancel)
-        .await?;
+    let part = match (arguments.root, arguments.cursor) {
+        (None, None) => Part::Page,
+        (Some(root), None) => Part::Root(root),
+        (None, Some(cursor)) => Part::Cursor(cursor),
+        (Some(_), Some(_)) => return Err(bad_arguments(NAME, "give root or cursor, not both")),
+    };
+    let max_depth = arguments.max_depth;
+    if max_depth.is_some_and(|depth| !(1..=100).contains(&depth)) {
+        return Err(bad_arguments(NAME, "max_depth is from 1 to 100"));
+    }
+    let tokens = tokens(NAME, arguments.max_tokens)?;
+    let session = call.session(arguments.session_id).await?;
+    let action = Action::Read(Read { format, tokens, max_depth, part });
+    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
     let Outcome::Read(snapshot) = reply.outcome else {
         return Err(Fault::new("internal", "a reading came to something else"));
     };
     let left_out = snapshot.left_out;
-    let head = format!("Session {} · {} · {:?}\n", reply.session.id, snapshot.url, snapshot.title);
+    let head = page::head(&reply.session, &snapshot.url, &snapshot.title, tokens);
     let mut fields = Fields {
         success: true,
         session_id: Some(reply.session.id.to_string()),

@@ -1,0 +1,239 @@
+// Roles, after WAI-ARIA and HTML-AAM; where they leave room, as Chromium's accessibility tree has them.
+
+const ARIA_ROLES = new Set(
+  ('alert alertdialog application article banner blockquote button caption cell checkbox code columnheader ' +
+   'combobox complementary contentinfo definition deletion dialog directory document emphasis feed figure form ' +
+   'generic grid gridcell group heading image img insertion link list listbox listitem log main mark marquee math ' +
+   'menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation ' +
+   'progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider ' +
+   'spinbutton status strong subscript suggestion superscript switch tab table tablist tabpanel term textbox time ' +
+   'timer toolbar tooltip tree treegrid treeitem').split(' '),
+);
+
+// What only marks a part of a sentence is read as that sentence.
+const TEXT_LEVEL = new Set('deletion emphasis insertion mark strong subscript suggestion superscript time'.split(' '));
+
+const INTERACTIVE = new Set(
+  ('button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar ' +
+   'searchbox slider spinbutton switch tab textbox treeitem').split(' '),
+);
+
+const INPUT_ROLES = {
+  button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button',
+  checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox', hidden: '',
+};
+
+const TAG_ROLES = new Map(Object.entries({
+  address: 'group', article: 'article', audio: 'audio', blockquote: 'blockquote', button: 'button',
+  canvas: 'canvas', caption: 'caption', code: 'code', dd: 'definition', details: 'group', dfn: 'term',
+  dialog: 'dialog', dir: 'list', dt: 'term', embed: 'object', fieldset: 'group', figure: 'figure', form: 'form',
+  frame: 'iframe', h1: 'heading',
+  h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading', h6: 'heading', hgroup: 'group', hr: 'separator',
+  iframe: 'iframe', main: 'main', math: 'math', menu: 'list', meter: 'meter', nav: 'navigation', object: 'object', ol: 'list',
+  optgroup: 'group', option: 'option', output: 'status', p: 'paragraph', pre: 'code', progress: 'progressbar',
+  search: 'search', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup', ul: 'list', video: 'video',
+}));
+
+// Facts that cost more than a look are kept until the present call ends, so that they are never stale.
+let known = null;
+const knownNow = () => {
+  if (!known) {
+    known = { tables: new WeakMap(), generates: null, owned: null };
+    queueMicrotask(() => { known = null; });
+  }
+  return known;
+};
+
+const isFocusable = (el) =>
+  hasAttribute(el, 'tabindex') ||
+  (controlTable(el) !== null && !matches(el, ':disabled')) ||
+  ((tagOf(el) === 'a' || tagOf(el) === 'area') && hasAttribute(el, 'href')) ||
+  (isHtml(el) && isEditingHost(el));
+
+const GLOBAL_ARIA = [
+  'aria-atomic', 'aria-busy', 'aria-controls', 'aria-current', 'aria-describedby', 'aria-description',
+  'aria-details', 'aria-dropeffect', 'aria-flowto', 'aria-grabbed', 'aria-keyshortcuts', 'aria-label',
+  'aria-labelledby', 'aria-live', 'aria-owns', 'aria-relevant', 'aria-roledescription',
+];
+
+const isEditingHost = (el) => {
+  const set = attribute(el, 'contenteditable');
+  return set !== null && set.toLowerCase() !== 'false' && isContentEditable(el);
+};
+
+const filled = (el, key) => (attribute(el, key) ?? '').trim() !== '';
+
+// Asked for roles, which names depend on: so it looks for names without making any.
+const hasAuthorName = (el) => filled(el, 'aria-label') || filled(el, 'title') || references(el).length > 0;
+
+// The role that is written; null when none of its words is one that counts here.
+const writtenRole = (el) => {
+  const given = attribute(el, 'role');
+  if (!given) return null;
+  for (const token of given.toLowerCase().split(/\s+/)) {
+    if (!ARIA_ROLES.has(token)) continue;
+    if (token === 'none' || token === 'presentation') {
+      // What can be focused or is described by the author cannot be nothing.
+      if (isFocusable(el) || GLOBAL_ARIA.some((key) => hasAttribute(el, key))) continue;
+      return '';
+    }
+    if ((token === 'form' || token === 'region') && !hasAuthorName(el)) continue;
+    if (token === 'generic' || TEXT_LEVEL.has(token)) return '';
+    if (token === 'image') return 'img';
+    if (token === 'directory') return 'list';
+    return token;
+  }
+  return null;
+};
+
+// The role, or '' for an element that only groups.
+const roleOf = (el) => writtenRole(el) ?? implicitRole(el);
+
+const implicitRole = (el) => {
+  const tag = tagOf(el);
+  switch (tag) {
+    case 'div': case 'span': break;
+    case 'a': case 'area': return ['href', 'xlink:href', 'onclick'].some((key) => hasAttribute(el, key)) ? 'link' : '';
+    case 'abbr': return filled(el, 'title') ? 'abbr' : '';
+    // A drawing with text or links in it is read, any other is looked at.
+    case 'svg': return querySelector(el, 'a, text, foreignObject') ? '' : 'img';
+    case 'header': return inSection(el, LANDMARK_ENDS) ? '' : 'banner';
+    case 'footer': return inSection(el, LANDMARK_ENDS) ? '' : 'contentinfo';
+    case 'aside': return inSection(el, ASIDE_ENDS) && !hasAuthorName(el) ? '' : 'complementary';
+    case 'section': return hasAuthorName(el) ? 'region' : '';
+    case 'img': return attribute(el, 'alt') === '' && !hasAuthorName(el) && !isFocusable(el) ? '' : 'img';
+    case 'summary': return parentNode(el) instanceof HTMLDetailsElement ? 'button' : '';
+    case 'li': return isList(parentNode(el)) ? 'listitem' : '';
+    case 'table': return isDataTable(el) ? 'table' : '';
+    case 'tr': case 'td': case 'th': return partOfTable(el, tag);
+    case 'thead': case 'tfoot': return tableRole(el) ? 'rowgroup' : '';
+    case 'select': return matches(el, '[multiple], [size]:not([size="1"], [size="0"], [size=""])') ? 'listbox' : 'combobox';
+    case 'input': {
+      const type = INPUT.type(el);
+      if (INPUT.list(el) && type !== 'color') return 'combobox';
+      return INPUT_ROLES[type] ?? 'textbox';
+    }
+    default: {
+      const role = TAG_ROLES.get(tag);
+      if (role !== undefined) return role;
+    }
+  }
+  if (isHtml(el) && isEditingHost(el)) return 'textbox';
+  return attribute(el, 'draggable') === 'true' ? 'group' : '';
+};
+
+const LANDMARK_ENDS = new Set(['article', 'aside', 'main', 'nav', 'section']);
+const ASIDE_ENDS = new Set(['article', 'aside', 'nav', 'section']);
+
+const inSection = (el, ends) => {
+  for (let at = flatParent(el), steps = 0; at && steps < 200; at = flatParent(at), steps += 1) {
+    if (isElement(at) && ends.has(tagOf(at)) && writtenRole(at) === null) return true;
+  }
+  return false;
+};
+
+// An item of a list that is declared to be none is no item.
+const isList = (parent) =>
+  !parent || !isElement(parent) || !/^\s*(?:none|presentation)\b/i.test(attribute(parent, 'role') ?? '');
+
+// The role of the table that a row or cell belongs to; '' where the table is for looks.
+const tableRole = (el) => {
+  for (let at = parentNode(el), steps = 0; at && isElement(at) && steps < 8; at = parentNode(at), steps += 1) {
+    if (at instanceof HTMLTableElement) {
+      const role = roleOf(at);
+      return role === 'table' || role === 'grid' || role === 'treegrid' ? role : '';
+    }
+  }
+  return '';
+};
+
+const partOfTable = (el, tag) => {
+  const table = tableRole(el);
+  if (!table) return '';
+  if (tag === 'tr') return 'row';
+  if (tag === 'td') return table === 'table' ? 'cell' : 'gridcell';
+  const scope = (attribute(el, 'scope') ?? '').toLowerCase();
+  if (scope === 'row' || scope === 'rowgroup') return 'rowheader';
+  if (scope === 'col' || scope === 'colgroup') return 'columnheader';
+  return headsRow(el) ? 'rowheader' : 'columnheader';
+};
+
+const isHeaderCell = (node) => node !== null && isElement(node) && tagOf(node) === 'th';
+const isFilledCell = (node) => node !== null && isElement(node) && tagOf(node) === 'td' && firstChild(node) !== null;
+
+// A header beside data heads its row, one among headers its column.
+const headsRow = (cell) => {
+  const next = nextSibling(cell);
+  const before = previousSibling(cell);
+  if (!next && !before) return false;
+  if (isHeaderCell(next) && isHeaderCell(before)) return false;
+  if (isFilledCell(next) || isFilledCell(before)) return true;
+  const row = parentNode(cell);
+  if (!row || !isElement(row)) return false;
+  const first = firstElementChild(row);
+  const last = lastElementChild(row);
+  return (
+    isFilledCell(first) || isFilledCell(last) ||
+    isFilledCell(nextElement(first)) || isFilledCell(previousElement(last))
+  );
+};
+
+// Tables for layout have no headers, no caption and nothing drawn around their cells.
+const MOST_LAYOUT_ROWS = 20;
+const MOST_LAYOUT_CELLS = 400;
+const isDataTable = (table) => {
+  const { tables } = knownNow();
+  let data = tables.get(table);
+  if (data === undefined) {
+    data = looksLikeData(table);
+    tables.set(table, data);
+  }
+  return data;
+};
+const looksLikeData = (table) => {
+  if (isContentEditable(table) || filled(table, 'summary') || filled(table, 'rules')) return true;
+  if (TABLE.head(table) || TABLE.foot(table) || TABLE.caption(table)) return true;
+  if (childByTag(table, 'colgroup') || childByTag(table, 'col')) return true;
+  const rows = TABLE.rows(table);
+  const count = lengthOf(rows);
+  if (count >= MOST_LAYOUT_ROWS) return true;
+  if (count === 0 || (count === 1 && lengthOf(ROW.cells(itemOf(rows, 0))) === 1)) return false;
+  return drawnAsData(table, rows, count);
+};
+
+const drawnAsData = (table, rows, count) => {
+  const style = getComputedStyle(table);
+  const ground = style.backgroundColor;
+  const spaced = !/^0px|\b0px$/.test(style.borderSpacing) && style.borderCollapse === 'separate';
+  const seen = { cells: 0, bordered: 0, top: 0, bottom: 0, left: 0, right: 0, coloured: 0 };
+  const stripes = [];
+  for (let r = 0; r < count; r += 1) {
+    const row = itemOf(rows, r);
+    const cells = ROW.cells(row);
+    for (let c = 0; c < lengthOf(cells) && seen.cells < MOST_LAYOUT_CELLS; c += 1) {
+      const cell = itemOf(cells, c);
+      if (tagOf(cell) === 'th') return true;
+      if (['headers', 'abbr', 'axis', 'scope'].some((key) => filled(cell, key))) return true;
+      if (offsetWidth(cell) < 1 || offsetHeight(cell) < 1) continue;
+      seen.cells += 1;
+      const drawn = getComputedStyle(cell);
+      if (drawn.emptyCells === 'hide') return true;
+      const [top, bottom, left, right] = [
+        drawn.borderTopWidth, drawn.borderBottomWidth, drawn.borderLeftWidth, drawn.borderRightWidth,
+      ].map((width) => parseFloat(width) > 0);
+      seen.top += top;
+      seen.bottom += bottom;
+      seen.left += left;
+      seen.right += right;
+      seen.bordered += (top && bottom) || (left && right);
+      const colour = drawn.backgroundColor;
+      seen.coloured += spaced && colour !== ground && colour !== 'rgba(0, 0, 0, 0)';
+      if (seen.bordered >= 10 || seen.coloured >= 10) return true;
+      if (r < 5 && r === stripes.length) stripes.push(getComputedStyle(row).backgroundColor);
+    }
+  }
+  if (seen.cells <= 1) return false;
+  const half = Math.floor(seen.cells / 2);
+  if ([seen.bordered, seen.top, seen.bottom, seen.left, seen.right, seen.coloured].some((some) => some >= half)) return true;
+  return stripes.length > 2 && stripes.every((colour, at) => (colour === stripes[0]) === (at % 2 === 0));
+};

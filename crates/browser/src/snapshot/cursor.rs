@@ -1,0 +1,63 @@
+//! The name of a part that was folded away: which snapshot, and which of its nodes or which rest of a text.
+
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cursor {
+    pub serial: u64,
+    pub span: Span,
+}
+
+/// A piece of a page's list of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Span {
+    /// Siblings with all that is in them.
+    Nodes { first: usize, end: usize },
+    /// The text of one node, from a byte of it on.
+    Text { node: usize, from: usize },
+}
+
+impl Cursor {
+    /// Digits and marks only: whatever else an agent sends is no cursor of ours.
+    pub fn parse(text: &str) -> Option<Cursor> {
+        let (serial, rest) = text.strip_prefix('c')?.split_once('.')?;
+        let serial = number(serial)?;
+        let span = if let Some((first, end)) = rest.split_once('-') {
+            Span::Nodes { first: number(first)?, end: number(end)? }
+        } else {
+            let (node, from) = rest.split_once('t')?;
+            Span::Text { node: number(node)?, from: number(from)? }
+        };
+        Some(Cursor { serial, span })
+    }
+}
+
+/// `parse` alone would take a sign.
+fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.span {
+            Span::Nodes { first, end } => write!(f, "c{}.{first}-{end}", self.serial),
+            Span::Text { node, from } => write!(f, "c{}.{node}t{from}", self.serial),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_is_written_and_nothing_else_is_one() {
+        for text in ["c1.0-5", "c12.340-99999", "c3.7t2000"] {
+            assert_eq!(Cursor::parse(text).map(|cursor| cursor.to_string()).as_deref(), Some(text));
+        }
+        let far = format!("c1.0-{}0", usize::MAX);
+        for text in ["", "c", "c1", "c1.", "c1.5", "c1.-5", "c1.+1-5", "1.0-5", "c1.0-5 ", "c1.5t", &far] {
+            assert_eq!(Cursor::parse(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a reply is made of: nodes, parts of long texts, and folds; and what each of them costs.
+
+use super::{
+    cursor::{Cursor, Span},
+    node::{Node, Page},
+};
+
+/// What a format's lines cost.
+pub(super) trait Format {
+    /// Bytes of indentation a level.
+    const INDENT: usize;
+    /// Whether a node and the only text in it share a line.
+    const JOINS: bool;
+    /// Bytes around the words of a fold.
+    const AROUND_FOLD: usize;
+    /// The most that one node can take, without indentation.
+    fn cost(node: &Node, inside: Option<&str>) -> usize;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub bytes: usize,
+    /// Levels that are shown.
+    pub max_depth: usize,
+}
+
+/// What is written, in page order.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub pieces: Vec<Piece>,
+    /// Nodes in folds.
+    pub hidden: usize,
+}
+
+impl Plan {
+    pub fn has_folds(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Fold { .. }))
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Piece {
+    Node {
+        at: usize,
+        depth: usize,
+        joined: bool,
+    },
+    /// A stretch of a node's text; the first one stands for the node itself.
+    Part {
+        at: usize,
+        depth: usize,
+        from: usize,
+        to: usize,
+    },
+    Fold {
+        depth: usize,
+        fold: Fold,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Fold {
+    pub span: Span,
+    /// `180 more listitems (900 lines), 35 actionable`
+    pub words: String,
+}
+
+impl Fold {
+    pub fn cursor(&self, serial: u64) -> String {
+        Cursor { serial, span: self.span }.to_string()
+    }
+
+    /// The line of a fold in a text.
+    pub fn line(&self, serial: u64) -> String {
+        format!("… {} [open: cursor={}]", self.words, self.cursor(serial))
+    }
+}
+
+/// Room for `… 100000 more longest-role-names (100000 lines), 100000 actionable [open: cursor=c1000.100000-100000]`.
+pub(super) fn fold_bytes(page: &Page) -> usize {
+    let digits = page.nodes.iter().fold(page.nodes.len(), |most, node| most.max(node.text_len())).to_string();
+    52 + LONGEST_ROLE + SERIAL_DIGITS + 5 * digits.len()
+}
+
+pub(super) const LONGEST_ROLE: usize = 18;
+/// A session would have to act a million times to need more.
+const SERIAL_DIGITS: usize = 6;
+
+pub(super) fn rest_of_text<F: Format>(page: &Page, at: usize, from: usize, limits: Limits) -> Plan {
+    let node = &page.nodes[at];
+    let fold_cost = F::AROUND_FOLD + F::INDENT + fold_bytes(page);
+    let mut to = fit::<F>(node, from, limits.bytes);
+    if to < node.text_len() {
+        to = fit::<F>(node, from, limits.bytes.saturating_sub(fold_cost));
+    }
+    let mut pieces = vec![Piece::Part { at, depth: 0, from, to }];
+    if to < node.text_len() {
+        pieces.push(rest(node, at, to, 1));
+    }
+    Plan { pieces, hidden: 0 }
+}
+
+pub(super) fn rest(node: &Node, at: usize, from: usize, depth: usize) -> Piece {
+    let words = format!("{} more bytes of this text", node.text_len() - from);
+    Piece::Fold { depth, fold: Fold { span: Span::Text { node: at, from }, words } }
+}
+
+/// How far a node's text can be shown in so many bytes: one character at least, or nothing would ever end.
+pub(super) fn fit<F: Format>(node: &Node, from: usize, room: usize) -> usize {
+    let fits = |to: usize| F::cost(&node.part(from, to), None) <= room;
+    let all = node.part_end(from, from.saturating_add(room));
+    if fits(all) {
+        return node.word_end(from, all);
+    }
+    let (mut good, mut bad) = (from, all);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if fits(node.part_end(from, middle)) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    let to = node.part_end(from, good).max(node.first_part_end(from));
+    node.word_end(from, to)
+}

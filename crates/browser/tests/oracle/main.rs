@@ -1,0 +1,107 @@
+//! Chromium's own accessibility tree as the oracle for what the snapshot tells.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a panic or a printed report is the result"
+)]
+
+// The driver's tests use all of it.
+#[allow(dead_code)]
+#[path = "../driver/support.rs"]
+mod support;
+
+mod accname;
+mod compare;
+mod states;
+mod take;
+
+use compare::{Report, compare};
+use std::{fs, path::Path};
+use support::Driver;
+
+const AGREEMENT: f64 = 0.995;
+/// Fewer comparisons than this would mean that the pages were not read at all.
+const FEWEST: usize = 900;
+
+/// Loads each page and compares it in all its frames; the report of each is printed.
+async fn check(pages: &[(String, String)], addresses: &[String]) -> Report {
+    let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&served).await;
+    let mut events = driver.connection.subscribe();
+    let mut all = Report::default();
+    for address in addresses {
+        let mut of_page = Report::default();
+        driver.goto(&format!("http://{address}")).await;
+        for frame in take::take(&driver, &take::sessions(&driver, &mut events)).await {
+            println!(
+                "{address}: {} of ours, Chromium {:?}, ours {:?}",
+                frame.ours.len(),
+                frame.chromium_time,
+                frame.our_time
+            );
+            of_page.add(compare(&frame));
+        }
+        println!("{address}: {} of {}\n{}", of_page.agreed, of_page.compared, of_page.worst(5));
+        all.add(of_page);
+    }
+    println!("all: {} of {} = {:.4}\n{}", all.agreed, all.compared, all.share(), all.worst(3));
+    all
+}
+
+#[tokio::test]
+async fn component_pages_read_as_chromium_reads_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages");
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        pages.push((format!("{name}.test/"), fs::read_to_string(&path).unwrap()));
+    }
+    pages.sort();
+    let addresses: Vec<String> = pages.iter().map(|(at, _)| at.clone()).collect();
+    let report = check(&pages, &addresses).await;
+    assert!(
+        report.compared > FEWEST && report.share() >= AGREEMENT,
+        "{:.4} of {}",
+        report.share(),
+        report.compared
+    );
+}
+
+const MANUAL: &str = "../../target/pgdoc/usr/share/doc";
+
+#[tokio::test]
+async fn the_largest_pages_of_the_postgresql_manual_read_as_chromium_reads_them() {
+    let unpacked = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(MANUAL));
+    let mut packages = unpacked.expect("the manual is unpacked (script/setup test does it)");
+    let folder = packages.next().unwrap().unwrap().path().join("html");
+    let listed = fs::read_dir(&folder).unwrap();
+    let mut files: Vec<(u64, String)> = listed
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.metadata().unwrap().len(), entry.file_name().into_string().unwrap()))
+        .filter(|(_, name)| name.ends_with(".html"))
+        .collect();
+    files.sort();
+    let largest: Vec<String> = files.into_iter().rev().take(20).map(|(_, name)| name).collect();
+    let style = fs::read_to_string(folder.join("stylesheet.css")).unwrap();
+    let style = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nContent-Length: {}\r\n\r\n{style}",
+        style.len()
+    );
+    let mut pages = vec![("manual.test/stylesheet.css".to_owned(), style)];
+    pages.extend(
+        largest
+            .iter()
+            .map(|name| (format!("manual.test/{name}"), fs::read_to_string(folder.join(name)).unwrap())),
+    );
+    let addresses: Vec<String> = largest.iter().map(|name| format!("manual.test/{name}")).collect();
+    let report = check(&pages, &addresses).await;
+    assert!(
+        report.compared > FEWEST && report.share() >= AGREEMENT,
+        "{:.4} of {}",
+        report.share(),
+        report.compared
+    );
+}
