@@ -170,6 +170,26 @@ fn there_are_only_so_many_sessions_at_once() {
 }
 
 #[test]
+fn a_name_is_given_once_however_many_ask_for_it_at_the_same_time() {
+    let home = Home::new("");
+    let _server = home.serve(&[]);
+    let clients: Vec<_> = (0..3).map(|_| home.mcp()).collect();
+    let openings: Vec<_> = clients
+        .into_iter()
+        .map(|mut mcp| {
+            std::thread::spawn(move || {
+                let opened = mcp.call("browser_open_session", json!({"session_name": "shared"}));
+                // The client comes back too: hanging up would close its session and free the name.
+                (opened.map_err(|error| error["code"].as_str().unwrap().to_owned()), mcp)
+            })
+        })
+        .collect();
+    let done: Vec<_> = openings.into_iter().map(|opening| opening.join().unwrap()).collect();
+    let refused: Vec<_> = done.iter().filter_map(|(opened, _)| opened.as_ref().err()).collect();
+    assert_eq!(refused, ["session_name_taken", "session_name_taken"]);
+}
+
+#[test]
 fn wrong_calls_get_a_code_and_a_next_step() {
     let home = Home::new("");
     let mut mcp = home.mcp();
@@ -284,6 +304,28 @@ fn the_http_side_wants_a_key_and_this_machine() {
     }
     let key = format!("authorization: Bearer {}\r\n", server.key());
     assert!(ask("/v1/screenshots/img-x", &address, &key).contains("unknown_screenshot"));
+}
+
+#[test]
+fn connections_that_only_dawdle_are_bounded_and_one_that_ends_makes_room() {
+    let home = Home::new("");
+    let server = home.serve(&[]);
+    let address = server.address();
+    let dawdle = || {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+        stream
+    };
+    let mut held: Vec<_> = (0..256).map(|_| dawdle()).collect();
+    let mut next = TcpStream::connect(&address).unwrap();
+    write!(next, "GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    next.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let mut answer = [0; 12];
+    assert!(next.read(&mut answer).is_err(), "the 257th was served beside 256 others");
+    held.pop();
+    next.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    next.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
 }
 
 #[test]
