@@ -9,6 +9,20 @@ pub struct Facts {
     /// The address of the page at the moment of resolving; empty before the first navigation.
     pub page_url: String,
     pub target: Option<ElementFacts>,
+    /// What a drag ends on.
+    pub to: Option<ElementFacts>,
+    /// The question that waits for an answer.
+    pub dialog: Option<DialogFacts>,
+}
+
+/// A dialog that a page has opened and that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DialogFacts {
+    /// `confirm` or `prompt`.
+    pub kind: String,
+    pub message: String,
+    /// Whose page asks.
+    pub origin: Origin,
 }
 
 /// One element, as prototype getters and a hit test tell it, whichever way the agent named it.

@@ -7,14 +7,24 @@ mod action;
 mod decide;
 mod facts;
 mod ids;
+mod keys;
 mod permit;
 mod reading;
+mod selector;
+mod target;
 mod url;
 
-pub use action::{Action, Click, ImageFormat, LoadState, Navigate, Screenshot, Target, TypeText};
+pub use action::{
+    Action, AnswerDialog, Check, Click, Condition, Direction, Distance, Drag, Hover, ImageFormat, LoadState,
+    MouseButton, Navigate, Press, ReadDom, Screenshot, Scroll, Select, SelectOption, TabId, Tabs, TypeText,
+    WaitFor,
+};
 pub use decide::{Decision, Denial, Policy};
-pub use facts::{ElementFacts, Facts, FormFacts};
+pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
+pub use keys::{Chord, Key, Modifiers, NamedKey, UnknownKey};
 pub use permit::{Permit, Permitted, Rule};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
+pub use selector::{Selector, SelectorRefusal};
+pub use target::Target;
 pub use url::{Origin, UrlRefusal, WebUrl};
