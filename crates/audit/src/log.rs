@@ -136,7 +136,7 @@ fn describe(kind: EventKind, about: &About, action: &Action) -> Event {
         Action::Type(typing) => {
             event.input_value = Some(format!("[{} characters]", typing.text.chars().count()))
         }
-        Action::Click(_) | Action::Read(_) | Action::Find(_) | Action::Screenshot(_) => {}
+        _ => {}
     }
     event
 }

@@ -24,6 +24,14 @@ pub enum BrowserError {
     ElementDisabled { element: String },
     #[error("{element} is not visible")]
     ElementNotVisible { element: String },
+    #[error("{element} does not stop moving")]
+    ElementMoving { element: String },
+    #[error("{element} is not a list to choose from")]
+    ElementNotAList { element: String },
+    #[error("{element} is not a box to check or uncheck")]
+    ElementNotCheckable { element: String },
+    #[error("nothing is there")]
+    NothingThere,
     #[error("{element} is not a field that text can be typed into")]
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
@@ -64,6 +72,10 @@ impl BrowserError {
             BrowserError::ElementCovered { .. } => "element_covered",
             BrowserError::ElementDisabled { .. } => "element_disabled",
             BrowserError::ElementNotVisible { .. } => "element_not_visible",
+            BrowserError::ElementMoving { .. } => "element_moving",
+            BrowserError::ElementNotAList { .. } => "element_not_a_list",
+            BrowserError::ElementNotCheckable { .. } => "element_not_checkable",
+            BrowserError::NothingThere => "nothing_there",
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
             BrowserError::FocusLost { .. } => "focus_lost",
             BrowserError::StaleRef { .. } => "stale_ref",
@@ -92,6 +104,12 @@ impl BrowserError {
             BrowserError::ElementCovered { .. } => "Close or move what covers it first.",
             BrowserError::ElementDisabled { .. } => "See what the page still needs before this can be used.",
             BrowserError::ElementNotVisible { .. } => "Open the part of the page that holds it first.",
+            BrowserError::ElementMoving { .. } => "Wait until it stands still, then try again.",
+            BrowserError::ElementNotAList { .. } => {
+                "Click it to open its list, read the page, and click the option."
+            }
+            BrowserError::ElementNotCheckable { .. } => "Read the page, and choose a checkbox, radio or switch.",
+            BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
             BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
             BrowserError::FocusLost { .. } => {
                 "The page moves the focus; click the field, then read the page."

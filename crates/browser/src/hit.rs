@@ -7,7 +7,8 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
-    locate::{Element, Problem},
+    aim::Problem,
+    locate::Element,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use std::marker::PhantomData;

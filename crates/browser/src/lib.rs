@@ -3,6 +3,7 @@
 //! It acts on one thing only, a [`policy::Permitted`] action, and on the element that was decided on.
 //! What it tells of a page comes from a script in an isolated world, which the page cannot reach.
 
+mod aim;
 mod ask;
 mod browser;
 pub mod cdp;

@@ -1,19 +1,22 @@
-//! From the words an agent uses for an element to the element, its facts and the point where it is hit.
+//! From the words an agent uses for an element to the element.
 
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
+    aim::{How, Looked, Problem, Purpose, Spot, gone_is},
+    ask::AskError,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    frames::parse_ref,
     text::cut,
 };
-use policy::{ElementFacts, FormFacts, Origin, Target};
+use policy::Target;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long an element may take to become visible, enabled, uncovered and still.
-const READY_WAIT: Duration = Duration::from_secs(5);
 /// How long an element may take to appear at all: agents often name things that are not there.
 const APPEAR_WAIT: Duration = Duration::from_secs(1);
 /// Between two looks at a page from outside; inside it the script looks once a frame.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Frames that are searched or read; a page with more of them is told about the first ones only.
 pub(crate) const MOST_FRAMES_ASKED: usize = 50;
 /// How long one frame other than the main one may take to answer: a hung one must not hold up the rest.
@@ -29,26 +32,39 @@ pub(crate) struct Element {
     pub reference: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Click,
-    Type,
+impl Element {
+    pub fn stale(&self) -> BrowserError {
+        BrowserError::StaleRef { reference: self.reference.clone() }
+    }
 }
 
-/// An element that can be acted on right now.
+/// An element, and what was learnt on the way to it.
 #[derive(Debug)]
-pub(crate) struct Aim {
-    /// In the tab's viewport, whichever frame the element is in.
-    pub x: f64,
-    pub y: f64,
-    pub facts: ElementFacts,
+pub(crate) struct Located {
+    pub element: Element,
+    /// How many answered to the name.
+    pub matches: usize,
+    /// The point that was asked for.
+    pub spot: Option<Spot>,
+    /// The script's first look at it, when it took one.
+    pub looked: Option<Looked>,
 }
 
 #[derive(Serialize)]
 struct Wanted<'a> {
     prefix: &'a str,
-    role: &'a str,
-    name: Option<&'a str>,
+    by: By<'a>,
+    index: usize,
+    look: Option<How>,
+}
+
+/// The ways of naming that are a search.
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum By<'a> {
+    Role { role: &'a str, name: Option<&'a str> },
+    Selector { selector: &'a str },
+    Text { text: &'a str },
 }
 
 #[derive(Debug, Deserialize)]
@@ -58,6 +74,14 @@ struct Found {
     part: Vec<String>,
     near: Vec<Near>,
     total: [usize; 3],
+    looked: Option<FirstLook>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FirstLook {
+    r#ref: String,
+    #[serde(flatten)]
+    looked: Looked,
 }
 
 #[derive(Debug, Deserialize)]
@@ -67,118 +91,48 @@ struct Near {
 }
 
 #[derive(Serialize)]
-struct Aiming<'a> {
+struct Within<'a> {
     prefix: &'a str,
-    number: u64,
-    editable: bool,
-    steady: bool,
-    wait: u128,
+    #[serde(flatten)]
+    spot: Option<Spot>,
 }
 
+/// What one frame says is at a point, or has the focus.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Looked {
-    Problem {
-        problem: Problem,
-        by: Option<String>,
-    },
-    Ready {
-        #[serde(flatten)]
-        point: Point,
-        facts: Box<PageFacts>,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Problem {
-    Gone,
-    Invisible,
-    Disabled,
-    Covered,
-    NotEditable,
-    Focus,
-    Secret,
-}
-
-impl Problem {
-    pub fn of(self, reference: &str, by: Option<String>) -> BrowserError {
-        let element = reference.to_owned();
-        match self {
-            Problem::Gone => BrowserError::StaleRef { reference: element },
-            Problem::Invisible => BrowserError::ElementNotVisible { element },
-            Problem::Disabled => BrowserError::ElementDisabled { element },
-            Problem::Covered => BrowserError::ElementCovered {
-                element,
-                by: by.unwrap_or_else(|| "another element".to_owned()),
-            },
-            Problem::NotEditable => BrowserError::ElementNotEditable { element },
-            Problem::Focus => BrowserError::FocusLost { element, taken_by: by },
-            Problem::Secret => BrowserError::TargetChanged { element, what: "it is a secret field now" },
-        }
-    }
-}
-
-/// What the script tells of an element; the frame's origin is added from outside.
-#[derive(Deserialize)]
-struct PageFacts {
-    element: String,
-    role: String,
-    name: String,
-    text: String,
-    tag: String,
-    input_type: Option<String>,
-    secret: bool,
-    href: Option<String>,
-    form: Option<PageForm>,
-}
-
-#[derive(Deserialize)]
-struct PageForm {
-    method: String,
-    action: String,
-}
-
-/// One point, as two frames see it.
-struct Lifted {
-    /// In the outermost frame that the element's session speaks for.
-    in_process: Point,
-    in_tab: Point,
-}
-
-#[derive(Serialize)]
-struct Through<'a> {
-    frame: &'a str,
-    x: f64,
-    y: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Passed {
-    Problem { problem: Problem, by: Option<String> },
-    At(Point),
+enum There {
+    Element { r#ref: String },
+    Frame { frame: String, #[serde(flatten)] spot: Option<Spot> },
+    Nothing { problem: Problem },
 }
 
 impl Browser {
-    /// The element a target names, and how many answered to it.
+    /// The element a target names.
     pub(crate) async fn locate(
         &self,
         target: &Target,
+        purpose: Purpose,
         deadline: Deadline,
-    ) -> Result<(Element, usize), BrowserError> {
-        match target {
-            Target::Ref(reference) => Ok((self.element(reference)?, 1)),
-            Target::Role { role, name, index } => {
-                let patience = deadline.within(APPEAR_WAIT);
-                loop {
-                    match self.search(role, name.as_deref(), *index, deadline).await {
-                        Err(BrowserError::ElementNotFound { .. }) if !patience.left().is_zero() => {
-                            tokio::time::sleep(LOOK_AGAIN).await;
-                        }
-                        found => return found,
-                    }
+    ) -> Result<Located, BrowserError> {
+        let plain = |element| Located { element, matches: 1, spot: None, looked: None };
+        let (by, index) = match target {
+            Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
+            Target::Point { x, y } => {
+                let (element, spot) = self.descend("at", Some(Spot { x: *x, y: *y }), deadline).await?;
+                return Ok(Located { spot, ..plain(element) });
+            }
+            Target::Focused => return Ok(plain(self.descend("focused", None, deadline).await?.0)),
+            Target::Role { role, name, index } => (By::Role { role, name: name.as_deref() }, *index),
+            Target::Selector { selector, index } => (By::Selector { selector: selector.as_str() }, *index),
+            Target::Text { text, index } => (By::Text { text }, *index),
+        };
+        let patience = deadline.within(APPEAR_WAIT);
+        loop {
+            match self.search(by, index, purpose, deadline).await {
+                Err(BrowserError::ElementNotFound { .. }) if !patience.left().is_zero() => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
                 }
+                found => return found,
             }
         }
     }
@@ -202,17 +156,50 @@ impl Browser {
             .collect()
     }
 
+    /// Follows a point, or the focus, from the tab's own document into the frame that has it.
+    async fn descend(
+        &self,
+        question: &'static str,
+        spot: Option<Spot>,
+        deadline: Deadline,
+    ) -> Result<(Element, Option<Spot>), BrowserError> {
+        let frames = self.frames_to_ask();
+        for (frame, _) in frames.iter().skip(1) {
+            match self.introduce(frame, deadline.within(FRAME_WAIT)).await {
+                Ok(()) | Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut at = frames.first().cloned();
+        let mut spot = spot;
+        for _ in 0..MOST_FRAMES_ASKED {
+            let Some((frame, prefix)) = at else { break };
+            let within = Within { prefix: &prefix, spot };
+            let there = self.ask(&frame, question, &within, deadline).await;
+            match there.map_err(|error| gone_is(error, BrowserError::NothingThere))? {
+                There::Element { r#ref } => return Ok((self.element(&r#ref)?, spot)),
+                There::Nothing { problem } => return Err(problem.of("", None)),
+                There::Frame { frame: inner, spot: inside } => {
+                    at = frames.iter().find(|(known, _)| *known == inner).cloned();
+                    spot = inside;
+                }
+            }
+        }
+        Err(BrowserError::NothingThere)
+    }
+
     async fn search(
         &self,
-        role: &str,
-        name: Option<&str>,
+        by: By<'_>,
         index: usize,
+        purpose: Purpose,
         deadline: Deadline,
-    ) -> Result<(Element, usize), BrowserError> {
+    ) -> Result<Located, BrowserError> {
         let frames = self.frames_to_ask();
-        let role = role.trim().to_ascii_lowercase();
+        // A page of one frame is searched and looked at in one go.
+        let look = (frames.len() == 1).then_some(How { purpose, spot: None });
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let wanted = Wanted { prefix, role: &role, name };
+            let wanted = Wanted { prefix, by, index, look };
             let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
             async move { self.ask::<_, Found>(frame, "find", &wanted, limit).await }
         });
@@ -225,129 +212,14 @@ impl Browser {
                 Err(error) => return Err(error.into()),
             }
         }
-        choose(&found, index)
-            .and_then(|(reference, matches)| Some((self.element(&reference).ok()?, matches)))
-            .ok_or_else(|| not_found(&role, name, index, &found))
-    }
-
-    /// Waits until an element can be acted on, and tells where and what it is.
-    pub(crate) async fn aim(
-        &self,
-        element: &Element,
-        purpose: Purpose,
-        deadline: Deadline,
-    ) -> Result<Aim, BrowserError> {
-        // Some time stays for telling what was wrong with it.
-        let patience = deadline.within(READY_WAIT.min(deadline.left() * 3 / 4));
-        loop {
-            match self.look(element, purpose, patience.left(), deadline).await {
-                // The frames around it are looked at from here; what covers them may go away.
-                Err(BrowserError::ElementCovered { .. } | BrowserError::ElementNotVisible { .. })
-                    if !patience.left().is_zero() =>
-                {
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                }
-                looked => return looked,
-            }
-        }
-    }
-
-    /// One look at an element; with `wait` it may take that long to come to rest.
-    pub(crate) async fn look(
-        &self,
-        element: &Element,
-        purpose: Purpose,
-        wait: Duration,
-        deadline: Deadline,
-    ) -> Result<Aim, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
-        let (prefix, origin) = {
-            let mut state = self.shared.lock();
-            let tab = state.tab.as_mut().ok_or_else(stale)?;
-            let prefix = tab.frames.prefix(&element.frame).ok_or_else(stale)?;
-            (prefix, tab.frames.origin(&element.frame))
-        };
-        if parse_ref(&element.reference).map(|(_, number)| format!("{prefix}e{number}")).as_deref()
-            != Some(&element.reference)
-        {
-            return Err(stale());
-        }
-        let aiming = Aiming {
-            prefix: &prefix,
-            number: element.number,
-            editable: purpose == Purpose::Type,
-            steady: !wait.is_zero(),
-            wait: wait.as_millis(),
-        };
-        let looked = match self.ask(&element.frame, "aim", &aiming, deadline).await {
-            Ok(looked) => looked,
-            Err(AskError::Gone) => return Err(stale()),
-            Err(AskError::Failed(error)) => return Err(error),
-        };
-        match looked {
-            Looked::Problem { problem, by } => Err(problem.of(&element.reference, by)),
-            Looked::Ready { point, facts } => {
-                let lifted = self.lift(element, point, deadline).await?;
-                if purpose == Purpose::Click {
-                    self.strikes(element, &facts.element, lifted.in_process, deadline).await?;
-                }
-                Ok(Aim { x: lifted.in_tab.x, y: lifted.in_tab.y, facts: facts.of_origin(origin) })
-            }
-        }
-    }
-
-    /// From a point in a frame to the same point in the tab, through every frame on the way.
-    async fn lift(
-        &self,
-        element: &Element,
-        point: Point,
-        deadline: Deadline,
-    ) -> Result<Lifted, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
-        let mut lifted = Lifted { in_process: point, in_tab: point };
-        let mut same_process = true;
-        let mut frame = element.frame.clone();
-        for _ in 0..MOST_FRAMES_ASKED {
-            let parent = {
-                let state = self.shared.lock();
-                let tab = state.tab.as_ref().ok_or_else(stale)?;
-                if tab.target == frame {
-                    return Ok(lifted);
-                }
-                let known = tab.frames.get(&frame).ok_or_else(stale)?;
-                let parent = known.parent.as_ref().ok_or_else(stale)?;
-                let above = tab.frames.get(parent).ok_or_else(stale)?;
-                same_process &= above.session == known.session;
-                parent.clone()
-            };
-            self.introduce(&frame, deadline).await.map_err(|error| gone_is(error, stale()))?;
-            let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
-            let passed = self.ask(&parent, "through", &through, deadline).await;
-            match passed.map_err(|error| gone_is(error, stale()))? {
-                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by)),
-                Passed::At(point) => lifted.in_tab = point,
-            }
-            if same_process {
-                lifted.in_process = lifted.in_tab;
-            }
-            frame = parent;
-        }
-        Err(BrowserError::ElementNotVisible { element: element.reference.clone() })
-    }
-}
-
-fn gone_is(error: AskError, gone: BrowserError) -> BrowserError {
-    match error {
-        AskError::Gone => gone,
-        AskError::Failed(error) => error,
-    }
-}
-
-impl PageFacts {
-    fn of_origin(self, origin: Origin) -> ElementFacts {
-        let PageFacts { element, role, name, text, tag, input_type, secret, href, form } = self;
-        let form = form.map(|PageForm { method, action }| FormFacts { method, action });
-        ElementFacts { element, role, name, text, tag, origin, input_type, secret, href, form, matches: 1 }
+        let chosen = choose(&found, index)
+            .and_then(|(reference, matches)| Some((self.element(&reference).ok()?, matches)));
+        let Some((element, matches)) = chosen else { return Err(not_found(by, index, &found)) };
+        let looked = found
+            .iter_mut()
+            .find_map(|frame| frame.looked.take_if(|look| look.r#ref == element.reference))
+            .map(|first| first.looked);
+        Ok(Located { element, matches, spot: None, looked })
     }
 }
 
@@ -364,8 +236,13 @@ fn choose(found: &[Found], index: usize) -> Option<(String, usize)> {
     })?
 }
 
-fn not_found(role: &str, name: Option<&str>, index: usize, found: &[Found]) -> BrowserError {
-    let name = name.map(|name| format!(" {:?}", cut(name, 100))).unwrap_or_default();
+fn not_found(by: By<'_>, index: usize, found: &[Found]) -> BrowserError {
+    let wanted = match by {
+        By::Role { role, name: Some(name) } => format!("{} {:?}", cut(role, 32), cut(name, 100)),
+        By::Role { role, name: None } => cut(role, 32),
+        By::Selector { selector } => format!("the selector {:?}", cut(selector, 100)),
+        By::Text { text } => format!("the text {:?}", cut(text, 100)),
+    };
     let place = if index > 0 { format!(" number {index}") } else { String::new() };
     let candidates = found
         .iter()
@@ -373,7 +250,7 @@ fn not_found(role: &str, name: Option<&str>, index: usize, found: &[Found]) -> B
         .take(MOST_CANDIDATES)
         .map(|near| format!("{} {:?}", near.role, near.name))
         .collect();
-    BrowserError::ElementNotFound { wanted: format!("{}{name}{place}", cut(role, 32)), candidates }
+    BrowserError::ElementNotFound { wanted: format!("{wanted}{place}"), candidates }
 }
 
 #[cfg(test)]
@@ -383,7 +260,7 @@ mod tests {
     fn frame(exact: &[&str], close: &[&str], part: &[&str]) -> Found {
         let list = |refs: &[&str]| refs.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let total = [exact.len(), close.len(), part.len()];
-        Found { exact: list(exact), close: list(close), part: list(part), near: Vec::new(), total }
+        Found { exact: list(exact), close: list(close), part: list(part), near: Vec::new(), total, looked: None }
     }
 
     #[test]

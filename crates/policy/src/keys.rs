@@ -38,16 +38,17 @@ const fn key(name: &'static str, code: u32) -> NamedKey {
     NamedKey { name, code, text: None }
 }
 
-static NAMED: [NamedKey; 31] = [
-    NamedKey { name: "Enter", code: 13, text: Some("\r") },
-    NamedKey { name: "Tab", code: 9, text: None },
+pub static ENTER: NamedKey = NamedKey { name: "Enter", code: 13, text: Some("\r") };
+pub static DELETE: NamedKey = key("Delete", 46);
+pub static ARROW_UP: NamedKey = key("ArrowUp", 38);
+pub static ARROW_DOWN: NamedKey = key("ArrowDown", 40);
+
+static OTHERS: [NamedKey; 27] = [
+    key("Tab", 9),
     key("Backspace", 8),
-    key("Delete", 46),
     key("Escape", 27),
     key("ArrowLeft", 37),
-    key("ArrowUp", 38),
     key("ArrowRight", 39),
-    key("ArrowDown", 40),
     key("Home", 36),
     key("End", 35),
     key("PageUp", 33),
@@ -93,6 +94,12 @@ const ALIASES: [(&str, &str); 14] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no key {0:?}; use one character, or a name such as Enter, Tab, ArrowDown, Control+A")]
 pub struct UnknownKey(pub String);
+
+impl From<&'static NamedKey> for Chord {
+    fn from(key: &'static NamedKey) -> Chord {
+        Chord { modifiers: Modifiers::default(), key: Key::Named(key) }
+    }
+}
 
 impl Chord {
     /// `Enter`, `a`, `Control+A`, `Shift+Tab`; `+` itself is `+` or `Shift++`.
@@ -154,7 +161,8 @@ impl Chord {
 fn named(word: &str) -> Option<&'static NamedKey> {
     let lower = word.to_ascii_lowercase();
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(word, |(_, name)| name);
-    NAMED.iter().find(|key| key.name.eq_ignore_ascii_case(name))
+    let all = [&ENTER, &DELETE, &ARROW_UP, &ARROW_DOWN].into_iter().chain(&OTHERS);
+    all.into_iter().find(|key| key.name.eq_ignore_ascii_case(name))
 }
 
 impl fmt::Display for Chord {

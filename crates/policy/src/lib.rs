@@ -22,7 +22,7 @@ pub use action::{
 pub use decide::{Decision, Denial, Policy};
 pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
-pub use keys::{Chord, Key, Modifiers, NamedKey, UnknownKey};
+pub use keys::{ARROW_DOWN, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey};
 pub use permit::{Permit, Permitted, Rule};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
 pub use selector::{Selector, SelectorRefusal};

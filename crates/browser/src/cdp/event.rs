@@ -31,8 +31,13 @@ macro_rules! events {
 
 events! {
     "Browser.downloadWillBegin" => DownloadWillBegin(p::DownloadWillBegin),
+    "Input.dragIntercepted" => DragIntercepted(p::DragIntercepted),
     "Inspector.targetCrashed" => RendererCrashed(p::Nothing),
     "Inspector.targetReloadedAfterCrash" => RendererBack(p::Nothing),
+    "Network.loadingFailed" => RequestFailed(p::RequestDone),
+    "Network.loadingFinished" => RequestFinished(p::RequestDone),
+    "Network.requestWillBeSent" => RequestSent(p::RequestSent),
+    "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
     "Page.frameClearedScheduledNavigation" => NavigationCleared(p::OfFrame),
     "Page.frameDetached" => FrameDetached(p::FrameDetached),

@@ -5,6 +5,7 @@ use super::{
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
 };
+use serde_json::value::RawValue;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -54,12 +55,26 @@ commands! {
         key: &'a str,
         code: &'a str,
         windows_virtual_key_code: u32,
+        modifiers: u32,
         #[serde(skip_serializing_if = "Option::is_none")] text: Option<&'a str>,
     } -> Nothing;
-    "Input.dispatchMouseEvent" DispatchMouse<'a> {
-        r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32,
+    "Input.dispatchDragEvent" DispatchDrag<'a> {
+        r#type: &'a str, x: f64, y: f64, data: &'a RawValue, modifiers: u32,
     } -> Nothing;
+    "Input.dispatchMouseEvent" TurnWheel<'a> {
+        r#type: &'a str, x: f64, y: f64, delta_x: f64, delta_y: f64,
+    } -> Nothing;
+    "Input.dispatchMouseEvent" DispatchMouse<'a> {
+        r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32, modifiers: u32,
+    } -> Nothing;
+    "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
+    /// Drags come as events with what is dragged, instead of going to a desktop that is not there.
+    "Input.setInterceptDrags" InterceptDrags { enabled: bool } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
+    /// Bodies are not kept: the driver only wants to know what is on its way.
+    "Network.enable" EnableNetwork {
+        max_total_buffer_size: u32, max_resource_buffer_size: u32, max_post_data_size: u32,
+    } -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a str, world_name: &'a str, run_immediately: bool,
     } -> Nothing;
@@ -71,6 +86,9 @@ commands! {
     } -> Captured, at most LARGEST_MESSAGE;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
+    "Page.getNavigationHistory" GetHistory {} -> History;
+    "Page.navigateToHistoryEntry" GoToEntry { entry_id: i64 } -> Nothing;
+    "Page.reload" Reload {} -> Nothing;
     "Page.getLayoutMetrics" GetLayoutMetrics {} -> LayoutMetrics;
     "Page.handleJavaScriptDialog" HandleDialog { accept: bool } -> Nothing;
     "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
@@ -194,6 +212,13 @@ received! {
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }
+    History { current_index: i64, entries: Vec<HistoryEntry> }
+    HistoryEntry { id: i64 }
+    DragIntercepted { data: Box<RawValue> }
+    RequestSent { request_id: Id, #[serde(default)] r#type: Words }
+    ResponseReceived { request_id: Id, response: Response }
+    Response { #[serde(default)] mime_type: Words }
+    RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
     TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words }

@@ -5,7 +5,7 @@
 // before any listener of the page hears of it and before it has an effect.
 
 const listen = method(EventTarget, 'addEventListener');
-const STARTS = new Set(['pointerdown', 'mousedown', 'keydown']);
+const STARTS = new Set(['pointerdown', 'mousedown', 'keydown', 'beforeinput']);
 const FOLLOWS = ['pointerup', 'mouseup', 'click', 'auxclick', 'dblclick', 'contextmenu', 'keypress', 'keyup'];
 
 // { el, holds, met, stopped }; el is null in frames that are not meant at all.
@@ -13,6 +13,8 @@ let armed = null;
 
 const stopStray = (event) => {
   if (!armed || !event.isTrusted) return;
+  // A button of an editor may well change its text; keys and text that we send may not go elsewhere.
+  if (event.type === 'beforeinput' && !armed.keys) return;
   const [target] = event.composedPath();
   // What a gesture starts on decides about all of it: a page may well move things once it was hit.
   if (STARTS.has(event.type)) armed.met = armed.el !== null && target instanceof Node && armed.holds(target, armed.el);
@@ -23,12 +25,16 @@ const stopStray = (event) => {
 };
 for (const type of [...STARTS, ...FOLLOWS]) listen(globalThis, type, stopStray, { capture: true });
 
-// Inside an editor it is the editor that gets the keys.
-const takesKeys = (target, el) => target === el || isInside(el, target);
+// Inside an editor it is the editor that gets the keys. A field may turn into a secret one while it is typed into.
+const takesKeys = (target, el) => (target === el || isInside(el, target)) && !isSecret(el);
 
-const arm = ({ number, keys }) => {
-  const el = number === null ? null : elementOf(number);
-  armed = { el, holds: keys ? takesKeys : meets, met: false, stopped: false };
+// Keys for the page itself, when nothing on it has the focus.
+const isPage = (target) => target === documentElement(document) || (isElement(target) && tagOf(target) === 'body');
+
+const arm = ({ number, keys, page = false }) => {
+  const el = number === null ? (page ? document : null) : elementOf(number);
+  armed = { el, keys, holds: page ? isPage : keys ? takesKeys : meets, met: false, stopped: false };
+  watchChanges();
   return true;
 };
 

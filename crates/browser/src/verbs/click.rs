@@ -1,42 +1,75 @@
 //! Clicking: a real mouse, on the element that was decided on.
 
-use super::{After, unchanged};
+use super::After;
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, guard::Input,
-    locate::Purpose,
+    aim::{Aim, Purpose},
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    guard::{Input, Shot},
 };
-use policy::{ElementFacts, LoadState};
-use std::time::Duration;
+use futures_util::future::try_join_all;
+use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
+
+/// How the mouse is pressed.
+#[derive(Clone, Copy)]
+pub(super) struct Press {
+    pub button: MouseButton,
+    pub count: u8,
+    pub modifiers: Modifiers,
+}
+
+impl Press {
+    fn of(click: &Click) -> Press {
+        Press { button: click.button, count: click.count, modifiers: click.modifiers }
+    }
+}
 
 impl Browser {
     pub(super) async fn click(
         &self,
+        click: &Click,
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<After, BrowserError> {
-        let element = self.element(&decided.element)?;
-        let aim = self.aim(&element, Purpose::Click, deadline).await?;
-        unchanged(decided, &aim.facts)?;
-        let mouse = |r#type, x, y, button, buttons, click_count| p::DispatchMouse {
-            r#type,
-            x,
-            y,
-            button,
-            buttons,
-            click_count,
-        };
-        self.call_tab(&mouse("mouseMoved", aim.x, aim.y, "none", 0, 0), deadline).await?;
-        // Hovering may have moved it, or put something else in its place.
-        let aim = self.look(&element, Purpose::Click, Duration::ZERO, deadline).await?;
-        unchanged(decided, &aim.facts)?;
+        let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
         let commits = self.start();
-        let press = mouse("mousePressed", aim.x, aim.y, "left", 1, 1);
-        let release = mouse("mouseReleased", aim.x, aim.y, "left", 0, 1);
-        let send = async {
-            tokio::try_join!(self.call_tab(&press, deadline), self.call_tab(&release, deadline)).map(|_| ())
-        };
-        self.guarded(&element, Input::Mouse, deadline, send).await?;
+        let repeatable = click.count == 1;
+        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable };
+        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await).await?;
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }
+
+    /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
+    /// but what hovering sets off, and the guard stops a press that this leads astray.
+    pub(super) async fn press_mouse(&self, aim: &Aim, press: Press, deadline: Deadline) -> Result<(), BrowserError> {
+        let event = |r#type, button, buttons, click_count| p::DispatchMouse {
+            r#type,
+            x: aim.x,
+            y: aim.y,
+            button,
+            buttons,
+            click_count,
+            modifiers: held(press.modifiers),
+        };
+        let (button, bit) = match press.button {
+            MouseButton::Left => ("left", 1),
+            MouseButton::Right => ("right", 2),
+            MouseButton::Middle => ("middle", 4),
+        };
+        let mut events = vec![event("mouseMoved", "none", 0, 0)];
+        for count in 1..=u32::from(press.count) {
+            events.push(event("mousePressed", button, bit, count));
+            events.push(event("mouseReleased", button, 0, count));
+        }
+        try_join_all(events.iter().map(|event| self.call_tab(event, deadline))).await.map(|_| ())
+    }
+}
+
+/// The bits of the protocol for keys that are held down.
+pub(super) fn held(modifiers: Modifiers) -> u32 {
+    let Modifiers { alt, control, meta, shift } = modifiers;
+    u32::from(alt) | u32::from(control) << 1 | u32::from(meta) << 2 | u32::from(shift) << 3
 }

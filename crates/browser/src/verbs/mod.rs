@@ -14,11 +14,12 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
+    aim::{How, Looking, Purpose},
     incident::Incident,
-    locate::Purpose,
+    locate::{Element, Located},
     snapshot::{Found, Snapshot},
 };
-use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
+use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -54,13 +55,58 @@ impl Browser {
         let _turn = self.turn.lock().await;
         let deadline = self.deadline(action.name());
         self.ensure_tab(action, deadline).await?;
-        let Some(target) = action.target() else {
-            return Ok(Facts { page_url: self.page_url(), target: None });
+        let mut facts = Facts { page_url: self.page_url(), ..Facts::default() };
+        if let Some(target) = action.target() {
+            facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
+        }
+        if let Action::Drag(drag) = action {
+            facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?;
+        }
+        Ok(facts)
+    }
+
+    /// The facts of the element that an action on this target would really hit.
+    async fn facts_of(
+        &self,
+        target: &Target,
+        purpose: Purpose,
+        deadline: Deadline,
+    ) -> Result<Option<ElementFacts>, BrowserError> {
+        let located = match self.locate(target, purpose, deadline).await {
+            // Keys may go to the page itself, when nothing on it has the focus.
+            Err(BrowserError::NothingThere) if purpose == Purpose::Press => return Ok(None),
+            located => located?,
         };
-        let (element, matches) = self.locate(target, deadline).await?;
-        let purpose = if matches!(action, Action::Type(_)) { Purpose::Type } else { Purpose::Click };
-        let facts = self.aim(&element, purpose, deadline).await?.facts;
-        Ok(Facts { page_url: self.page_url(), target: Some(ElementFacts { matches, ..facts }) })
+        let Located { element, matches, spot, looked } = located;
+        let looking = Looking { how: How { purpose, spot }, steady: false, arm: None };
+        let aim = match looked {
+            Some(looked) => match self.aimed(&element, looked, deadline).await {
+                Ok(aim) => aim,
+                // It may become ready yet.
+                Err(_) => self.aim(&element, looking, deadline).await?,
+            },
+            None => self.aim(&element, looking, deadline).await?,
+        };
+        Ok(Some(ElementFacts { matches, ..aim.facts }))
+    }
+
+    /// The element that was decided on, found again the way it was found first.
+    pub(super) async fn again(
+        &self,
+        target: &Target,
+        decided: &ElementFacts,
+        purpose: Purpose,
+        deadline: Deadline,
+    ) -> Result<(Element, How), BrowserError> {
+        let element = self.element(&decided.element)?;
+        let Target::Point { .. } = target else { return Ok((element, How { purpose, spot: None })) };
+        // Where a point leads is asked anew: another element may be there now.
+        let there = self.locate(target, purpose, deadline).await?;
+        if there.element != element {
+            let what = "another element is in its place";
+            return Err(BrowserError::TargetChanged { element: decided.element.clone(), what });
+        }
+        Ok((element, How { purpose, spot: there.spot }))
     }
 
     /// Does what was permitted, to the element it was permitted for and no other.
@@ -71,7 +117,7 @@ impl Browser {
         self.ensure_tab(&action, deadline).await?;
         match action {
             Action::Navigate(navigate) => self.navigate(&navigate, deadline).await,
-            Action::Click(_) => self.click(&decided(facts)?, deadline).await.map(Outcome::Clicked),
+            Action::Click(click) => self.click(&click, &decided(facts)?, deadline).await.map(Outcome::Clicked),
             Action::Type(typing) => {
                 self.type_text(&typing, &decided(facts)?, deadline).await.map(Outcome::Typed)
             }
@@ -99,13 +145,27 @@ impl Browser {
     }
 }
 
+fn purpose_of(action: &Action) -> Purpose {
+    match action {
+        Action::Hover(_) => Purpose::Hover,
+        Action::Drag(_) => Purpose::Drag,
+        Action::Type(_) => Purpose::Type,
+        Action::Press(_) => Purpose::Press,
+        Action::Select(_) => Purpose::Select,
+        Action::Check(_) => Purpose::Check,
+        Action::Scroll(_) => Purpose::Scroll,
+        Action::Screenshot(_) => Purpose::See,
+        _ => Purpose::Click,
+    }
+}
+
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Facts) -> Result<ElementFacts, BrowserError> {
     facts.target.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.
-fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
     let what = if decided.element != now.element {
         "another element is in its place"
     } else if decided.origin != now.origin {

@@ -1,7 +1,6 @@
 //! Waiting for what an action started, and no longer.
 
 use crate::{
-    ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
@@ -15,8 +14,6 @@ use std::time::Duration;
 const LOADING: Duration = Duration::from_secs(10);
 /// A navigation that a page has asked for and that has not started by then is taken for none.
 const STARTING: Duration = Duration::from_secs(1);
-/// Two frames of the page; more only if its main thread is busy.
-const RESTING: Duration = Duration::from_millis(500);
 /// Pages that lead on by themselves are followed this many times.
 const MOST_HOPS: usize = 5;
 
@@ -61,17 +58,6 @@ impl Browser {
             self.not_refused()?;
         }
         Ok(())
-    }
-
-    async fn rest(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let Some(main) = self.shared.lock().tab.as_ref().map(|tab| tab.target.clone()) else {
-            return Ok(());
-        };
-        match self.ask::<_, String>(&main, "rest", &(), deadline.within(RESTING)).await {
-            // A page that is busy or on its way out has come to no rest; what follows finds out which.
-            Ok(_) | Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. })) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn give_up_on_request(&self) {

@@ -1,17 +1,20 @@
 //! Typing: into the field that was decided on, and only while it has the focus.
 
-use super::{After, unchanged};
+use super::{After, keyboard::Stroke};
 use crate::{
-    ask::AskError,
+    aim::{How, Looking, Purpose},
     browser::Browser,
-    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::Input,
-    locate::{Element, Problem, Purpose},
+    guard::{Input, Shot},
+    locate::Element,
+    verbs::unchanged,
 };
-use policy::{ElementFacts, LoadState, TypeText};
-use serde::{Deserialize, Serialize};
+use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
+use serde::Serialize;
+
+/// Longer texts go in at once, as if they were pasted.
+const MOST_STROKES: usize = 1_000;
 
 #[derive(Serialize)]
 struct Typing<'a> {
@@ -21,18 +24,6 @@ struct Typing<'a> {
     all: bool,
 }
 
-#[derive(Serialize)]
-struct Focus {
-    number: u64,
-}
-
-/// It was done, unless a problem is told.
-#[derive(Deserialize)]
-struct Done {
-    problem: Option<Problem>,
-    by: Option<String>,
-}
-
 impl Browser {
     pub(super) async fn type_text(
         &self,
@@ -40,49 +31,68 @@ impl Browser {
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<After, BrowserError> {
-        let element = self.element(&decided.element)?;
-        let aim = self.aim(&element, Purpose::Type, deadline).await?;
+        let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
+        let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
         unchanged(decided, &aim.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
             self.is_plain_editor(&element, deadline).await?;
         }
         let commits = self.start();
-        let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
-        self.in_field(&element, "typeInto", &typed, deadline).await?;
+        self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
-            self.in_field(&element, "focusField", &Focus { number: element.number }, deadline).await?;
-            let enter = self.press("Enter", 13, "\r", deadline);
-            self.guarded(&element, Input::Keys, deadline, enter).await?;
+            self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
+            self.keys_to(&element, how, decided, deadline, async || {
+                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await
+            })
+            .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }
 
-    async fn in_field<A: Serialize>(
+    async fn put_text(
         &self,
+        typing: &TypeText,
+        decided: &ElementFacts,
         element: &Element,
-        function: &str,
-        argument: &A,
+        how: How,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        match self.ask(&element.frame, function, argument, deadline).await {
-            Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
-            Err(AskError::Gone) => Err(BrowserError::StaleRef { reference: element.reference.clone() }),
-            Err(AskError::Failed(error)) => Err(error),
+        // A line break in a field of one line would be Enter, which sends the form.
+        let one_line = decided.tag == "input" && typing.text.contains(['\n', '\r']);
+        if one_line || typing.text.chars().count() > MOST_STROKES {
+            let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
+            return self.in_field(element, "typeInto", &typed, deadline).await;
+        }
+        self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
+        let text = typing.text.replace("\r\n", "\n");
+        match (text.is_empty(), typing.clear_first) {
+            (true, false) => Ok(()),
+            (true, true) => {
+                self.keys_to(element, how, decided, deadline, async || {
+                    self.strike_key(&Stroke::of(&Chord::from(&DELETE)), deadline).await
+                })
+                .await
+            }
+            (false, _) => {
+                self.keys_to(element, how, decided, deadline, async || self.strike_text(&text, deadline).await).await
+            }
         }
     }
 
-    async fn press(
+    async fn keys_to(
         &self,
-        key: &str,
-        windows_virtual_key_code: u32,
-        text: &str,
+        element: &Element,
+        how: How,
+        decided: &ElementFacts,
         deadline: Deadline,
+        send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
-        let event = |r#type, text| p::DispatchKey { r#type, key, code: key, windows_virtual_key_code, text };
-        let (down, up) = (event("keyDown", Some(text)), event("keyUp", None));
-        tokio::try_join!(self.call_tab(&down, deadline), self.call_tab(&up, deadline))?;
-        Ok(())
+        let shot = Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false };
+        self.guarded(shot, deadline, async |_| send().await).await
     }
+}
+
+fn caret(element: &Element, all: bool) -> Typing<'static> {
+    Typing { number: element.number, text: "", all }
 }

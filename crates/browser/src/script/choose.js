@@ -1,0 +1,62 @@
+// Lists to choose from, and boxes to check.
+
+const MAX_OPTIONS_TOLD = 10;
+const selectedIndex = getter(HTMLSelectElement, 'selectedIndex');
+const setSelectedIndex = uncurry(Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'selectedIndex').set);
+const optionsOf = getter(HTMLSelectElement, 'options');
+const takesSeveral = getter(HTMLSelectElement, 'multiple');
+const rowsShown = getter(HTMLSelectElement, 'size');
+
+const labelOf = (option) => clean(OPTION.label(option), MAX_NAME).trim();
+const canChoose = (option) => !matches(option, ':disabled') && getComputedStyle(option).display !== 'none';
+
+const findOption = (options, wanted) => {
+  if (wanted.index !== undefined) return options[wanted.index] ?? null;
+  const label = clean(wanted.label, MAX_NAME).trim();
+  const lower = label.toLowerCase();
+  const tiers = [0, 1, 2].map((tier) => options.find((option) => tierOf(labelOf(option), label, lower) === tier));
+  return tiers.find(Boolean) ?? null;
+};
+
+// Says what has to be done to choose: nothing, a key, or clicks on options.
+//
+// A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
+// hears of one choice, from a real key, and of none in between.
+const choose = ({ prefix, number, options: wanted }) => {
+  const el = elementOf(number);
+  if (!el) return { problem: 'gone' };
+  if (isSecret(el)) return { problem: 'secret' };
+  const options = Array.from(optionsOf(el));
+  const found = wanted.map((one) => findOption(options, one));
+  const missing = found.findIndex((option) => option === null || !canChoose(option));
+  if (missing >= 0) {
+    return {
+      missing,
+      disabled: found[missing] !== null,
+      options: options.filter(canChoose).slice(0, MAX_OPTIONS_TOLD).map(labelOf),
+    };
+  }
+  if (!takesSeveral(el) && found.length !== 1) return { several: true };
+  const chosen = options.filter((option) => OPTION.selected(option));
+  if (chosen.length === found.length && found.every((option) => chosen.includes(option))) return { done: true };
+  if (takesSeveral(el) || rowsShown(el) > 1) return { clicks: found.map((option) => `${prefix}e${refOf(option)}`) };
+  const at = options.indexOf(found[0]);
+  const before = options.findLastIndex((option, place) => place < at && canChoose(option));
+  const after = options.findIndex((option, place) => place > at && canChoose(option));
+  setSelectedIndex(el, before >= 0 ? before : after);
+  return { key: before >= 0 || after < 0 ? 'ArrowDown' : 'ArrowUp' };
+};
+
+// Whether all of these, and nothing else, are chosen now.
+const isChosen = ({ number, options: wanted }) => {
+  const el = elementOf(number);
+  if (!el) return false;
+  const options = Array.from(optionsOf(el));
+  const found = wanted.map((one) => findOption(options, one));
+  return options.every((option) => OPTION.selected(option) === found.includes(option));
+};
+
+const isChecked = ({ number }) => {
+  const el = elementOf(number);
+  return el ? statesOf(el, roleOf(el)).checked ?? 'false' : null;
+};

@@ -1,0 +1,53 @@
+// Settling: what a page does because of an action, until it has done it.
+
+// A page whose tree goes on changing is followed for so many turns of its event loop.
+const MOST_TURNS = 20;
+// How long animations that end may hold up a reply.
+const MOST_ANIMATION = 1000;
+
+const CHANGES = { subtree: true, childList: true, attributes: true, characterData: true };
+let changes = 0;
+const changeObserver = new MutationObserver((records) => { changes += records.length; });
+
+const watchChanges = () => { changes = 0; changeObserver.observe(document, CHANGES); };
+
+const channel = new MessageChannel();
+const waitingTurns = [];
+channel.port1.onmessage = () => waitingTurns.shift()?.();
+const nextTurn = () => new Promise((resolve) => { waitingTurns.push(resolve); channel.port2.postMessage(null); });
+
+const animationFinished = getter(Animation, 'finished');
+const effectTiming = method(AnimationEffect, 'getComputedTiming');
+
+// Animations that come to an end; a spinner never does.
+const endingAnimations = () => runningAnimations(document).filter((animation) => {
+  const effect = animationEffect(animation);
+  return animationState(animation) === 'running' && effect !== null && Number.isFinite(effectTiming(effect).endTime);
+});
+
+const untilStill = async () => {
+  const ending = endingAnimations();
+  if (!ending.length) return;
+  const finished = Promise.allSettled(ending.map((animation) => animationFinished(animation)));
+  let timer;
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, MOST_ANIMATION); });
+  await Promise.race([finished, late]);
+  clearTimeout(timer);
+};
+
+// Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
+// animations that end. A page that has done nothing yet gets two frames to begin.
+const rest = async ({ expecting }) => {
+  const stopped = disarm();
+  await nextTurn();
+  if (expecting && changes === 0) await nextFrame();
+  if (expecting && changes === 0) await nextFrame();
+  for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+    const before = changes;
+    await nextTurn();
+    if (changes === before) break;
+  }
+  await untilStill();
+  changeObserver.disconnect();
+  return { stopped, changed: changes > 0 };
+};

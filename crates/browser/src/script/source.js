@@ -1,0 +1,38 @@
+// The page as cleaned HTML: no scripts, no hidden inputs, no values, nothing that a person is not shown.
+
+const MAX_DOM_NODES = 200000;
+const KEPT_ATTRIBUTES = ['id', 'class', 'role', 'href', 'src', 'alt', 'title', 'type', 'name', 'for', 'placeholder', 'lang'];
+const NEVER_KEPT = new Set('base link meta noscript object script style svg template'.split(' '));
+const VOID_TAGS = new Set('area br col embed hr img input source track wbr'.split(' '));
+
+const escapeHtml = (text) => clean(text, text.length).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+
+const openTag = (el) => {
+  let tag = `<${tagOf(el)}`;
+  const attributeNames = Array.from(elementAttributes(el)).filter((name) => KEPT_ATTRIBUTES.includes(name) || name.startsWith('aria-'));
+  for (const name of attributeNames) tag += ` ${name}="${escapeHtml(attribute(el, name).slice(0, 300))}"`;
+  return `${tag}>`;
+};
+const elementAttributes = method(Element, 'getAttributeNames');
+
+const source = ({ bytes }) => {
+  let html = '';
+  let truncated = false;
+  const stack = [documentElement(document)];
+  for (let visited = 0; stack.length; visited += 1) {
+    const node = stack.pop();
+    if (!node) continue;
+    if (html.length >= bytes || visited > MAX_DOM_NODES) { truncated = true; break; }
+    if (typeof node === 'string') { html += node; continue; }
+    if (isText(node)) { if (!isMaskedText(node)) html += escapeHtml(characters(node).slice(0, bytes)); continue; }
+    if (!isElement(node) || NEVER_KEPT.has(tagOf(node)) || inputType(node) === 'hidden') continue;
+    if (tagOf(node) !== 'head' && tagOf(node) !== 'title' && visibility(node) === false) continue;
+    html += openTag(node);
+    if (VOID_TAGS.has(tagOf(node)) || isSecret(node)) continue;
+    if (node instanceof HTMLTextAreaElement) { html += '</textarea>'; continue; }
+    stack.push(`</${tagOf(node)}>`);
+    const children = flatChildren(node);
+    for (let i = children.length - 1; i >= 0; i -= 1) stack.push(children[i]);
+  }
+  return { html: html.slice(0, bytes), truncated };
+};

@@ -1,0 +1,161 @@
+//! Choosing from lists, and checking boxes.
+
+use super::{After, click::Press, keyboard::Stroke};
+use crate::{
+    aim::{How, Problem, Purpose, gone_is},
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    guard::{Input, Shot},
+    locate::Element,
+};
+use policy::{
+    ARROW_DOWN, ARROW_UP, Check, Chord, ElementFacts, LoadState, Modifiers, MouseButton, Select, SelectOption,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize)]
+struct Choosing<'a> {
+    prefix: &'a str,
+    number: u64,
+    options: Vec<Wanted<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Wanted<'a> {
+    Label(&'a str),
+    Index(usize),
+}
+
+/// What has to be done to choose.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Way {
+    Problem { problem: Problem },
+    Missing { missing: usize, disabled: bool, options: Vec<String> },
+    Several { #[serde(rename = "several")] _several: bool },
+    Done { #[serde(rename = "done")] _done: bool },
+    Clicks { clicks: Vec<String> },
+    Key { key: String },
+}
+
+impl Browser {
+    pub(super) async fn select(
+        &self,
+        select: &Select,
+        decided: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
+        let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
+        let commits = self.start();
+        let way = self.way_to(select, &element, deadline).await?;
+        match way {
+            Way::Done { .. } => {}
+            Way::Key { key } => {
+                self.in_field(&element, "focusField", &serde_json::json!({ "number": element.number }), deadline)
+                    .await?;
+                let key = if key == "ArrowUp" { &ARROW_UP } else { &ARROW_DOWN };
+                let stroke = Stroke::of(&Chord::from(key));
+                let shot = Shot {
+                    element: &element,
+                    how: How { purpose: Purpose::Press, ..how },
+                    input: Input::Keys,
+                    decided: Some(decided),
+                    repeatable: false,
+                };
+                self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await?;
+            }
+            Way::Clicks { clicks } => self.click_options(&clicks, deadline).await?,
+            Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
+            Way::Missing { missing, disabled, options } => {
+                let wanted = match select.options.get(missing) {
+                    Some(SelectOption::Label(label)) => format!("{label:?}"),
+                    Some(SelectOption::Index(index)) => format!("number {index}"),
+                    None => String::new(),
+                };
+                return Err(BrowserError::NoSuchOption { element: element.reference, wanted, disabled, options });
+            }
+            Way::Several { .. } => return Err(BrowserError::OneOptionOnly { element: element.reference }),
+        }
+        self.settle(LoadState::Load, deadline).await?;
+        if !self.has_chosen(select, &element, deadline).await? {
+            return Err(BrowserError::ElementUnchanged { element: element.reference });
+        }
+        self.after(commits, deadline).await
+    }
+
+    async fn way_to(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<Way, BrowserError> {
+        let prefix = element.prefix();
+        let choosing = Choosing { prefix, number: element.number, options: wanted(&select.options) };
+        let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
+        way.map_err(|error| gone_is(error, element.stale()))
+    }
+
+    /// A page that was left has nothing to check any more.
+    async fn has_chosen(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<bool, BrowserError> {
+        if self.element(&element.reference).is_err() {
+            return Ok(true);
+        }
+        let choosing =
+            Choosing { prefix: element.prefix(), number: element.number, options: wanted(&select.options) };
+        let chosen = self.ask(&element.frame, "isChosen", &choosing, deadline).await;
+        chosen.map_err(|error| gone_is(error, element.stale()))
+    }
+
+    /// The first click chooses that one alone; the others are added to it.
+    async fn click_options(&self, options: &[String], deadline: Deadline) -> Result<(), BrowserError> {
+        for (place, reference) in options.iter().enumerate() {
+            let element = self.element(reference)?;
+            let how = How { purpose: Purpose::Click, spot: None };
+            let shot = Shot { element: &element, how, input: Input::Mouse, decided: None, repeatable: true };
+            let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
+            let press = Press { button: MouseButton::Left, count: 1, modifiers };
+            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn check(
+        &self,
+        check: &Check,
+        decided: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
+        let (element, how) = self.again(&check.target, decided, Purpose::Check, deadline).await?;
+        let commits = self.start();
+        let wanted = if check.checked { "true" } else { "false" };
+        if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
+            let shot =
+                Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: true };
+            let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
+            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+            self.settle(LoadState::Load, deadline).await?;
+            let now = self.checked(&element, deadline).await.unwrap_or(None);
+            if now.is_some_and(|now| now != wanted) {
+                return Err(BrowserError::ElementUnchanged { element: element.reference });
+            }
+        }
+        self.after(commits, deadline).await
+    }
+
+    /// `None` for an element that is gone.
+    async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
+        let question = serde_json::json!({ "number": element.number });
+        let state: serde_json::Value = self
+            .ask(&element.frame, "isChecked", &question, deadline)
+            .await
+            .map_err(|error| gone_is(error, element.stale()))?;
+        Ok(state.as_str().map(str::to_owned))
+    }
+}
+
+fn wanted(options: &[SelectOption]) -> Vec<Wanted<'_>> {
+    options
+        .iter()
+        .map(|option| match option {
+            SelectOption::Label(label) => Wanted::Label(label),
+            SelectOption::Index(index) => Wanted::Index(*index),
+        })
+        .collect()
+}

@@ -1,0 +1,60 @@
+//! Back, forward and again.
+
+use super::After;
+use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, state::State};
+use policy::LoadState;
+use std::time::Duration;
+
+/// How long a step within one document, which loads nothing, may take to be told.
+const STEPPING: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Back,
+    Forward,
+}
+
+impl Browser {
+    pub(super) async fn step(&self, step: Step, deadline: Deadline) -> Result<After, BrowserError> {
+        let history = self.call_tab(&p::GetHistory {}, deadline).await?;
+        let entry = match step {
+            Step::Back => history.current_index - 1,
+            Step::Forward => history.current_index + 1,
+        };
+        let entry = usize::try_from(entry).ok().and_then(|entry| history.entries.get(entry));
+        let Some(entry) = entry else {
+            let way = if step == Step::Back { "back" } else { "forward" };
+            return Err(BrowserError::NoHistory { way });
+        };
+        let commits = self.start();
+        let steps = self.steps();
+        self.call_tab(&p::GoToEntry { entry_id: entry.id }, deadline).await?;
+        let moved = |state: &mut State| {
+            let tab = state.tab.as_ref()?;
+            (tab.commits != commits || tab.steps != steps || tab.refused.is_some()).then_some(())
+        };
+        match self.wait(deadline.within(STEPPING), moved).await {
+            // It is still on its way: settling waits for it.
+            Ok(()) | Err(BrowserError::Timeout { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        self.settle(LoadState::Load, deadline).await?;
+        self.after(commits, deadline).await
+    }
+
+    pub(super) async fn reload(&self, deadline: Deadline) -> Result<After, BrowserError> {
+        let commits = self.start();
+        self.call_tab(&p::Reload {}, deadline).await?;
+        let moved = |state: &mut State| {
+            let tab = state.tab.as_ref()?;
+            (tab.commits != commits || tab.refused.is_some()).then_some(())
+        };
+        self.wait(deadline, moved).await?;
+        self.settle(LoadState::Load, deadline).await?;
+        self.after(commits, deadline).await
+    }
+
+    fn steps(&self) -> u64 {
+        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.steps)
+    }
+}
