@@ -9,6 +9,7 @@ use crate::{
     error::BrowserError,
     guard::Input,
     locate::{Element, Problem, Purpose},
+    page_text::{PageText, Words},
 };
 use policy::{ElementFacts, LoadState, TypeText};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ struct Focus {
 #[derive(Deserialize)]
 struct Done {
     problem: Option<Problem>,
-    by: Option<String>,
+    by: Option<PageText>,
 }
 
 impl Browser {
@@ -67,7 +68,7 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         match self.ask(&element.frame, function, argument, deadline).await {
             Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
+            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
             Err(AskError::Gone) => Err(BrowserError::StaleRef { reference: element.reference.clone() }),
             Err(AskError::Failed(error)) => Err(error),
         }
