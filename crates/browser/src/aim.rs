@@ -9,6 +9,7 @@ use crate::{
     guard::Input,
     hit::Point,
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
+    page_text::{PageText, Words},
 };
 use policy::{ElementFacts, FormFacts, Origin};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,17 @@ pub(crate) struct Aim {
     /// In the tab's viewport, whichever frame the element is in.
     pub x: f64,
     pub y: f64,
+    pub around: Around,
     pub facts: ElementFacts,
+}
+
+/// An element's box, as seen from the point where it is hit.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Around {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
 }
 
 /// How one look is taken.
@@ -83,13 +94,14 @@ struct Aiming<'a> {
 pub(crate) enum Looked {
     Problem {
         problem: Problem,
-        by: Option<String>,
+        by: Option<PageText>,
     },
     Ready {
         #[serde(flatten)]
         point: Point,
         /// Something may be hit there that the script cannot see.
         hides: bool,
+        around: Around,
         facts: Box<PageFacts>,
     },
 }
@@ -112,7 +124,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    pub fn of(self, reference: &str, by: Option<String>) -> BrowserError {
+    pub fn of(self, reference: &str, by: Option<Words>) -> BrowserError {
         let element = reference.to_owned();
         match self {
             Problem::Gone => BrowserError::StaleRef { reference: element },
@@ -120,7 +132,7 @@ impl Problem {
             Problem::Disabled => BrowserError::ElementDisabled { element },
             Problem::Covered => BrowserError::ElementCovered {
                 element,
-                by: by.unwrap_or_else(|| "another element".to_owned()),
+                by: by.unwrap_or(Words::Ours("another element")),
             },
             Problem::Moving => BrowserError::ElementMoving { element },
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
@@ -170,7 +182,7 @@ struct Through<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Passed {
-    Problem { problem: Problem, by: Option<String> },
+    Problem { problem: Problem, by: Option<PageText> },
     At(Point),
 }
 
@@ -225,14 +237,14 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Aim, BrowserError> {
         match looked {
-            Looked::Problem { problem, by } => Err(problem.of(&element.reference, by)),
-            Looked::Ready { point, hides, facts } => {
+            Looked::Problem { problem, by } => Err(problem.of(&element.reference, by.map(Words::Page))),
+            Looked::Ready { point, hides, around, facts } => {
                 let lifted = self.lift(element, point, deadline).await?;
                 if hides {
                     self.strikes(element, &facts.element, lifted.in_process, deadline).await?;
                 }
                 let origin = self.origin_of(element)?;
-                Ok(Aim { x: lifted.in_tab.x, y: lifted.in_tab.y, facts: facts.of_origin(origin) })
+                Ok(Aim { x: lifted.in_tab.x, y: lifted.in_tab.y, around, facts: facts.of_origin(origin) })
             }
         }
     }
@@ -280,7 +292,7 @@ impl Browser {
             let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
             let passed = self.ask(&parent, "through", &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
-                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by)),
+                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by.map(Words::Page))),
                 Passed::At(point) => lifted.in_tab = point,
             }
             if same_process {

@@ -6,7 +6,8 @@ use crate::{
     error::BrowserError,
     script,
     snapshot::Store,
-    state::{Ended, Shared, State, Tab, attach_to_frames},
+    state::{Ended, Shared, State},
+    tab::{Tab, attach_to_frames},
 };
 use policy::Action;
 use std::{
@@ -75,7 +76,7 @@ pub struct TabState {
 impl Browser {
     /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
     pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Browser, BrowserError> {
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(Shared::new((options.width, options.height)));
         let observing = Arc::clone(&shared);
         connection.observe(move |event, reactions| observing.apply(event, reactions));
         let (turn, snapshots) = (Mutex::new(()), std::sync::Mutex::new(Store::default()));
@@ -126,6 +127,7 @@ impl Browser {
     ///
     /// A tab that ended while nobody was asking is told of once, unless the agent is leaving it anyway.
     pub(crate) async fn ensure_tab(&self, action: &Action, deadline: Deadline) -> Result<(), BrowserError> {
+        self.not_asked(action)?;
         let ended = {
             let state = self.shared.lock();
             match &state.ended {
@@ -141,6 +143,14 @@ impl Browser {
         }
     }
 
+    /// While a page waits for the answer to its question, nothing can be read of it or done to it.
+    fn not_asked(&self, action: &Action) -> Result<(), BrowserError> {
+        if matches!(action, Action::Dialog(_) | Action::Navigate(_) | Action::Tabs(_)) {
+            return Ok(());
+        }
+        self.question().map_or(Ok(()), |question| Err(question.error()))
+    }
+
     /// Goes on in a new tab; the old one is closed, whether it answers or not.
     pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
         self.open_tab(Claim::New, deadline).await
@@ -153,6 +163,18 @@ impl Browser {
         state.ended_told = true;
     }
 
+    /// A new tab in front of the others.
+    pub(crate) async fn add_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let old = self.shared.lock().tab.take();
+        let opened = self.open_tab(Claim::New, deadline).await;
+        let mut state = self.shared.lock();
+        match opened {
+            Ok(()) => state.behind.extend(old),
+            Err(_) => state.tab = old,
+        }
+        opened
+    }
+
     async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().opening = true;
         let claimed = self.claim_page(claim, deadline).await;
@@ -161,8 +183,8 @@ impl Browser {
             state.opening = false;
             // Without a new tab the old one stays, with what it knows: the next call tries again.
             let p::Attached { session_id, target_info } = claimed?;
-            let serials = state.tab.as_ref().map_or(0, |tab| tab.frames.serials());
-            let new = Tab::new(target_info.target_id, session_id.clone(), serials);
+            let id = state.next_tab();
+            let new = Tab::new(id, target_info.target_id, session_id.clone(), &state.serials);
             state.ended = None;
             state.ended_told = false;
             (state.tab.replace(new), std::mem::take(&mut state.unclaimed), session_id)
@@ -181,7 +203,7 @@ impl Browser {
         }
     }
 
-    async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
         match self.call(None, &p::CloseTarget { target_id }, deadline).await {
             // It is gone already, which is what was wanted.
             Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
@@ -223,7 +245,7 @@ impl Browser {
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
         let script =
             p::AddScript { source: script::SOURCE, world_name: script::WORLD, run_immediately: true };
-        let frames = attach_to_frames();
+        let (frames, network) = (attach_to_frames(), p::EnableNetwork::without_bodies());
         tokio::try_join!(
             self.call(to, &p::EnableInspector {}, deadline),
             self.call(to, &p::EnablePage {}, deadline),
@@ -231,6 +253,7 @@ impl Browser {
             self.call(to, &p::EnableRuntime {}, deadline),
             self.call(to, &script, deadline),
             self.call(to, &frames, deadline),
+            self.call(to, &network, deadline),
             self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
             self.call(to, &metrics, deadline),
             self.call(to, &p::Resume {}, deadline),

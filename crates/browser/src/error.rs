@@ -2,24 +2,26 @@
 
 use crate::{
     cdp::{CallError, Closed},
+    page_text::{PageText, Words},
     snapshot::BadPattern,
 };
-use std::borrow::Cow;
+use policy::TabId;
+use std::{borrow::Cow, fmt::Display};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     #[error("{action} was not done within {seconds} s")]
     Timeout { action: &'static str, seconds: u64 },
     #[error("{url} could not be opened: {net_error}")]
-    NavigationFailed { url: String, net_error: String },
+    NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
-    SchemeRefused { scheme: String },
+    SchemeRefused { scheme: Words },
     #[error("{url} is a download, and downloads are refused")]
-    DownloadRefused { url: String },
+    DownloadRefused { url: PageText },
     #[error("no element answers to {wanted}{}", near(.candidates))]
-    ElementNotFound { wanted: String, candidates: Vec<String> },
+    ElementNotFound { wanted: String, candidates: Vec<PageText> },
     #[error("{element} is covered by {by}")]
-    ElementCovered { element: String, by: String },
+    ElementCovered { element: String, by: Words },
     #[error("{element} is disabled")]
     ElementDisabled { element: String },
     #[error("{element} is not visible")]
@@ -32,10 +34,26 @@ pub enum BrowserError {
     ElementNotCheckable { element: String },
     #[error("nothing is there")]
     NothingThere,
+    #[error("{element} has no option {wanted}{}", options_told(*.disabled, .options))]
+    NoSuchOption { element: String, wanted: String, disabled: bool, options: Vec<PageText> },
+    #[error("{element} takes one option, not several")]
+    OneOptionOnly { element: String },
+    #[error("{element} did not change")]
+    ElementUnchanged { element: String },
+    #[error("there is no page to go {way} to")]
+    NoHistory { way: &'static str },
+    #[error("a {kind} dialog waits for an answer; it says {message}")]
+    DialogOpen { kind: &'static str, message: PageText },
+    #[error("no dialog is open")]
+    NoDialog,
+    #[error("there is no tab {tab}")]
+    NoSuchTab { tab: TabId },
+    #[error("a session has at most {most} tabs")]
+    TooManyTabs { most: usize },
     #[error("{element} is not a field that text can be typed into")]
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
-    FocusLost { element: String, taken_by: Option<String> },
+    FocusLost { element: String, taken_by: Option<Words> },
     #[error("the ref {reference} stands for nothing on this page any more")]
     StaleRef { reference: String },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
@@ -52,7 +70,7 @@ pub enum BrowserError {
     #[error("the browser is gone: {closed}")]
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
-    PageScript { reason: String },
+    PageScript { reason: Words },
     #[error("chromium did not do what was asked")]
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
@@ -76,6 +94,14 @@ impl BrowserError {
             BrowserError::ElementNotAList { .. } => "element_not_a_list",
             BrowserError::ElementNotCheckable { .. } => "element_not_checkable",
             BrowserError::NothingThere => "nothing_there",
+            BrowserError::NoSuchOption { .. } => "no_such_option",
+            BrowserError::OneOptionOnly { .. } => "one_option_only",
+            BrowserError::ElementUnchanged { .. } => "element_unchanged",
+            BrowserError::NoHistory { .. } => "no_history",
+            BrowserError::DialogOpen { .. } => "dialog_open",
+            BrowserError::NoDialog => "no_dialog",
+            BrowserError::NoSuchTab { .. } => "no_such_tab",
+            BrowserError::TooManyTabs { .. } => "too_many_tabs",
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
             BrowserError::FocusLost { .. } => "focus_lost",
             BrowserError::StaleRef { .. } => "stale_ref",
@@ -110,6 +136,18 @@ impl BrowserError {
             }
             BrowserError::ElementNotCheckable { .. } => "Read the page, and choose a checkbox, radio or switch.",
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
+            BrowserError::NoSuchOption { .. } => "Choose one of its options, by what is read on it.",
+            BrowserError::OneOptionOnly { .. } => "Choose one.",
+            BrowserError::ElementUnchanged { .. } => {
+                "The page did not take it; read the page to see what it needs first."
+            }
+            BrowserError::NoHistory { .. } => "Navigate to an address instead.",
+            BrowserError::DialogOpen { .. } => {
+                "Answer it with browser_dialog; nothing else works on this page until then."
+            }
+            BrowserError::NoDialog => "Nothing to do; go on with the page.",
+            BrowserError::NoSuchTab { .. } => "List the tabs with browser_tabs.",
+            BrowserError::TooManyTabs { .. } => "Close one first, with browser_tabs.",
             BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
             BrowserError::FocusLost { .. } => {
                 "The page moves the focus; click the field, then read the page."
@@ -134,6 +172,7 @@ impl BrowserError {
     pub fn retryable(&self) -> bool {
         match self {
             BrowserError::Timeout { .. }
+            | BrowserError::ElementMoving { .. }
             | BrowserError::NavigationFailed { .. }
             | BrowserError::FocusLost { .. }
             | BrowserError::TargetChanged { .. }
@@ -147,6 +186,17 @@ impl BrowserError {
             | BrowserError::ElementDisabled { .. }
             | BrowserError::ElementNotVisible { .. }
             | BrowserError::ElementNotEditable { .. }
+            | BrowserError::ElementNotAList { .. }
+            | BrowserError::ElementNotCheckable { .. }
+            | BrowserError::NothingThere
+            | BrowserError::NoSuchOption { .. }
+            | BrowserError::OneOptionOnly { .. }
+            | BrowserError::ElementUnchanged { .. }
+            | BrowserError::NoHistory { .. }
+            | BrowserError::DialogOpen { .. }
+            | BrowserError::NoDialog
+            | BrowserError::NoSuchTab { .. }
+            | BrowserError::TooManyTabs { .. }
             | BrowserError::StaleRef { .. }
             | BrowserError::StaleCursor { .. }
             | BrowserError::BadPattern { .. }
@@ -157,17 +207,28 @@ impl BrowserError {
     }
 }
 
-fn after(words: &str, told: &Option<String>) -> String {
+fn after(words: &str, told: &Option<impl Display>) -> String {
     told.as_ref().map(|told| format!("{words}{told}")).unwrap_or_default()
 }
 
-fn near(candidates: &[String]) -> String {
-    if candidates.is_empty() { String::new() } else { format!("; near it are {}", candidates.join(", ")) }
+fn options_told(disabled: bool, options: &[PageText]) -> String {
+    let told: Vec<_> = options.iter().map(|option| format!("{:?}", option.as_str())).collect();
+    let why = if disabled { " that can be chosen" } else { "" };
+    format!("{why}; it has {}", PageText::new(&told.join(", ")))
+}
+
+fn near(candidates: &[PageText]) -> String {
+    if candidates.is_empty() {
+        return String::new();
+    }
+    let told: Vec<_> = candidates.iter().map(PageText::as_str).collect();
+    format!("; near it are {}", PageText::new(&told.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_text::mark_page_text;
 
     #[test]
     fn an_error_tells_its_code_and_what_happened() {
@@ -180,10 +241,10 @@ mod tests {
             (
                 BrowserError::ElementNotFound {
                     wanted: "button \"Buy\"".into(),
-                    candidates: vec!["button \"Buy now\"".into()],
+                    candidates: vec![PageText::new("button \"Buy now\""), PageText::new("link \"Buy\"")],
                 },
                 "element_not_found",
-                "no element answers to button \"Buy\"; near it are button \"Buy now\"",
+                "no element answers to button \"Buy\"; near it are <button \"Buy now\", link \"Buy\">",
             ),
             (BrowserError::TabCrashed { status: None }, "tab_crashed", "the tab crashed"),
             (
@@ -192,7 +253,8 @@ mod tests {
                 "the tab crashed: killed",
             ),
         ] {
-            assert_eq!((error.code().as_ref(), error.to_string().as_str()), (code, message));
+            let told = mark_page_text(&error.to_string(), "<", ">");
+            assert_eq!((error.code().as_ref(), told.as_str()), (code, message));
         }
     }
 }

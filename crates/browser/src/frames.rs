@@ -2,7 +2,13 @@
 
 use crate::cdp::{Id, SessionId};
 use policy::Origin;
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// A page may make frames without end; those beyond the bound are not tracked, read or acted in.
 pub(crate) const MOST_FRAMES: usize = 1000;
@@ -11,8 +17,18 @@ pub(crate) const MOST_FRAMES: usize = 1000;
 pub(crate) struct Frames {
     by_id: HashMap<String, Frame>,
     attached: u64,
-    serials: u32,
+    serials: Serials,
     untracked: bool,
+}
+
+/// Numbers of documents in refs: one row for all tabs of a session, so that none is given twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Serials(Arc<AtomicU32>);
+
+impl Serials {
+    fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
 }
 
 #[derive(Debug)]
@@ -37,13 +53,8 @@ pub(crate) struct World {
 }
 
 impl Frames {
-    pub fn starting_at(serials: u32) -> Frames {
-        Frames { serials, ..Frames::default() }
-    }
-
-    /// The last serial that was given.
-    pub fn serials(&self) -> u32 {
-        self.serials
+    pub fn counting(serials: &Serials) -> Frames {
+        Frames { serials: serials.clone(), ..Frames::default() }
     }
 
     /// A new frame, or one that moved to another process and is spoken for by another session.
@@ -160,8 +171,7 @@ impl Frames {
         let serial = match frame.serial {
             Some(serial) => serial,
             None => {
-                self.serials += 1;
-                *frame.serial.insert(self.serials)
+                *frame.serial.insert(self.serials.next())
             }
         };
         Some(prefix_of(serial))

@@ -7,6 +7,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::{Element, FRAME_WAIT},
+    page_text::Words,
     verbs::unchanged,
 };
 use futures_util::future::join_all;
@@ -81,7 +82,7 @@ impl Browser {
                 return Ok(());
             }
         }
-        let by = "what the page moved in its way".to_owned();
+        let by = Words::Ours("what the page moved in its way");
         Err(match shot.input {
             Input::Mouse => Problem::Covered.of(&shot.element.reference, Some(by)),
             Input::Keys => Problem::Focus.of(&shot.element.reference, None),
@@ -110,7 +111,7 @@ impl Browser {
         let state = self.shared.lock();
         let tab = state.tab.as_ref().ok_or(BrowserError::TabClosed)?;
         if tab.frames.untracked() {
-            let reason = "it has too many frames to act in it safely".to_owned();
+            let reason = Words::Ours("it has too many frames to act in it safely");
             return Err(BrowserError::PageScript { reason });
         }
         Ok(tab.frames.inside(&tab.target))
@@ -151,7 +152,7 @@ impl Browser {
             match armed {
                 Ok(_) | Err(AskError::Gone) => {}
                 Err(AskError::Failed(BrowserError::Timeout { .. })) if !deadline.left().is_zero() => {
-                    let reason = "one of its frames does not answer".to_owned();
+                    let reason = Words::Ours("one of its frames does not answer");
                     return Err(BrowserError::PageScript { reason });
                 }
                 Err(error) => return Err(error.into()),

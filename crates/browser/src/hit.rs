@@ -9,6 +9,7 @@ use crate::{
     frames::parse_ref,
     aim::Problem,
     locate::Element,
+    page_text::{PageText, Words},
 };
 use serde::{Deserialize, de::IgnoredAny};
 use std::marker::PhantomData;
@@ -26,7 +27,7 @@ pub(crate) struct Point {
 #[derive(Deserialize)]
 struct Struck {
     problem: Option<Problem>,
-    by: Option<String>,
+    by: Option<PageText>,
 }
 
 impl Browser {
@@ -41,7 +42,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
-        let covered = || Problem::Covered.of(&element.reference, Some("another frame".to_owned()));
+        let covered = || Problem::Covered.of(&element.reference, Some(Words::Ours("another frame")));
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
             return Err(stale());
@@ -60,7 +61,7 @@ impl Browser {
         let told = self.hand_over(&session, &world, hit, "struck", &number, deadline).await;
         match told? {
             None => Err(stale()),
-            Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
+            Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
             Some(Struck { problem: None, .. }) => Ok(()),
         }
     }

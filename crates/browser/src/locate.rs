@@ -7,6 +7,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
+    page_text::PageText,
     text::cut,
 };
 use policy::Target;
@@ -35,6 +36,11 @@ pub(crate) struct Element {
 impl Element {
     pub fn stale(&self) -> BrowserError {
         BrowserError::StaleRef { reference: self.reference.clone() }
+    }
+
+    /// What all refs of its document begin with.
+    pub fn prefix(&self) -> &str {
+        self.reference.rsplit_once('e').map_or("", |(prefix, _)| prefix)
     }
 }
 
@@ -114,6 +120,24 @@ impl Browser {
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Located, BrowserError> {
+        let patience = deadline.within(APPEAR_WAIT);
+        loop {
+            match self.find_once(target, purpose, deadline).await {
+                Err(BrowserError::ElementNotFound { .. }) if !patience.left().is_zero() => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                found => return found,
+            }
+        }
+    }
+
+    /// The element a target names, if it is there now.
+    pub(crate) async fn find_once(
+        &self,
+        target: &Target,
+        purpose: Purpose,
+        deadline: Deadline,
+    ) -> Result<Located, BrowserError> {
         let plain = |element| Located { element, matches: 1, spot: None, looked: None };
         let (by, index) = match target {
             Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
@@ -126,15 +150,7 @@ impl Browser {
             Target::Selector { selector, index } => (By::Selector { selector: selector.as_str() }, *index),
             Target::Text { text, index } => (By::Text { text }, *index),
         };
-        let patience = deadline.within(APPEAR_WAIT);
-        loop {
-            match self.search(by, index, purpose, deadline).await {
-                Err(BrowserError::ElementNotFound { .. }) if !patience.left().is_zero() => {
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                }
-                found => return found,
-            }
-        }
+        self.search(by, index, purpose, deadline).await
     }
 
     pub(crate) fn element(&self, reference: &str) -> Result<Element, BrowserError> {
@@ -248,7 +264,7 @@ fn not_found(by: By<'_>, index: usize, found: &[Found]) -> BrowserError {
         .iter()
         .flat_map(|frame| &frame.near)
         .take(MOST_CANDIDATES)
-        .map(|near| format!("{} {:?}", near.role, near.name))
+        .map(|near| PageText::new(&format!("{} {:?}", near.role, near.name)))
         .collect();
     BrowserError::ElementNotFound { wanted: format!("{wanted}{place}"), candidates }
 }

@@ -294,7 +294,7 @@ async fn an_observer_sees_events_before_the_answers_after_them_and_may_react() {
     let counting = std::sync::Arc::clone(&seen);
     connection.observe(move |event, reactions| {
         counting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        reactions.post(event.session.as_ref(), &p::HandleDialog { accept: false });
+        reactions.post(event.session.as_ref(), &p::HandleDialog { accept: false, prompt_text: None });
     });
     let call = connection.call(None, &Echo { text: "" }, soon());
     let answer = async {

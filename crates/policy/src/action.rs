@@ -252,7 +252,7 @@ pub enum Tabs {
 }
 
 /// `t1`, `t2` and so on, never given twice in a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct TabId(pub u32);
 
 impl TabId {

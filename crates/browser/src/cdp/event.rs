@@ -46,6 +46,8 @@ events! {
     "Page.frameScheduledNavigation" => NavigationScheduled(p::NavigationScheduled),
     "Page.frameStartedNavigating" => NavigationStarted(p::NavigationStarted),
     "Page.frameStoppedLoading" => LoadingStopped(p::OfFrame),
+    "Page.fileChooserOpened" => FileChooserOpened(p::Nothing),
+    "Page.javascriptDialogClosed" => DialogClosed(p::Nothing),
     "Page.javascriptDialogOpening" => DialogOpening(p::DialogOpening),
     "Page.lifecycleEvent" => Lifecycle(p::Lifecycle),
     "Page.navigatedWithinDocument" => NavigatedWithin(p::NavigatedWithin),

@@ -84,13 +84,17 @@ commands! {
         clip: Clip,
         capture_beyond_viewport: bool,
     } -> Captured, at most LARGEST_MESSAGE;
+    "Page.bringToFront" BringToFront {} -> Nothing;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
     "Page.getNavigationHistory" GetHistory {} -> History;
     "Page.navigateToHistoryEntry" GoToEntry { entry_id: i64 } -> Nothing;
     "Page.reload" Reload {} -> Nothing;
     "Page.getLayoutMetrics" GetLayoutMetrics {} -> LayoutMetrics;
-    "Page.handleJavaScriptDialog" HandleDialog { accept: bool } -> Nothing;
+    "Page.handleJavaScriptDialog" HandleDialog<'a> {
+        accept: bool,
+        #[serde(skip_serializing_if = "Option::is_none")] prompt_text: Option<&'a str>,
+    } -> Nothing;
     "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
@@ -106,6 +110,13 @@ commands! {
         auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter>,
     } -> Nothing;
     "Target.setDiscoverTargets" SetDiscoverTargets { discover: bool, filter: Vec<TargetFilter> } -> Nothing;
+}
+
+impl EnableNetwork {
+    pub fn without_bodies() -> EnableNetwork {
+        // Zero would be taken for the default, which is megabytes.
+        EnableNetwork { max_total_buffer_size: 1, max_resource_buffer_size: 1, max_post_data_size: 1 }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -229,7 +240,7 @@ received! {
     ContextData { frame_id: Id }
     ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
-    DialogOpening { message: Words, r#type: Words }
+    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Words }
     DownloadWillBegin { url: Words }
     FrameAttached { frame_id: Id, parent_frame_id: Id }
     FrameDetached { frame_id: Id, reason: Words }

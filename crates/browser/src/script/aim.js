@@ -82,7 +82,9 @@ const look = (prefix, el, { purpose, point: given = null }) => {
   }
   const told = asks.hit && purpose !== 'type' ? effective(hit, el) ?? el : el;
   const facts = factsOf(prefix, told);
-  return { x: point.x, y: point.y, left: scrollX, top: scrollY, hides: asks.hit === true && mayHide(hit), facts };
+  const box = boundingRect(drawn);
+  const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && mayHide(hit), facts };
 };
 
 const runningAnimations = method(Document, 'getAnimations');

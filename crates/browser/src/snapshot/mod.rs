@@ -25,6 +25,7 @@ pub(crate) use find::Query;
 pub(crate) use node::{FrameSnapshot, MOST_NODES, Page, stitch};
 pub(crate) use store::Store;
 
+use crate::page_text::FENCE_BYTES;
 use fold::plan;
 use plan::{Format, Limits, Plan};
 use policy::{ReadFormat, Tokens};
@@ -48,8 +49,16 @@ pub enum Content {
     Tree(Box<Tree>),
 }
 
-/// How much of a reply is for the line above the snapshot: session, address, title.
-pub fn head_room(tokens: Tokens) -> usize {
+/// Around the address and title, and around the snapshot, on lines of their own.
+const FENCES: usize = 2 * FENCE_BYTES + "\n\n".len();
+
+/// How much of a reply is for what stands around the snapshot: a line with session, address and title, and the fences.
+pub(crate) fn head_room(tokens: Tokens) -> usize {
+    FENCES + head_line(tokens)
+}
+
+/// How much of it the line itself may take.
+pub fn head_line(tokens: Tokens) -> usize {
     const LEAST: usize = 160;
     LEAST + (tokens.bytes() - Tokens::LEAST as usize * 4) / 32
 }

@@ -8,6 +8,7 @@ use crate::{
     error::BrowserError,
     guard::{Input, Shot},
     locate::Element,
+    page_text::PageText,
 };
 use policy::{
     ARROW_DOWN, ARROW_UP, Check, Chord, ElementFacts, LoadState, Modifiers, MouseButton, Select, SelectOption,
@@ -33,7 +34,7 @@ enum Wanted<'a> {
 #[serde(untagged)]
 enum Way {
     Problem { problem: Problem },
-    Missing { missing: usize, disabled: bool, options: Vec<String> },
+    Missing { missing: usize, disabled: bool, options: Vec<PageText> },
     Several { #[serde(rename = "several")] _several: bool },
     Done { #[serde(rename = "done")] _done: bool },
     Clicks { clicks: Vec<String> },

@@ -10,6 +10,7 @@ use crate::{
     error::BrowserError,
     guard::{Input, Shot},
     locate::Element,
+    page_text::{PageText, Words},
 };
 use futures_util::future::try_join_all;
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
@@ -24,7 +25,7 @@ struct Focus {
 #[derive(Deserialize)]
 struct Done {
     problem: Option<Problem>,
-    by: Option<String>,
+    by: Option<PageText>,
 }
 
 /// One key going down and up again.
@@ -92,7 +93,7 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         match self.ask(&element.frame, function, argument, deadline).await {
             Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
+            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
             Err(AskError::Gone) => Err(element.stale()),
             Err(AskError::Failed(error)) => Err(error),
         }

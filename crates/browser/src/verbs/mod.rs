@@ -1,14 +1,26 @@
 //! The two doors of the driver: `resolve` only looks, `perform` acts and takes nothing but a permitted action.
 
+mod choose;
 mod click;
+mod dialog;
 mod find;
+mod history;
+mod keyboard;
 mod navigate;
+mod pointer;
 mod read;
+mod read_dom;
 mod screenshot;
+mod scroll;
 mod settle;
+mod tabs;
 mod type_text;
+mod wait_for;
 
+pub use dialog::Question;
+pub use read_dom::Dom;
 pub use screenshot::{Image, Omitted};
+pub use tabs::TabInfo;
 
 use crate::{
     browser::Browser,
@@ -19,6 +31,7 @@ use crate::{
     locate::{Element, Located},
     snapshot::{Found, Snapshot},
 };
+use history::Step;
 use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat, Target};
 
 /// What an action came to.
@@ -31,11 +44,13 @@ pub enum Outcome {
         snapshot: Snapshot,
         incidents: Vec<Incident>,
     },
-    Clicked(After),
-    Typed(After),
+    /// Anything that may change the page.
+    Acted(After),
     Read(Snapshot),
+    Dom(Dom),
     Found(Found),
     Screenshot(Image),
+    Tabs(Vec<TabInfo>),
 }
 
 /// The page after an action, once it has settled.
@@ -45,7 +60,11 @@ pub struct After {
     pub title: String,
     /// Whether the action led to another document.
     pub navigated: bool,
-    pub snapshot: Snapshot,
+    /// None while a question of the page's waits for an answer: nothing can be read of it.
+    pub snapshot: Option<Snapshot>,
+    pub question: Option<Question>,
+    /// What else there is to say of the action, in our words.
+    pub told: Option<String>,
     pub incidents: Vec<Incident>,
 }
 
@@ -55,12 +74,22 @@ impl Browser {
         let _turn = self.turn.lock().await;
         let deadline = self.deadline(action.name());
         self.ensure_tab(action, deadline).await?;
+        // A page that puts a question meanwhile does not answer ours.
+        tokio::select! {
+            facts = self.facts(action, deadline) => facts,
+            question = self.asked(), if !may_be_asked(action) => Err(question.error()),
+        }
+    }
+
+    async fn facts(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
         let mut facts = Facts { page_url: self.page_url(), ..Facts::default() };
         if let Some(target) = action.target() {
             facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
         }
-        if let Action::Drag(drag) = action {
-            facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?;
+        match action {
+            Action::Drag(drag) => facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?,
+            Action::Dialog(_) => facts.dialog = Some(self.dialog_facts()?),
+            _ => {}
         }
         Ok(facts)
     }
@@ -115,15 +144,57 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = self.deadline(action.name());
         self.ensure_tab(&action, deadline).await?;
-        match action {
-            Action::Navigate(navigate) => self.navigate(&navigate, deadline).await,
-            Action::Click(click) => self.click(&click, &decided(facts)?, deadline).await.map(Outcome::Clicked),
-            Action::Type(typing) => {
-                self.type_text(&typing, &decided(facts)?, deadline).await.map(Outcome::Typed)
+        if may_be_asked(&action) {
+            return self.act(action, facts, deadline).await;
+        }
+        tokio::select! {
+            outcome = self.act(action, facts, deadline) => outcome,
+            // What was begun is not undone: it goes on when the question is answered.
+            question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
+        }
+    }
+
+    async fn act(&self, action: Action, facts: Facts, deadline: Deadline) -> Result<Outcome, BrowserError> {
+        let Facts { target, to, dialog, .. } = facts;
+        let after = match action {
+            Action::Navigate(navigate) => return self.navigate(&navigate, deadline).await,
+            Action::Read(read) => return self.read_part(&read, deadline).await.map(Outcome::Read),
+            Action::ReadDom(wanted) => return self.read_dom(&wanted, deadline).await.map(Outcome::Dom),
+            Action::Find(find) => return self.find(&find, deadline).await.map(Outcome::Found),
+            Action::Screenshot(shot) => {
+                return self.screenshot(&shot, target.as_ref(), deadline).await.map(Outcome::Screenshot);
             }
-            Action::Read(read) => self.read_part(&read, deadline).await.map(Outcome::Read),
-            Action::Find(find) => self.find(&find, deadline).await.map(Outcome::Found),
-            Action::Screenshot(shot) => self.screenshot(&shot, deadline).await.map(Outcome::Screenshot),
+            Action::Tabs(wanted) => return self.tabs(&wanted, deadline).await.map(Outcome::Tabs),
+            Action::Back => self.step(Step::Back, deadline).await,
+            Action::Forward => self.step(Step::Forward, deadline).await,
+            Action::Reload => self.reload(deadline).await,
+            Action::Click(click) => self.click(&click, &decided(target)?, deadline).await,
+            Action::Hover(hover) => self.hover(&hover, &decided(target)?, deadline).await,
+            Action::Drag(drag) => self.drag(&drag, &decided(target)?, &decided(to)?, deadline).await,
+            Action::Type(typing) => self.type_text(&typing, &decided(target)?, deadline).await,
+            Action::Press(press) => self.press(&press, target.as_ref(), deadline).await,
+            Action::Select(select) => self.select(&select, &decided(target)?, deadline).await,
+            Action::Check(check) => self.check(&check, &decided(target)?, deadline).await,
+            Action::Scroll(scroll) => self.scroll(&scroll, target.as_ref(), deadline).await,
+            Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
+            Action::Dialog(answer) => self.answer_dialog(&answer, dialog, deadline).await,
+        };
+        after.map(Outcome::Acted)
+    }
+
+    /// The page as it is known without asking it.
+    fn interrupted(&self, question: Question) -> After {
+        let mut state = self.shared.lock();
+        let incidents = state.incidents.take();
+        let tab = state.tab.as_ref();
+        After {
+            url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
+            title: tab.map(|tab| tab.title.clone()).unwrap_or_default(),
+            navigated: tab.is_some_and(|tab| tab.commits != tab.begun),
+            snapshot: None,
+            question: Some(question),
+            told: None,
+            incidents,
         }
     }
 
@@ -139,10 +210,17 @@ impl Browser {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
             navigated,
-            snapshot,
+            snapshot: Some(snapshot),
+            question: None,
+            told: None,
             incidents: state.incidents.take(),
         })
     }
+}
+
+/// Actions that are about a question, or that leave it.
+fn may_be_asked(action: &Action) -> bool {
+    matches!(action, Action::Tabs(_))
 }
 
 fn purpose_of(action: &Action) -> Purpose {
@@ -160,8 +238,8 @@ fn purpose_of(action: &Action) -> Purpose {
 }
 
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
-fn decided(facts: Facts) -> Result<ElementFacts, BrowserError> {
-    facts.target.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
+fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
+    facts.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.

@@ -3,7 +3,7 @@
 use super::{Outcome, settle::has_reached};
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    state::State, text::cut,
+    page_text::{PageText, Words}, state::State, text::cut,
 };
 use policy::{LoadState, Navigate, ReadFormat};
 use std::time::Duration;
@@ -24,6 +24,7 @@ impl Browser {
         wanted: &Navigate,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
+        self.dismiss_dialog(deadline).await?;
         self.leave_frozen_page(deadline).await?;
         self.start();
         match self.open(wanted, deadline).await {
@@ -94,7 +95,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<BrowserError, BrowserError> {
         if net_error == "net::ERR_ABORTED" {
-            let download = |state: &mut State| state.incidents.download().map(str::to_owned);
+            let download = |state: &mut State| state.incidents.download().cloned();
             match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}
@@ -143,8 +144,8 @@ impl Browser {
 
 fn told(url: &str, net_error: &str) -> BrowserError {
     if SCHEME_ERRORS.contains(&net_error) {
-        return BrowserError::SchemeRefused { scheme: "non-web".to_owned() };
+        return BrowserError::SchemeRefused { scheme: Words::Ours("non-web") };
     }
     let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
-    BrowserError::NavigationFailed { url: url.to_owned(), net_error: cut(net_error, 64) }
+    BrowserError::NavigationFailed { url: PageText::new(url), net_error: cut(net_error, 64) }
 }

@@ -1,6 +1,7 @@
 //! Pictures of the page, bounded in pixels whatever size the page claims to be.
 
 use crate::{
+    aim::{Around, How, Looking, Purpose},
     browser::Browser,
     cdp::{LARGEST_MESSAGE, protocol as p},
     deadline::Deadline,
@@ -8,7 +9,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use policy::{ImageFormat, Screenshot};
+use policy::{ElementFacts, ImageFormat, Screenshot};
 
 /// The tallest and widest picture: one less than Chromium's own limit for a texture, because WebP ends there.
 const LONGEST_SIDE: u32 = 16_383;
@@ -43,10 +44,15 @@ impl Browser {
     pub(super) async fn screenshot(
         &self,
         wanted: &Screenshot,
+        target: Option<&ElementFacts>,
         deadline: Deadline,
     ) -> Result<Image, BrowserError> {
         let most = self.options.max_pixels.min(MOST_PIXELS);
-        let (clip, omitted) = if wanted.full_page {
+        let (clip, omitted) = if let Some(target) = target {
+            let (x, y, width, height) = self.box_of(target, deadline).await?;
+            let (width, height, omitted) = fit(width, height, most);
+            (rectangle(x, y, width, height), omitted)
+        } else if wanted.full_page {
             let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
             let (width, height, omitted) = fit(whole(size.width), whole(size.height), most);
             (rectangle(0.0, 0.0, width, height), omitted)
@@ -65,11 +71,27 @@ impl Browser {
             format,
             quality: (wanted.format != ImageFormat::Png).then_some(QUALITY),
             clip,
-            capture_beyond_viewport: wanted.full_page,
+            capture_beyond_viewport: wanted.full_page || target.is_some(),
         };
         let captured = self.call_tab(&capture, deadline).await?;
         let bytes = STANDARD.decode(captured.data).map_err(|source| BrowserError::BadImage { source })?;
         Ok(Image { bytes: bytes.into(), format: wanted.format, width, height, omitted })
+    }
+}
+
+impl Browser {
+    /// Where an element is on the page, in view or not: left, top, width, height.
+    async fn box_of(
+        &self,
+        target: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<(f64, f64, u32, u32), BrowserError> {
+        let element = self.element(&target.element)?;
+        let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
+        let aim = self.aim(&element, looking, deadline).await?;
+        let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
+        let Around { left, top, width, height } = aim.around;
+        Ok((view.page_x + aim.x + left, view.page_y + aim.y + top, whole(width), whole(height)))
     }
 }
 

@@ -5,7 +5,9 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     incident::Incident,
-    state::{Next, State},
+    page_text::Words,
+    state::State,
+    tab::Next,
 };
 use policy::LoadState;
 use std::time::Duration;
@@ -14,8 +16,33 @@ use std::time::Duration;
 const LOADING: Duration = Duration::from_secs(10);
 /// A navigation that a page has asked for and that has not started by then is taken for none.
 const STARTING: Duration = Duration::from_secs(1);
+/// What a page asks for because of an action may take this long.
+const FETCHING: Duration = Duration::from_secs(3);
 /// Pages that lead on by themselves are followed this many times.
-const MOST_HOPS: usize = 5;
+const MOST_HOPS: usize = 10;
+
+/// What an action has set going and what has not come yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    Nothing,
+    /// A page was asked for, and may come to nothing.
+    Request,
+    Page,
+    Answers,
+}
+
+impl State {
+    fn awaited(&self, wanted: LoadState) -> Awaited {
+        let Some(tab) = &self.tab else { return Awaited::Nothing };
+        match tab.next {
+            Next::Requested => Awaited::Request,
+            Next::Started => Awaited::Page,
+            Next::None if tab.commits != tab.begun && !has_reached(self, wanted) => Awaited::Page,
+            Next::None if !tab.requests.is_empty() => Awaited::Answers,
+            Next::None => Awaited::Nothing,
+        }
+    }
+}
 
 impl Browser {
     /// Forgets what happened before an action; returns the count that tells whether it led to another page.
@@ -24,31 +51,28 @@ impl Browser {
         state.incidents.take();
         state.tab.as_mut().map_or(0, |tab| {
             tab.refused = None;
+            tab.requests.clear();
+            tab.begun = tab.commits;
             tab.commits
         })
     }
 
-    /// Lets the page come to rest: two frames, and any navigation that is on its way by then.
+    /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
     pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
         let loading = deadline.within(LOADING);
+        let fetching = deadline.within(FETCHING);
         for _ in 0..MOST_HOPS {
-            self.rest(deadline).await?;
-            let next = self.shared.lock().tab.as_ref().map(|tab| tab.next).unwrap_or_default();
-            let patience = match next {
-                Next::None => return self.not_refused(),
-                Next::Requested => loading.within(STARTING),
-                Next::Started => loading,
+            let awaited = self.shared.lock().awaited(wanted);
+            let patience = match awaited {
+                Awaited::Nothing => return self.not_refused(),
+                Awaited::Request => loading.within(STARTING),
+                Awaited::Page => loading,
+                Awaited::Answers => fetching,
             };
-            let arrived = self
-                .wait(patience, |state| {
-                    let tab = state.tab.as_ref()?;
-                    let moved_on = tab.next != next;
-                    (moved_on && (tab.next == Next::Started || has_reached(state, wanted))).then_some(())
-                })
-                .await;
-            match arrived {
+            let moved_on = |state: &mut State| (state.awaited(wanted) != awaited).then_some(());
+            match self.wait(patience, moved_on).await {
                 Ok(()) => {}
-                Err(BrowserError::Timeout { .. }) if next == Next::Requested => self.give_up_on_request(),
+                Err(BrowserError::Timeout { .. }) if awaited == Awaited::Request => self.give_up_on_request(),
                 Err(BrowserError::Timeout { .. }) => {
                     self.shared.lock().incidents.add(Incident::StillLoading);
                     return self.not_refused();
@@ -56,6 +80,7 @@ impl Browser {
                 Err(error) => return Err(error),
             }
             self.not_refused()?;
+            self.rest(deadline).await?;
         }
         Ok(())
     }
@@ -71,7 +96,7 @@ impl Browser {
     /// Fails if the tab went where no tab may go; it has been taken back by then.
     pub(super) fn not_refused(&self) -> Result<(), BrowserError> {
         let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused.take());
-        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme }))
+        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme: Words::Page(scheme) }))
     }
 }
 

@@ -24,7 +24,7 @@ async fn an_element_is_clicked_by_role_name_and_index_or_by_ref() {
         (Target::Role { role: "button".into(), name: None, index: 1 }, 3, ["Add", "Add more!", "Add"]),
     ] {
         driver.goto("http://shop.test/").await;
-        let facts = driver.facts(&Action::Click(Click { target: target.clone() })).await;
+        let facts = driver.facts(&Action::Click(Click::on(target.clone()))).await;
         assert_eq!(facts.matches, matches, "{target:?}");
         let outline = driver.click(target.clone()).await.unwrap();
         let seen: Vec<_> = outline.lines().filter_map(|line| line.split('"').nth(1)).collect();
@@ -62,7 +62,7 @@ async fn a_link_is_followed_and_the_page_after_it_told() {
     ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
-    let facts = driver.facts(&Action::Click(Click { target: role("link", "Next page") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("link", "Next page")))).await;
     assert_eq!(facts.href.as_deref(), Some("http://shop.test/next"));
     assert_eq!(driver.click(role("link", "Next page")).await.unwrap(), "- heading \"Here\" [level=1]\n");
     assert_eq!(driver.browser.state().url, "http://shop.test/next");
@@ -117,7 +117,7 @@ async fn an_element_in_a_frame_of_another_site_is_clicked_and_typed_into() {
         outline.contains("iframe \"Pay\"\n") && outline.contains("    - button \"Pay now\""),
         "{outline}"
     );
-    let facts = driver.facts(&Action::Click(Click { target: role("button", "Pay now") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("button", "Pay now")))).await;
     assert_eq!(facts.origin.as_str(), "http://bank.test");
     let after = driver.click(reference(&outline, "\"Pay now\"")).await.unwrap();
     assert!(after.contains("button \"Paid\""), "{after}");
@@ -152,7 +152,7 @@ async fn a_form_cannot_fake_where_it_goes_or_what_it_holds() {
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     for (name, action) in [("Send", "http://evil.test/steal"), ("Other", "http://shop.test/other")] {
-        let facts = driver.facts(&Action::Click(Click { target: role("button", name) })).await;
+        let facts = driver.facts(&Action::Click(Click::on(role("button", name)))).await;
         let form = facts.form.unwrap();
         assert_eq!((form.method.as_str(), form.action.as_str()), ("post", action));
     }
@@ -218,7 +218,7 @@ async fn an_element_that_changed_since_the_decision_is_left_alone() {
     let page = "<button onclick=\"document.title='clicked'\">Next</button>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
-    let action = Action::Click(Click { target: role("button", "Next") });
+    let action = Action::Click(Click::on(role("button", "Next")));
     let mut facts = driver.browser.resolve(&action).await.unwrap();
     facts.target.as_mut().unwrap().name = "Back".into();
     let error = driver.act_on(action, facts).await.unwrap_err();
@@ -233,7 +233,7 @@ async fn the_facts_are_those_of_what_would_really_be_hit() {
         <label for=c style='display:block;width:200px'>Agree</label><input type=checkbox id=c style='position:absolute;left:-99px'>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
-    let facts = driver.facts(&Action::Click(Click { target: role("button", "Outer") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("button", "Outer")))).await;
     assert_eq!((facts.role.as_str(), facts.name.as_str()), ("link", "Inner"));
     assert_eq!(facts.href.as_deref(), Some("http://shop.test/inner"));
 }
@@ -247,8 +247,8 @@ async fn a_popup_is_closed_before_it_loads_and_told() {
     ];
     let driver = Driver::with_popups(&pages).await;
     driver.goto("http://shop.test/").await;
-    match driver.act(Action::Click(Click { target: role("link", "Open") })).await.unwrap() {
-        browser::Outcome::Clicked(after) => {
+    match driver.act(Action::Click(Click::on(role("link", "Open")))).await.unwrap() {
+        browser::Outcome::Acted(after) => {
             let popup = browser::Incident::PopupClosed { url: "http://shop.test/pop".into() };
             assert_eq!((after.url.as_str(), after.incidents), ("http://shop.test/", vec![popup]));
         }

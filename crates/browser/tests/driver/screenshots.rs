@@ -8,7 +8,7 @@ use policy::{Action, ImageFormat, Screenshot};
 const TALLEST: u32 = 60 * 1024 * 1024 / 4 * 3 / 4 / 1280;
 
 async fn shoot(driver: &Driver, full_page: bool, format: ImageFormat) -> Image {
-    match driver.act(Action::Screenshot(Screenshot { full_page, format })).await.unwrap() {
+    match driver.act(Action::Screenshot(Screenshot { full_page, format, target: None })).await.unwrap() {
         Outcome::Screenshot(image) => image,
         other => panic!("{other:?}"),
     }

@@ -52,7 +52,7 @@ async fn a_password_that_was_made_readable_before_anybody_looked_stays_secret() 
         let outline = driver.goto(&format!("http://{path}")).await;
         assert!(outline.contains("textbox \"Field\" [secret]"), "{path}: {outline}");
         in_no_format(&driver, path).await;
-        let facts = driver.facts(&Action::Click(Click { target: role("textbox", "Field") })).await;
+        let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Field")))).await;
         assert!(facts.secret, "{path}");
     }
 }
@@ -79,7 +79,7 @@ async fn masked_text_is_shown_in_no_format_wherever_it_stands() {
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     assert!(driver.goto("http://shop.test/").await.contains("plain"));
     in_no_format(&driver, "masked").await;
-    let facts = driver.facts(&Action::Click(Click { target: role("heading", "") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("heading", "")))).await;
     assert!(!format!("{facts:?}").contains(SECRET));
 }
 

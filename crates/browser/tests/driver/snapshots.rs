@@ -80,7 +80,7 @@ async fn a_secret_is_in_no_format_however_its_field_was_made() {
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     let first = driver.goto("http://shop.test/").await;
     assert!(first.contains("textbox \"a\" [secret]"), "{first}");
-    let facts = driver.facts(&Action::Click(Click { target: role("textbox", "b") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("textbox", "b")))).await;
     assert!(facts.secret && !format!("{facts:?}").contains(secret));
     let shown = driver.click(role("button", "Show")).await.unwrap();
     assert!(shown.contains("textbox \"b\" [secret]") && shown.contains("textbox \"i\" [secret]"), "{shown}");
@@ -154,7 +154,7 @@ async fn a_deep_page_is_a_page_like_any_other() {
             assert!(serde_json::from_str::<serde_json::Value>(&serde_json::to_string(tree).unwrap()).is_ok());
         }
     }
-    let facts = driver.facts(&Action::Click(Click { target: role("button", "Deep") })).await;
+    let facts = driver.facts(&Action::Click(Click::on(role("button", "Deep")))).await;
     assert_eq!(facts.name, "Deep");
     // Chromium itself does not survive the layout of 10,000 nested boxes, whoever looks or does not.
     let error = driver.act(navigate("http://shop.test/boxes", LoadState::Load)).await.unwrap_err();

@@ -118,8 +118,8 @@ impl Driver {
 
     /// Clicks and returns the outline of the page afterwards.
     pub async fn click(&self, target: Target) -> Result<String, BrowserError> {
-        match self.act(Action::Click(Click { target })).await? {
-            Outcome::Clicked(after) => Ok(text_of(&after.snapshot)),
+        match self.act(Action::Click(Click::on(target))).await? {
+            Outcome::Acted(after) => Ok(text_of(after.snapshot.as_ref().unwrap())),
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::session::Session;
-use browser::{After, Content, Found, Incident, Outcome, Snapshot, TreeNode};
+use browser::{After, Content, Found, Incident, Outcome, PageText, Snapshot, TreeNode};
 
 const MASK: &str = "[redacted]";
 
@@ -87,11 +87,15 @@ impl Redactor {
     fn incidents(&self, incidents: &mut [Incident]) {
         for incident in incidents {
             match incident {
-                Incident::Dialog { message, .. } => self.mask(message),
-                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask(url),
+                Incident::Dialog { message, .. } => self.mask_words(message),
+                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask_words(url),
                 Incident::SchemeRefused { .. } | Incident::StillLoading => {}
             }
         }
+    }
+
+    fn mask_words(&self, words: &mut PageText) {
+        *words = PageText::new(&self.text(words.as_str()));
     }
 
     fn mask(&self, text: &mut String) {

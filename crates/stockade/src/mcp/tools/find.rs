@@ -4,7 +4,7 @@ use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
 use super::{bad_arguments, page, tokens};
 use crate::error::Fault;
-use browser::Outcome;
+use browser::{Outcome, page_block};
 use policy::{Action, Find, Pattern};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -114,7 +114,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let Outcome::Found(found) = reply.outcome else {
         return Err(Fault::new("internal", "a search came to something else"));
     };
-    let text = page::head(&reply.session, &found.url, &found.title, tokens) + &found.text;
+    let text = page::head(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
     let matches = found.matches.into_iter().map(|one| MatchFields {
         role: one.role,
         text: one.excerpt,

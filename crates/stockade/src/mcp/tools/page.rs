@@ -4,7 +4,7 @@ use super::super::answer::{Answer, ErrorFields};
 use crate::error::Fault;
 use crate::gate::Reply;
 use crate::session::Session;
-use browser::{After, Content, Incident, Outcome, head_room};
+use browser::{After, Content, Incident, Outcome, PageText, head_line, page_block};
 use policy::Tokens;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct PageFields {
     /// HTTP status of the page, after a navigation
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Where the page is now
+    /// Where the page is now; the page's own words, as the title is
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The same, after redirects
@@ -25,10 +25,10 @@ pub struct PageFields {
     pub final_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The page after the action, as an outline: a line an element, with its role, name and ref
+    /// The page after the action, as an outline between the marks of this reply: a line an element, with its role, name and ref
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// What happened on the side: a dialog that was answered, a window that was closed, several elements that matched
+    /// What happened on the side: a dialog that was answered, a window that was closed, several elements that matched; the page's words in it are between the marks of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
     /// Calls the session may still take
@@ -69,6 +69,7 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
     for note in &notes {
         text.push_str(&format!("Note: {note}\n"));
     }
+    let outline = page_block(&outline);
     text.push_str(&outline);
     Answer::new(
         text,
@@ -89,24 +90,21 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
 
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
 pub fn head(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
-    let mut head = format!("Session {} · {url} · {title:?}", session.id);
-    let most = head_room(tokens) - "…\n".len();
-    if head.len() > most {
-        head.truncate((0..=most).rev().find(|at| head.is_char_boundary(*at)).unwrap_or(0));
-        head.push('…');
-    }
-    head + "\n"
+    let ours = format!("Session {} · ", session.id);
+    let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
+    let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
+    format!("{ours}{theirs}\n")
 }
 
 fn told(incident: &Incident) -> String {
     match incident {
         Incident::Dialog { kind, message, accepted } => {
             let answer = if *accepted { "accepted" } else { "dismissed" };
-            format!("the page opened a {kind} dialog, which was {answer}; it said {message:?}")
+            format!("the page opened a {kind} dialog, which was {answer}; it said {message}")
         }
-        Incident::PopupClosed { url } => format!("the page opened a window, which was closed: {url:?}"),
+        Incident::PopupClosed { url } => format!("the page opened a window, which was closed: {url}"),
         Incident::DownloadRefused { url } => {
-            format!("the page offered a download, which was refused: {url:?}")
+            format!("the page offered a download, which was refused: {url}")
         }
         Incident::SchemeRefused { scheme } => {
             format!("the page tried to leave for a {scheme}: address and was taken to about:blank")

@@ -1,0 +1,317 @@
+//! One tab: its frames, how far its document has come, what is on its way, and the question it may have put.
+
+use crate::{
+    cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
+    frames::{Frames, MOST_FRAMES, Serials, World},
+    incident::{Incident, Incidents},
+    page_text::PageText,
+    script,
+    text::cut,
+};
+use policy::TabId;
+use std::collections::{HashSet, VecDeque};
+
+/// Titles and addresses come from pages; longer ones are cut.
+pub(crate) const LONGEST_TITLE: usize = 512;
+pub(crate) const LONGEST_URL: usize = 8 * 1024;
+/// How many of a tab's documents are remembered, to tell that an awaited one has come and gone.
+const LOADERS_KEPT: usize = 16;
+/// Requests that are waited for; a page that makes more at once is not waited for longer.
+const MOST_REQUESTS: usize = 128;
+/// What may change a page when it comes. Pictures, sounds and streams do not, or never end.
+const AWAITED: [&str; 5] = ["Document", "Script", "Stylesheet", "XHR", "Fetch"];
+
+pub(crate) struct Tab {
+    pub id: TabId,
+    /// The target's id is also the id of its main frame.
+    pub target: Id,
+    pub session: SessionId,
+    /// Sessions of frames that live in processes of their own.
+    pub frame_sessions: HashSet<SessionId>,
+    pub frames: Frames,
+    pub url: String,
+    pub title: String,
+    pub loaders: VecDeque<Id>,
+    /// How far the newest document has come.
+    pub reached: Reached,
+    /// Documents shown so far; tells whether an action led to another page.
+    pub commits: u64,
+    pub next: Next,
+    /// The scheme of an address that no tab may go to.
+    pub refused: Option<PageText>,
+    /// `commits` as it was when the present action began.
+    pub begun: u64,
+    /// Steps within documents, which load nothing.
+    pub steps: u64,
+    /// What was asked of the network since the present action began, and has not come yet.
+    pub requests: HashSet<Id>,
+    /// The question that the page has put, and that waits for an answer; nothing of the page runs meanwhile.
+    pub dialog: Option<OpenDialog>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OpenDialog {
+    pub session: SessionId,
+    pub kind: &'static str,
+    pub message: PageText,
+    /// The page that asks.
+    pub url: String,
+}
+
+/// A navigation that is on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Next {
+    #[default]
+    None,
+    /// The page asked for it; it may still come to nothing.
+    Requested,
+    Started,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reached {
+    pub dom_content_loaded: bool,
+    pub load: bool,
+    pub network_idle: bool,
+}
+
+impl Tab {
+    /// `serials` are shared by all tabs: no ref is given twice in a session.
+    pub fn new(id: TabId, target: Id, session: SessionId, serials: &Serials) -> Tab {
+        let mut frames = Frames::counting(serials);
+        frames.attach(&target, None, &session);
+        Tab {
+            id,
+            target,
+            session,
+            frame_sessions: HashSet::new(),
+            frames,
+            url: "about:blank".to_owned(),
+            title: String::new(),
+            loaders: VecDeque::new(),
+            reached: Reached::default(),
+            commits: 0,
+            next: Next::None,
+            refused: None,
+            begun: 0,
+            steps: 0,
+            requests: HashSet::new(),
+            dialog: None,
+        }
+    }
+
+    pub fn owns(&self, session: &SessionId) -> bool {
+        self.session == *session || self.frame_sessions.contains(session)
+    }
+
+    /// `front` says that it is the tab the agent works in.
+    pub fn apply(
+        &mut self,
+        kind: &EventKind,
+        session: &SessionId,
+        front: bool,
+        incidents: &mut Incidents,
+        reactions: &mut Reactions<'_>,
+    ) {
+        match kind {
+            EventKind::FrameAttached(it) => {
+                self.frames.attach(&it.frame_id, Some(&it.parent_frame_id), session);
+            }
+            EventKind::FrameDetached(it) if it.reason != "swap" => self.frames.remove(&it.frame_id),
+            EventKind::FrameNavigated(it) => self.navigated(&it.frame, session, incidents, reactions),
+            EventKind::ContextCreated(it) => self.context_created(&it.context, session),
+            EventKind::ContextDestroyed(it) => self.frames.forget_world(&it.execution_context_unique_id),
+            EventKind::ContextsCleared(_) => self.frames.forget_worlds_of(session),
+            EventKind::DialogOpening(it) => self.dialog_opening(it, session, front, incidents, reactions),
+            EventKind::DialogClosed(_) => self.dialog = None,
+            EventKind::FileChooserOpened(_) => incidents.add(Incident::UploadRefused),
+            EventKind::RequestSent(it)
+                if AWAITED.contains(&&*it.r#type) && self.requests.len() < MOST_REQUESTS =>
+            {
+                self.requests.insert(it.request_id.clone());
+            }
+            // Such an answer never ends.
+            EventKind::ResponseReceived(it) if it.response.mime_type == "text/event-stream" => {
+                self.requests.remove(&it.request_id);
+            }
+            EventKind::RequestFinished(it) | EventKind::RequestFailed(it) => {
+                self.requests.remove(&it.request_id);
+            }
+            EventKind::NavigatedWithin(it) if it.frame_id == self.target => {
+                self.url = cut(&it.url, LONGEST_URL);
+                self.next = Next::None;
+                self.steps += 1;
+            }
+            EventKind::NavigatedWithin(it) => {
+                if let Some(frame) = self.frames.get_mut(&it.frame_id) {
+                    frame.url = cut(&it.url, LONGEST_URL);
+                }
+            }
+            EventKind::Lifecycle(it) if it.frame_id == self.target => self.lifecycle(it),
+            EventKind::NavigationRequested(it)
+                if it.frame_id == self.target
+                    && it.disposition == "currentTab"
+                    && self.next == Next::None =>
+            {
+                self.next = Next::Requested;
+            }
+            // A page that reloads in a minute is not on its way yet.
+            EventKind::NavigationScheduled(it)
+                if it.frame_id == self.target && it.delay < 1.0 && self.next == Next::None =>
+            {
+                self.next = Next::Requested;
+            }
+            EventKind::NavigationStarted(it)
+                if it.frame_id == self.target && !it.navigation_type.ends_with("ameDocument") =>
+            {
+                self.next = Next::Started;
+            }
+            EventKind::NavigationCleared(it)
+                if it.frame_id == self.target && self.next == Next::Requested =>
+            {
+                self.next = Next::None;
+            }
+            EventKind::LoadingStopped(it) if it.frame_id == self.target => self.next = Next::None,
+            _ => {}
+        }
+    }
+
+    /// An alert asks nothing, and leaving a page is the agent's wish; what a page behind asks is answered with no. Any
+    /// other question waits for the agent.
+    fn dialog_opening(
+        &mut self,
+        dialog: &p::DialogOpening,
+        session: &SessionId,
+        front: bool,
+        incidents: &mut Incidents,
+        reactions: &mut Reactions<'_>,
+    ) {
+        let message = PageText::cut(&dialog.message, LONGEST_TITLE);
+        let kind = match &*dialog.r#type {
+            "alert" => "alert",
+            "beforeunload" => "beforeunload",
+            "prompt" => "prompt",
+            _ => "confirm",
+        };
+        if front && matches!(kind, "confirm" | "prompt") {
+            let url = cut(&dialog.url, LONGEST_URL);
+            self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url });
+            return;
+        }
+        let accept = matches!(kind, "alert" | "beforeunload");
+        reactions.post(Some(session), &p::HandleDialog { accept, prompt_text: None });
+        incidents.add(Incident::Dialog { kind: kind.to_owned(), message, accepted: accept });
+    }
+
+    pub fn adopt_frame(&mut self, session: &SessionId, frame: &str, reactions: &mut Reactions<'_>) {
+        if self.frame_sessions.len() == MOST_FRAMES {
+            self.frames.leave_untracked();
+            reactions.post(Some(session), &p::Resume {});
+            return;
+        }
+        self.frame_sessions.insert(session.clone());
+        self.frames.attach(frame, None, session);
+        let to = Some(session);
+        reactions.post(to, &p::EnablePage {});
+        reactions.post(to, &p::EnableRuntime {});
+        let world_name = script::WORLD;
+        reactions.post(to, &p::AddScript { source: script::SOURCE, world_name, run_immediately: true });
+        reactions.post(to, &attach_to_frames());
+        reactions.post(to, &p::EnableNetwork::without_bodies());
+        reactions.post(to, &p::Resume {});
+    }
+
+    fn navigated(
+        &mut self,
+        frame: &p::Frame,
+        session: &SessionId,
+        incidents: &mut Incidents,
+        reactions: &mut Reactions<'_>,
+    ) {
+        if frame.id == self.target {
+            self.frames.keep_only(&frame.id);
+            self.commits += 1;
+            self.next = Next::None;
+            self.requests.clear();
+            self.dialog = None;
+            self.url = cut(frame.unreachable_url.as_deref().unwrap_or(&frame.url), LONGEST_URL);
+            if let Some(scheme) = refused_scheme(&frame.url) {
+                self.refused = Some(scheme.clone());
+                incidents.add(Incident::SchemeRefused { scheme });
+                reactions.post(Some(&self.session), &p::Navigate { url: "about:blank" });
+            }
+        }
+        self.frames.attach(&frame.id, frame.parent_id.as_deref(), session);
+        if let Some(known) = self.frames.get_mut(&frame.id) {
+            known.url = cut(&frame.url, LONGEST_URL);
+        }
+    }
+
+    fn context_created(&mut self, context: &p::Context, session: &SessionId) {
+        let Some(data) = context.aux_data.as_ref().filter(|_| context.name == script::WORLD) else { return };
+        if let Some(frame) = self.frames.get_mut(&data.frame_id).filter(|frame| frame.session == *session) {
+            frame.world = Some(World { unique: context.unique_id.clone(), id: context.id });
+            frame.serial = None;
+        }
+    }
+
+    fn lifecycle(&mut self, event: &p::Lifecycle) {
+        if event.name == "init" {
+            self.reached = Reached::default();
+            if self.loaders.len() == LOADERS_KEPT {
+                self.loaders.pop_front();
+            }
+            self.loaders.push_back(event.loader_id.clone());
+        }
+        if self.loaders.back() != Some(&event.loader_id) {
+            return;
+        }
+        match &*event.name {
+            "DOMContentLoaded" => self.reached.dom_content_loaded = true,
+            "load" => self.reached.load = true,
+            "networkIdle" => self.reached.network_idle = true,
+            _ => {}
+        }
+    }
+}
+
+/// Frames in processes of their own attach by themselves, paused until they are set up.
+pub(crate) fn attach_to_frames() -> p::SetAutoAttach {
+    p::SetAutoAttach {
+        auto_attach: true,
+        wait_for_debugger_on_start: true,
+        flatten: true,
+        filter: vec![p::TargetFilter { r#type: "iframe", exclude: false }],
+    }
+}
+
+/// Only web pages, the empty page and Chromium's own error page may fill a tab.
+fn refused_scheme(url: &str) -> Option<PageText> {
+    let scheme = url.split(':').next().unwrap_or_default();
+    let allowed =
+        matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
+    (!allowed).then(|| PageText::cut(scheme, 32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_web_pages_may_fill_a_tab() {
+        for (url, refused) in [
+            ("http://a/", None),
+            ("https://a/", None),
+            ("about:blank", None),
+            ("", None),
+            ("chrome-error://chromewebdata/", None),
+            ("about:srcdoc", Some("about")),
+            ("blob:http://a/1", Some("blob")),
+            ("data:text/html,x", Some("data")),
+            ("file:///etc/passwd", Some("file")),
+            ("chrome://version", Some("chrome")),
+        ] {
+            assert_eq!(refused_scheme(url).as_ref().map(PageText::as_str), refused, "{url}");
+        }
+    }
+}

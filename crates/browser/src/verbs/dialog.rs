@@ -1,0 +1,94 @@
+//! Dialogs: a question that a page puts stops the page, never the session.
+
+use super::After;
+use crate::{
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
+    state::State,
+};
+use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
+use std::time::Duration;
+
+/// A dialog that was answered is gone at once, or its page hangs for another reason.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// A question that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// `confirm` or `prompt`.
+    pub kind: &'static str,
+    pub message: PageText,
+}
+
+impl Question {
+    pub(crate) fn error(self) -> BrowserError {
+        BrowserError::DialogOpen { kind: self.kind, message: self.message }
+    }
+}
+
+impl Browser {
+    pub(crate) fn question(&self) -> Option<Question> {
+        self.shared.lock().question()
+    }
+
+    /// Comes back when the page puts a question.
+    pub(super) async fn asked(&self) -> Question {
+        self.shared.until(|state| state.question()).await
+    }
+
+    /// The facts to decide on; fails when no dialog is open.
+    pub(super) fn dialog_facts(&self) -> Result<DialogFacts, BrowserError> {
+        let state = self.shared.lock();
+        let dialog = state.tab.as_ref().and_then(|tab| tab.dialog.as_ref()).ok_or(BrowserError::NoDialog)?;
+        Ok(DialogFacts {
+            kind: dialog.kind.to_owned(),
+            message: dialog.message.as_str().to_owned(),
+            origin: Origin::of(&dialog.url),
+        })
+    }
+
+    /// Answers the question that was decided on, and no other that took its place.
+    pub(super) async fn answer_dialog(
+        &self,
+        answer: &AnswerDialog,
+        decided: Option<DialogFacts>,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
+        if Some(self.dialog_facts()?) != decided {
+            let what = "the page asks something else now";
+            return Err(BrowserError::TargetChanged { element: "the dialog".to_owned(), what });
+        }
+        let commits = self.start();
+        self.close_dialog(answer.accept, answer.text.as_deref(), deadline).await?;
+        self.rest(deadline).await?;
+        self.settle(LoadState::Load, deadline).await?;
+        self.after(commits, deadline).await
+    }
+
+    /// Answers with no, so that the page can be left.
+    pub(super) async fn dismiss_dialog(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if self.question().is_some() { self.close_dialog(false, None, deadline).await } else { Ok(()) }
+    }
+
+    async fn close_dialog(
+        &self,
+        accept: bool,
+        prompt_text: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let dialog = self.shared.lock().tab.as_mut().and_then(|tab| tab.dialog.take());
+        let dialog = dialog.ok_or(BrowserError::NoDialog)?;
+        let handle = p::HandleDialog { accept, prompt_text };
+        match self.call(Some(&dialog.session), &handle, deadline.within(CLOSING)).await {
+            // The page closed it by itself.
+            Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl State {
+    fn question(&self) -> Option<Question> {
+        let dialog = self.tab.as_ref()?.dialog.as_ref()?;
+        Some(Question { kind: dialog.kind, message: dialog.message.clone() })
+    }
+}

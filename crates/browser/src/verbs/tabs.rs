@@ -1,0 +1,89 @@
+//! Tabs: listed, opened, brought to the front, closed.
+
+use crate::{
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
+    state::MOST_TABS,
+};
+use policy::{TabId, Tabs};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TabInfo {
+    pub id: TabId,
+    pub url: PageText,
+    pub title: PageText,
+    /// Whether it is in front: all actions are about that one.
+    pub current: bool,
+}
+
+impl Browser {
+    pub(super) async fn tabs(&self, wanted: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
+        match wanted {
+            Tabs::List => {}
+            Tabs::New => {
+                if self.tab_list().len() >= MOST_TABS {
+                    return Err(BrowserError::TooManyTabs { most: MOST_TABS });
+                }
+                self.add_tab(deadline).await?;
+            }
+            Tabs::Switch(id) => self.switch_to(*id, deadline).await?,
+            Tabs::Close(id) => self.close_tab(*id, deadline).await?,
+        }
+        Ok(self.tab_list())
+    }
+
+    fn tab_list(&self) -> Vec<TabInfo> {
+        let state = self.shared.lock();
+        let front = state.tab.as_ref().map(|tab| tab.id);
+        let mut tabs: Vec<_> = state
+            .tab
+            .iter()
+            .chain(&state.behind)
+            .map(|tab| TabInfo {
+                id: tab.id,
+                url: PageText::new(&tab.url),
+                title: PageText::new(&tab.title),
+                current: front == Some(tab.id),
+            })
+            .collect();
+        tabs.sort_by_key(|tab| tab.id.0);
+        tabs
+    }
+
+    async fn switch_to(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
+        {
+            let mut state = self.shared.lock();
+            if state.tab.as_ref().is_some_and(|tab| tab.id == id) {
+                return Ok(());
+            }
+            let found = state.behind.iter().position(|tab| tab.id == id);
+            let new = state.behind.remove(found.ok_or(BrowserError::NoSuchTab { tab: id })?);
+            if let Some(old) = state.tab.replace(new) {
+                state.behind.push(old);
+            }
+        }
+        self.call_tab(&p::BringToFront {}, deadline).await.map(|_| ())
+    }
+
+    /// The last one leaves an empty tab behind: a session always has one.
+    async fn close_tab(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
+        let (target, front, last) = {
+            let state = self.shared.lock();
+            let mut tabs = state.tab.iter().chain(&state.behind);
+            let tab = tabs.find(|tab| tab.id == id).ok_or(BrowserError::NoSuchTab { tab: id })?;
+            let front = state.tab.as_ref().is_some_and(|tab| tab.id == id);
+            (tab.target.clone(), front, state.behind.is_empty())
+        };
+        match (front, last) {
+            (true, true) => return self.replace_tab(deadline).await,
+            (true, false) => {
+                let next = self.shared.lock().behind.last().map(|tab| tab.id);
+                if let Some(next) = next {
+                    self.switch_to(next, deadline).await?;
+                }
+            }
+            (false, _) => {}
+        }
+        self.shared.lock().behind.retain(|tab| tab.id != id);
+        self.close_target(&target, deadline).await
+    }
+}

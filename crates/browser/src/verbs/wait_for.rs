@@ -1,0 +1,134 @@
+//! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
+
+use super::{After, settle::has_reached};
+use crate::{
+    aim::Purpose,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    snapshot::Query,
+    state::State,
+};
+use policy::{Condition, Find, Pattern, Target, WaitFor};
+use std::time::{Duration, Instant};
+
+/// Between two looks; longer on a page that takes long to read, so that waiting takes a small part of its time.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const SHARE: u32 = 4;
+
+impl Browser {
+    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<After, BrowserError> {
+        let commits = self.start();
+        // Some time stays for reading the page at the end.
+        let limit = deadline.within(deadline.left().mul_f64(0.95));
+        match &wanted.condition {
+            Condition::Time(time) => tokio::time::sleep_until(limit.within(*time).at).await,
+            Condition::Load(wanted) => {
+                let reached = |state: &mut State| has_reached(state, *wanted).then_some(());
+                self.wait(limit, reached).await?;
+            }
+            Condition::Url(pattern) => {
+                let there = |state: &mut State| matches_url(pattern, &state.tab.as_ref()?.url).then_some(());
+                self.wait(limit, there).await?;
+            }
+            Condition::Text(text) => self.until(limit, async || self.shows(text, limit).await).await?,
+            Condition::TextGone(text) => {
+                self.until(limit, async || self.shows(text, limit).await.map(|shown| !shown)).await?;
+            }
+            Condition::Element(target) => self.until(limit, async || self.has(target, limit).await).await?,
+            Condition::ElementGone(target) => {
+                self.until(limit, async || self.has(target, limit).await.map(|there| !there)).await?;
+            }
+        }
+        self.after(commits, deadline).await
+    }
+
+    async fn until(
+        &self,
+        limit: Deadline,
+        is_so: impl AsyncFn() -> Result<bool, BrowserError>,
+    ) -> Result<(), BrowserError> {
+        loop {
+            let begun = Instant::now();
+            match is_so().await {
+                Ok(true) => return Ok(()),
+                // A page between two documents cannot be read; it will be.
+                Ok(false) | Err(BrowserError::PageScript { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            if limit.left().is_zero() {
+                return Err(limit.timeout());
+            }
+            let pause = LOOK_AGAIN.max(begun.elapsed() * SHARE).min(limit.left());
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn shows(&self, text: &str, limit: Deadline) -> Result<bool, BrowserError> {
+        let pattern = Some(Pattern::Text(text.to_owned()));
+        let find = Find { pattern, limit: 1, ..Find::default() };
+        let query = Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
+        let (_, page) = self.read_page(limit).await?;
+        // A text is found in one pass over the page, without a pattern that could take long.
+        let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
+        Ok(found.total > 0)
+    }
+
+    async fn has(&self, target: &Target, limit: Deadline) -> Result<bool, BrowserError> {
+        let located = match target {
+            Target::Ref(_) => match self.facts_of(target, Purpose::See, limit.within(LOOK_AGAIN * 2)).await {
+                Ok(found) => return Ok(found.is_some()),
+                Err(error) => Err(error),
+            },
+            _ => self.find_once(target, Purpose::See, limit).await.map(|_| ()),
+        };
+        match located {
+            Ok(()) => Ok(true),
+            Err(
+                BrowserError::ElementNotFound { .. }
+                | BrowserError::StaleRef { .. }
+                | BrowserError::ElementNotVisible { .. }
+                | BrowserError::NothingThere,
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A part of the address; with `*`, which stands for anything, the whole of it.
+fn matches_url(pattern: &str, url: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    if first.len() == pattern.len() {
+        return url.contains(pattern);
+    }
+    let Some(mut rest) = url.strip_prefix(first) else { return false };
+    let mut parts: Vec<_> = parts.collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_matched_in_part_or_by_stars() {
+        for (pattern, url, expected) in [
+            ("/orders", "http://shop.test/orders?page=2", true),
+            ("/order/", "http://shop.test/orders", false),
+            ("http://shop.test/*", "http://shop.test/orders", true),
+            ("*/orders", "http://shop.test/orders", true),
+            ("*/orders", "http://shop.test/orders/1", false),
+            ("http://*.test/*/1", "http://shop.test/orders/1", true),
+            ("http://*.test/*/1", "http://shop.test/orders/2", false),
+            ("*", "about:blank", true),
+        ] {
+            assert_eq!(matches_url(pattern, url), expected, "{pattern} {url}");
+        }
+    }
+}
