@@ -139,6 +139,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Located, BrowserError> {
         let plain = |element| Located { element, matches: 1, spot: None, looked: None };
+        let lowered;
         let (by, index) = match target {
             Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
             Target::Point { x, y } => {
@@ -146,7 +147,10 @@ impl Browser {
                 return Ok(Located { spot, ..plain(element) });
             }
             Target::Focused => return Ok(plain(self.descend("focused", None, deadline).await?.0)),
-            Target::Role { role, name, index } => (By::Role { role, name: name.as_deref() }, *index),
+            Target::Role { role, name, index } => {
+                lowered = role.trim().to_ascii_lowercase();
+                (By::Role { role: &lowered, name: name.as_deref() }, *index)
+            }
             Target::Selector { selector, index } => (By::Selector { selector: selector.as_str() }, *index),
             Target::Text { text, index } => (By::Text { text }, *index),
         };

@@ -91,6 +91,20 @@ impl State {
         front.or_else(|| self.behind.iter_mut().find(|tab| tab.owns(session)).map(|tab| (tab, false)))
     }
 
+    /// What happened on the side since this was last asked, with what is known of it by now.
+    pub fn take_incidents(&mut self) -> Vec<Incident> {
+        let mut incidents = self.incidents.take();
+        for incident in &mut incidents {
+            // When a tab opens, Chromium does not say yet where it goes.
+            if let Incident::TabOpened { tab, url } = incident
+                && let Some(opened) = self.tab.iter().chain(&self.behind).find(|known| known.id == *tab)
+            {
+                *url = PageText::cut(&opened.url, LONGEST_URL);
+            }
+        }
+        incidents
+    }
+
     pub fn next_tab(&mut self) -> TabId {
         self.last_tab += 1;
         TabId(self.last_tab)

@@ -185,7 +185,7 @@ impl Browser {
     /// The page as it is known without asking it.
     fn interrupted(&self, question: Question) -> After {
         let mut state = self.shared.lock();
-        let incidents = state.incidents.take();
+        let incidents = state.take_incidents();
         let tab = state.tab.as_ref();
         After {
             url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
@@ -213,7 +213,7 @@ impl Browser {
             snapshot: Some(snapshot),
             question: None,
             told: None,
-            incidents: state.incidents.take(),
+            incidents: state.take_incidents(),
         })
     }
 }

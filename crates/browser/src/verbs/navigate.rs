@@ -49,7 +49,7 @@ impl Browser {
         }
         self.settle(wanted.wait_for, deadline).await?;
         let snapshot = self.read(ReadFormat::Outline, deadline).await?;
-        let incidents = self.shared.lock().incidents.take();
+        let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {
             final_url: snapshot.url.clone(),
             title: snapshot.title.clone(),
