@@ -2,7 +2,7 @@
 
 use crate::{
     cdp::{CallError, Command, Connection, SessionId, protocol as p},
-    deadline::Deadline,
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
     script,
     snapshot::Store,
@@ -21,7 +21,7 @@ const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
-    /// Bounds one `resolve` or `perform`, and the first attachment.
+    /// Bounds the first attachment, and each call that is given no limit of its own.
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
@@ -81,7 +81,7 @@ impl Browser {
         connection.observe(move |event, reactions| observing.apply(event, reactions));
         let (turn, snapshots) = (Mutex::new(()), std::sync::Mutex::new(Store::default()));
         let browser = Browser { connection, shared, options, turn, snapshots };
-        let deadline = browser.deadline("attach");
+        let deadline = Deadline::of(browser.limit(), "attach");
         let page = |r#type| p::TargetFilter { r#type, exclude: false };
         let discover = p::SetDiscoverTargets { discover: true, filter: vec![page("page")] };
         let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
@@ -119,8 +119,9 @@ impl Browser {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn deadline(&self, action: &'static str) -> Deadline {
-        Deadline::after(self.options.action_timeout, action)
+    /// For a call that is given none of its own.
+    pub(crate) fn limit(&self) -> TimeLimit {
+        TimeLimit::new(self.options.action_timeout)
     }
 
     /// A tab to work in: the present one, or a new one if it crashed or closed.

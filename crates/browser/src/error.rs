@@ -11,7 +11,7 @@ use std::{borrow::Cow, fmt::Display};
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     #[error("{action} was not done within {seconds} s")]
-    Timeout { action: &'static str, seconds: u64 },
+    Timeout { action: &'static str, seconds: f64 },
     #[error("{url} could not be opened: {net_error}")]
     NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
@@ -134,7 +134,9 @@ impl BrowserError {
             BrowserError::ElementNotAList { .. } => {
                 "Click it to open its list, read the page, and click the option."
             }
-            BrowserError::ElementNotCheckable { .. } => "Read the page, and choose a checkbox, radio or switch.",
+            BrowserError::ElementNotCheckable { .. } => {
+                "Read the page, and choose a checkbox, radio or switch."
+            }
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
             BrowserError::NoSuchOption { .. } => "Choose one of its options, by what is read on it.",
             BrowserError::OneOptionOnly { .. } => "Choose one.",
@@ -234,7 +236,7 @@ mod tests {
     fn an_error_tells_its_code_and_what_happened() {
         for (error, code, message) in [
             (
-                BrowserError::Timeout { action: "navigate", seconds: 30 },
+                BrowserError::Timeout { action: "navigate", seconds: 30.0 },
                 "browser_action_timeout:navigate:30s",
                 "navigate was not done within 30 s",
             ),

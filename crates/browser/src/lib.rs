@@ -24,6 +24,7 @@ mod text;
 mod verbs;
 
 pub use browser::{Browser, BrowserOptions, TabState};
+pub use deadline::TimeLimit;
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
