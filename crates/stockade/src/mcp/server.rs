@@ -4,8 +4,9 @@ use super::answer::{self, Answer};
 use super::{progress, tools};
 use crate::control::Control;
 use crate::error::Fault;
+use crate::gate::Reply;
 use crate::session::OpenRequest;
-use policy::Scope;
+use policy::{Action, Scope};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
@@ -14,6 +15,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 const INSTRUCTIONS: &str = "Stockade is a web browser in a jail. Open a session with browser_open_session and name it in \
@@ -48,7 +50,26 @@ pub struct Call<'a> {
     own: Option<Arc<Mutex<Option<String>>>>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// A call from a door where every call names its session.
+    pub fn of_scope(
+        control: &'a Control,
+        scope: Scope,
+        cancel: tokio_util::sync::CancellationToken,
+    ) -> Call<'a> {
+        Call { control, scope, cancel, own: None }
+    }
+
+    /// One action through the gate.
+    pub async fn act(
+        &self,
+        session: &str,
+        action: Action,
+        timeout: Option<Duration>,
+    ) -> Result<Reply, Fault> {
+        self.control.gate.act(&self.scope, session, action, timeout, &self.cancel).await
+    }
+
     /// The session a call names, or the pipe's own if it has one; opens none.
     pub async fn named_session(&self, named: Option<String>) -> Result<String, Fault> {
         let own = match &self.own {
@@ -122,11 +143,11 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all().to_vec()))
+        Ok(ListToolsResult::with_all_items(tools::offered(&self.control).cloned().collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all().iter().find(|tool| tool.name == name).cloned()
+        tools::offered(&self.control).find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(

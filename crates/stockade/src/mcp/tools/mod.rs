@@ -1,23 +1,40 @@
 //! The tools, one file each, and the table that lists them.
 
+mod action;
+mod back;
+mod check;
 mod click;
 mod close_session;
+mod dialog;
+mod drag;
 mod find;
+mod forward;
+mod hover;
 mod navigate;
 mod open_session;
 mod page;
+mod press_key;
 mod read;
+mod read_dom;
+mod reload;
 mod screenshot;
+mod scroll;
+mod select;
+mod tabs;
 mod target;
 mod type_text;
+mod wait_for;
 
 use super::answer::Answer;
 use super::server::Call;
+use crate::control::Control;
 use crate::error::Fault;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use policy::Tokens;
-use rmcp::model::{JsonObject, Tool};
+use policy::{Modifiers, Tokens};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -29,17 +46,100 @@ pub fn all() -> &'static [Tool] {
         vec![
             open_session::tool(),
             navigate::tool(),
-            click::tool(),
-            type_text::tool(),
             read::tool(),
             find::tool(),
+            click::tool(),
+            type_text::tool(),
+            select::tool(),
+            check::tool(),
+            press_key::tool(),
+            hover::tool(),
+            drag::tool(),
+            scroll::tool(),
+            wait_for::tool(),
+            back::tool(),
+            forward::tool(),
+            reload::tool(),
+            tabs::tool(),
+            dialog::tool(),
             screenshot::tool(),
+            read_dom::tool(),
             close_session::tool(),
         ]
         .into_iter()
         .map(without_number_formats)
         .collect()
     })
+}
+
+/// Those that this control plane lists. One that is turned off still says so when it is called.
+pub fn offered(control: &Control) -> impl Iterator<Item = &'static Tool> {
+    all().iter().filter(|tool| control.read_dom || tool.name != read_dom::NAME)
+}
+
+/// What a tool does to the world, as its annotations tell clients.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Reads,
+    /// Goes somewhere, or shows something else; doing it twice is as good as once.
+    Moves,
+    /// May change something for good.
+    Acts,
+}
+
+/// A tool whose reply is about the web.
+fn describe<A: JsonSchema + 'static, F: JsonSchema + 'static>(
+    name: &'static str,
+    title: &str,
+    about: &'static str,
+    effect: Effect,
+) -> Tool {
+    Tool::new(name, about, JsonObject::new())
+        .with_input_schema::<A>()
+        .with_output_schema::<F>()
+        .with_annotations(
+            ToolAnnotations::with_title(title)
+                .read_only(effect == Effect::Reads)
+                .destructive(effect == Effect::Acts)
+                .idempotent(effect != Effect::Acts)
+                .open_world(true),
+        )
+}
+
+/// [`policy::LoadState`] as the schema shows it; `policy` knows no JSON Schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Loaded {
+    Load,
+    DomContentLoaded,
+    NetworkIdle,
+}
+
+/// A key to hold down, in any of its cases.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+enum Held {
+    #[serde(alias = "alt")]
+    Alt,
+    #[serde(alias = "control", alias = "ctrl", alias = "Ctrl")]
+    Control,
+    #[serde(alias = "meta")]
+    Meta,
+    #[serde(alias = "shift")]
+    Shift,
+}
+
+fn modifiers(held: &[Held]) -> Modifiers {
+    let mut modifiers = Modifiers::default();
+    for key in held {
+        *match key {
+            Held::Alt => &mut modifiers.alt,
+            Held::Control => &mut modifiers.control,
+            Held::Meta => &mut modifiers.meta,
+            Held::Shift => &mut modifiers.shift,
+        } = true;
+    }
+    modifiers
 }
 
 /// `uint32` and the like are no formats of JSON Schema, and clients warn of each.
@@ -67,12 +167,27 @@ fn without_number_formats(mut tool: Tool) -> Tool {
 }
 
 pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result<Answer, Fault> {
-    check_names(tool, &arguments)?;
     let name = tool.name.as_ref();
+    if let Some(Value::Object(known)) = tool.input_schema.get("properties") {
+        check_names(name, known, &arguments)?;
+    }
     match name {
         open_session::NAME => open_session::run(call, parse(name, arguments)?).await,
         navigate::NAME => navigate::run(call, parse(name, arguments)?).await,
+        back::NAME => back::run(call, parse(name, arguments)?).await,
+        check::NAME => check::run(call, parse(name, arguments)?).await,
         click::NAME => click::run(call, parse(name, arguments)?).await,
+        dialog::NAME => dialog::run(call, parse(name, arguments)?).await,
+        drag::NAME => drag::run(call, parse(name, arguments)?).await,
+        forward::NAME => forward::run(call, parse(name, arguments)?).await,
+        hover::NAME => hover::run(call, parse(name, arguments)?).await,
+        press_key::NAME => press_key::run(call, parse(name, arguments)?).await,
+        read_dom::NAME => read_dom::run(call, parse(name, arguments)?).await,
+        reload::NAME => reload::run(call, parse(name, arguments)?).await,
+        scroll::NAME => scroll::run(call, parse(name, arguments)?).await,
+        select::NAME => select::run(call, parse(name, arguments)?).await,
+        tabs::NAME => tabs::run(call, parse(name, arguments)?).await,
+        wait_for::NAME => wait_for::run(call, parse(name, arguments)?).await,
         type_text::NAME => type_text::run(call, parse(name, arguments)?).await,
         read::NAME => read::run(call, parse(name, arguments)?).await,
         find::NAME => find::run(call, parse(name, arguments)?).await,
@@ -83,13 +198,12 @@ pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result
 }
 
 /// An argument that the tool does not have is an error: ignoring it would do something else than was meant.
-fn check_names(tool: &Tool, arguments: &JsonObject) -> Result<(), Fault> {
-    let Some(Value::Object(known)) = tool.input_schema.get("properties") else { return Ok(()) };
+fn check_names(place: &str, known: &JsonObject, arguments: &JsonObject) -> Result<(), Fault> {
     let Some(stray) = arguments.keys().find(|key| !known.contains_key(*key)) else { return Ok(()) };
     let nearest =
         known.keys().max_by(|a, b| strsim::jaro_winkler(a, stray).total_cmp(&strsim::jaro_winkler(b, stray)));
     let nearest = nearest.map_or_else(String::new, |name| format!("; the nearest it has is {name:?}"));
-    Err(bad_arguments(&tool.name, &format!("there is no argument {stray:?}{nearest}")))
+    Err(bad_arguments(place, &format!("there is no argument {stray:?}{nearest}")))
 }
 
 /// Arguments that do not fit get an answer that says what does.
