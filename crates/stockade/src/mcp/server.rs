@@ -157,7 +157,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.call_of(&context)?;
         let name = request.name.as_ref();
-        let tool = tools::all().iter().find(|tool| tool.name == name).ok_or_else(|| unknown_tool(name))?;
+        let tool = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
         let work = tools::call(&call, tool, request.arguments.unwrap_or_default());
         let answer: Result<Answer, Fault> = progress::told(&context, name, work).await;
         Ok(CallToolResponse::from(answer::result(answer)))
@@ -198,17 +198,12 @@ impl ServerHandler for McpServer {
     }
 }
 
-fn unknown_tool(name: &str) -> ErrorData {
-    let nearest = tools::all()
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(&a.name, name).total_cmp(&strsim::jaro_winkler(&b.name, name)));
-    let hint = nearest.map_or_else(String::new, |tool| format!("The nearest tool is {}.", tool.name));
-    let shown = audit::plain(name);
-    let fault = Fault::new("unknown_tool", format!("there is no tool {shown:?}")).hint(hint);
-    ErrorData::invalid_params(format!("unknown_tool: {}", fault.message), serde_json::to_value(&fault).ok())
+/// A tool that does not exist is an error of the protocol, not of the tool.
+fn as_protocol_error(fault: &Fault) -> ErrorData {
+    ErrorData::invalid_params(format!("{}: {}", fault.code, fault.message), serde_json::to_value(fault).ok())
 }
 
-fn session_required() -> Fault {
+pub fn session_required() -> Fault {
     Fault::new("session_required", "this call has to name its session")
-        .hint("Open one with browser_open_session and pass the session_id from its reply.")
+        .hint("Open one with browser_open_session, or session.start over HTTP, and pass the session_id from its reply.")
 }

@@ -25,6 +25,8 @@ mod target;
 mod type_text;
 mod wait_for;
 
+pub use page::unexpected;
+
 use super::answer::Answer;
 use super::server::Call;
 use crate::control::Control;
@@ -70,6 +72,17 @@ pub fn all() -> &'static [Tool] {
         .map(without_number_formats)
         .collect()
     })
+}
+
+/// The tool of that name.
+pub fn named(name: &str) -> Result<&'static Tool, Fault> {
+    if let Some(tool) = all().iter().find(|tool| tool.name == name) {
+        return Ok(tool);
+    }
+    let likeness = |tool: &Tool| strsim::jaro_winkler(&tool.name, name);
+    let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest.map_or_else(String::new, |tool| format!("The nearest tool is {}.", tool.name));
+    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::plain(name))).hint(hint))
 }
 
 /// Those that this control plane lists. One that is turned off still says so when it is called.
@@ -198,7 +211,7 @@ pub async fn call(call: &Call<'_>, tool: &Tool, arguments: JsonObject) -> Result
 }
 
 /// An argument that the tool does not have is an error: ignoring it would do something else than was meant.
-fn check_names(place: &str, known: &JsonObject, arguments: &JsonObject) -> Result<(), Fault> {
+pub fn check_names(place: &str, known: &JsonObject, arguments: &JsonObject) -> Result<(), Fault> {
     let Some(stray) = arguments.keys().find(|key| !known.contains_key(*key)) else { return Ok(()) };
     let nearest =
         known.keys().max_by(|a, b| strsim::jaro_winkler(a, stray).total_cmp(&strsim::jaro_winkler(b, stray)));
@@ -207,7 +220,7 @@ fn check_names(place: &str, known: &JsonObject, arguments: &JsonObject) -> Resul
 }
 
 /// Arguments that do not fit get an answer that says what does.
-fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Fault> {
+pub fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Fault> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| bad_arguments(tool, &error.to_string()))
 }
 
@@ -217,7 +230,7 @@ fn bad_arguments(tool: &str, why: &str) -> Fault {
 }
 
 /// A caller's own time limit, in seconds.
-fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fault> {
+pub fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fault> {
     let longest = crate::gate::LONGEST_ACTION.as_secs_f64();
     match seconds {
         None => Ok(None),
@@ -227,7 +240,7 @@ fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fault> 
 }
 
 /// How much a reply may cost.
-fn tokens(tool: &str, asked: Option<u32>) -> Result<Tokens, Fault> {
+pub fn tokens(tool: &str, asked: Option<u32>) -> Result<Tokens, Fault> {
     let Some(asked) = asked else { return Ok(Tokens::default()) };
     let (least, most) = (Tokens::LEAST, Tokens::MOST);
     Tokens::new(asked).ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
