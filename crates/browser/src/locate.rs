@@ -1,8 +1,14 @@
 //! From the words an agent uses for an element to the element, its facts and the point where it is hit.
 
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
-    page_text::{PageText, Words}, text::cut,
+    ask::AskError,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    frames::parse_ref,
+    hit::Point,
+    page_text::{PageText, Words},
+    text::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
 use serde::{Deserialize, Serialize};
@@ -108,10 +114,9 @@ impl Problem {
             Problem::Gone => BrowserError::StaleRef { reference: element },
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
-            Problem::Covered => BrowserError::ElementCovered {
-                element,
-                by: by.unwrap_or(Words::Ours("another element")),
-            },
+            Problem::Covered => {
+                BrowserError::ElementCovered { element, by: by.unwrap_or(Words::Ours("another element")) }
+            }
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
             Problem::Focus => BrowserError::FocusLost { element, taken_by: by },
             Problem::Secret => BrowserError::TargetChanged { element, what: "it is a secret field now" },
@@ -324,7 +329,9 @@ impl Browser {
             let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
             let passed = self.ask(&parent, "through", &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
-                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by.map(Words::Page))),
+                Passed::Problem { problem, by } => {
+                    return Err(problem.of(&element.reference, by.map(Words::Page)));
+                }
                 Passed::At(point) => lifted.in_tab = point,
             }
             if same_process {

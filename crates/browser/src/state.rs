@@ -127,7 +127,8 @@ impl State {
                 }
             }
             (EventKind::DownloadWillBegin(download), _) => {
-                self.incidents.add(Incident::DownloadRefused { url: PageText::cut(&download.url, LONGEST_URL) });
+                self.incidents
+                    .add(Incident::DownloadRefused { url: PageText::cut(&download.url, LONGEST_URL) });
             }
             (EventKind::RendererCrashed(_), Some(session)) => {
                 if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {

@@ -1,7 +1,8 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
 use browser::{
-    Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, cdp, launch_flags,
+    Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot, Viewer, cdp,
+    launch_flags,
 };
 use policy::{
     Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Target, TypeText, WebUrl,
@@ -92,8 +93,9 @@ impl Driver {
     }
 
     pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
+        let viewer = Viewer { caller: CallerId::new("test"), full: true };
         match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded()).await,
+            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await,
             Decision::Deny(denial) => panic!("denied: {denial:?}"),
         }
     }
@@ -178,6 +180,7 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     match &snapshot.content {
         Content::Outline(text) | Content::Markdown(text) => text.clone(),
         Content::Tree(tree) => format!("{tree:?}"),
+        Content::Changes { text, .. } => text.clone(),
     }
 }
 
