@@ -21,6 +21,9 @@ pub struct Arguments {
     session_id: Option<String>,
     #[serde(flatten)]
     target: TargetArguments,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
@@ -39,5 +42,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Click(Click { target });
-    page::answer(call.control.gate.act(&call.scope, &session, action, timeout, &call.cancel).await?)
+    page::answer(call.act(&session, action, timeout, arguments.full).await?)
 }

@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Press Enter afterwards
     #[serde(default)]
     submit: bool,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
@@ -59,7 +62,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         clear_first: arguments.clear_first,
         submit: arguments.submit,
     };
-    page::answer(
-        call.control.gate.act(&call.scope, &session, Action::Type(typing), timeout, &call.cancel).await?,
-    )
+    page::answer(call.act(&session, Action::Type(typing), timeout, arguments.full).await?)
 }
