@@ -141,6 +141,10 @@ impl<'a> Lines<'a> {
     }
 }
 
+fn shallowest(lines: &Lines<'_>, range: &Range<usize>) -> Option<usize> {
+    range.clone().map(|line| lines.depth(line)).min()
+}
+
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -173,7 +177,10 @@ impl Telling<'_> {
     fn whole_elements(&self, changes: &[Change]) -> Vec<Change> {
         let mut whole: Vec<Change> = Vec::new();
         let mut waiting = changes.iter().cloned().peekable();
-        while let Some(mut change) = waiting.next() {
+        while let Some(change) = waiting.next() {
+            let from = whole.last().map_or(0, |before| before.new.end);
+            let to = waiting.peek().map_or(self.new.lines.len(), |next| next.new.start);
+            let mut change = self.at_its_beginning(change, from, to);
             while let Some(depth) = self.splits(&change) {
                 let stop = waiting.peek().map_or(self.new.lines.len(), |next| next.new.start);
                 let inside = (change.new.end..stop).take_while(|line| self.new.depth(*line) > depth).count();
@@ -189,10 +196,31 @@ impl Telling<'_> {
         whole
     }
 
+    /// The end of one element and the beginning of the next, if they read the same, are as well one whole element.
+    /// `from` and `to` bound the lines of the new page where the change may be.
+    fn at_its_beginning(&self, mut change: Change, from: usize, to: usize) -> Change {
+        let (lines, range) = match (change.old.is_empty(), change.new.is_empty()) {
+            (true, false) => (&self.new, change.new.clone()),
+            (false, true) => (&self.old, change.old.clone()),
+            _ => return change,
+        };
+        let depth = shallowest(lines, &range);
+        let begins = |start: usize| Some(lines.depth(start)) == depth;
+        let same = |start: usize| lines.prints[start] == lines.prints[start + range.len()];
+        let first = range.start - (change.new.start - from);
+        let last = range.start + (to - change.new.end);
+        let up = (first..range.start).rev().take_while(|start| same(*start));
+        let down = (range.start..last).take_while(|start| same(*start)).map(|start| start + 1);
+        let start = [range.start].into_iter().chain(up).chain(down).find(|start| begins(*start));
+        let start = start.unwrap_or(range.start);
+        for side in [&mut change.old, &mut change.new] {
+            *side = side.start + start - range.start..side.end + start - range.start;
+        }
+        change
+    }
+
     /// How deep the added lines are that would take over what follows them.
     fn splits(&self, change: &Change) -> Option<usize> {
-        let shallowest =
-            |lines: &Lines<'_>, range: &Range<usize>| range.clone().map(|line| lines.depth(line)).min();
         let added = shallowest(&self.new, &change.new)?;
         let follows = (change.new.end < self.new.lines.len()).then(|| self.new.depth(change.new.end))?;
         let takes_over = follows > added && shallowest(&self.old, &change.old) != Some(added);

@@ -92,8 +92,19 @@ impl Driver {
         self.act_on(action, facts).await
     }
 
+    /// As one who has no use for deltas.
     pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
-        let viewer = Viewer { caller: CallerId::new("test"), full: true };
+        self.act_for("test", true, action, facts).await
+    }
+
+    pub async fn act_for(
+        &self,
+        caller: &str,
+        full: bool,
+        action: Action,
+        facts: Facts,
+    ) -> Result<Outcome, BrowserError> {
+        let viewer = Viewer { caller: CallerId::new(caller), full };
         match Policy::default().decide(action, facts) {
             Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await,
             Decision::Deny(denial) => panic!("denied: {denial:?}"),

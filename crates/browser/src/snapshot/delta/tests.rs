@@ -81,6 +81,23 @@ fn each_change_has_its_place_and_long_removals_are_summed_up() {
 }
 
 #[test]
+fn a_row_among_rows_is_told_whole() {
+    let rows = |names: &str| {
+        let rows: String = names.chars().map(|name| format!("1 row\n2 cell {name}\n2 cell same\n")).collect();
+        page(&format!("0 table\n{rows}0 button Pay"))
+    };
+    for (old, new, expected) in [
+        ("abc", "abxc", "@@ table\n  - row\n+ - row\n+   - cell \"x\"\n+   - cell \"same\"\n"),
+        ("abxc", "abc", "@@ table\n  - row\n- - row\n-   - cell \"x\"\n-   - cell \"same\"\n"),
+        ("abc", "bc", "@@ table\n- - row\n-   - cell \"a\"\n-   - cell \"same\"\n"),
+        ("abc", "abcx", "@@ table\n  - row\n+ - row\n+   - cell \"x\"\n+   - cell \"same\"\n"),
+    ] {
+        let told = told(&rows(old), &rows(new));
+        assert_eq!(told.strip_prefix(CHANGED), Some(expected), "{old} to {new}");
+    }
+}
+
+#[test]
 fn a_page_that_cannot_be_read_to_its_end_says_so_in_a_delta_too() {
     let incomplete = |lines: &str| Page { left: 7, ..page(lines) };
     let told = told(&incomplete("0 main\n1 button A"), &incomplete("0 main\n1 button B"));
@@ -239,6 +256,44 @@ fn applying_a_delta_to_what_the_caller_had_gives_the_page_as_it_is() {
         let new = mutated(&mut dice, &old, &mut next);
         let text = told(&old, &new);
         assert_eq!(apply(written(&old), &text), written(&new), "seed {seed}:\n{text}");
+    }
+}
+
+/// Where many lines read the same, changes are moved and widened; what is between them must still be the same.
+#[test]
+fn what_no_change_covers_is_the_same_in_both_pages() {
+    for seed in 1..=2_000 {
+        let mut dice = Dice(seed ^ 0x00C0_FFEE_0BAD_F00D);
+        let mut some = |count: usize| {
+            let mut depth = 0;
+            let node = |_| {
+                depth = dice.roll((depth + 2).min(5));
+                Node {
+                    depth,
+                    role: "row".into(),
+                    name: ["", "a", "b"][dice.roll(3)].into(),
+                    ..Node::default()
+                }
+            };
+            Page { nodes: (0..count).map(node).collect(), complete: true, ..Page::default() }
+        };
+        let (old, mut new) = (some(40), some(6));
+        let (at, cut) = (dice.roll(30), dice.roll(8));
+        let added = std::mem::take(&mut new.nodes);
+        new.nodes = [&old.nodes[..at], &added[..dice.roll(6)], &old.nodes[at + cut..]].concat();
+        let hasher = RandomState::new();
+        let (old, new) = (Lines::of(&old, &hasher), Lines::of(&new, &hasher));
+        let found = changes(&old.prints, &new.prints);
+        let (now, then) = (new.prints.clone(), old.prints.clone());
+        let telling = Telling { old, new, max_depth: 10, serial: 1, parts: Vec::new(), place: None };
+        let (mut made, mut from) = (Vec::new(), 0);
+        for change in telling.whole_elements(&found) {
+            made.extend(&then[from..change.old.start]);
+            made.extend(&now[change.new.clone()]);
+            from = change.old.end;
+        }
+        made.extend(&then[from..]);
+        assert_eq!(made, now, "seed {seed}");
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Click an element and return the page afterwards. Name the element by the ref from the last \
+    Tool::new(NAME, "Click an element and return what that changed on the page, or all of the page. Name the element by the ref from the last \
 snapshot, or by role and accessible name. The click is a real one: what covers the element is reported instead.", serde_json::Map::new())
         .with_input_schema::<Arguments>()
         .with_output_schema::<PageFields>()

@@ -41,7 +41,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Type text into a field and return the page afterwards. Name the field by the ref from the last \
+    Tool::new(NAME, "Type text into a field and return what that changed on the page, or all of the page. Name the field by the ref from the last \
 snapshot, or by role (usually textbox or searchbox) and accessible name. Password fields are refused, always: do not \
 ask the person for a password.", serde_json::Map::new())
         .with_input_schema::<Arguments>()
