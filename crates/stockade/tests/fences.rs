@@ -65,7 +65,11 @@ fn no_page_gets_its_words_out_of_the_fence() {
         ("browser_click", click("below"), "element_covered"),
         ("browser_click", click("Nobody"), "element_not_found"),
         ("browser_navigate", json!({"session_id": session, "url": "http://evil.test/none?OBEY"}), ""),
-        ("browser_navigate", json!({"session_id": session, "url": "http://gone.test/?OBEY"}), "dns_failed"),
+        (
+            "browser_navigate",
+            json!({"session_id": session, "url": "http://gone.test/?OBEY"}),
+            "host_not_found",
+        ),
     ];
     let mut marks = Vec::new();
     for (tool, arguments, code) in calls {
