@@ -286,7 +286,7 @@ fn what_no_change_covers_is_the_same_in_both_pages() {
         let found = changes(&old.prints, &new.prints);
         let (now, then) = (new.prints.clone(), old.prints.clone());
         let telling = Telling { old, new, max_depth: 10, serial: 1, parts: Vec::new(), place: None };
-        let (mut made, mut from) = (Vec::new(), 0);
+        let (mut made, mut from) = (Vec::<u64>::new(), 0);
         for change in telling.whole_elements(&found) {
             made.extend(&then[from..change.old.start]);
             made.extend(&now[change.new.clone()]);
@@ -351,19 +351,14 @@ fn a_hundred_thousand_nodes_are_compared_with_any_others() {
         };
         Page { nodes: (0..100_000).map(node).collect(), complete: true, ..Page::default() }
     };
-    let ways: [(fn(usize) -> usize, bool); 4] = [
-        (|at| at, true),
-        (|at| at + usize::from(at == 70_000), true),
-        (|at| at % 7, false),
-        (|at| 100_000 - at, false),
-    ];
+    let ways: [fn(usize) -> usize; 4] =
+        [|at| at, |at| at + usize::from(at == 70_000), |at| at % 7, |at| 100_000 - at];
     let old = large(|at| at);
-    for (number, (way, fits)) in ways.into_iter().enumerate() {
+    for (number, way) in ways.into_iter().enumerate() {
         let new = large(way);
         let told = delta(&old, &new, &view(&new, ReadFormat::Outline, 23_000), 23_000);
-        assert!(
-            told.is_none_or(|delta| delta.text.len() < 23_000 && (!fits || delta.text.len() < 500)),
-            "{number}"
-        );
+        // The first two are hardly another page.
+        let most = if number < 2 { 500 } else { 23_000 };
+        assert!(told.map_or(number >= 2, |delta| delta.text.len() < most), "{number}");
     }
 }
