@@ -1,6 +1,6 @@
 //! Hovering and dragging.
 
-use super::{After, unchanged};
+use super::{Told, unchanged};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
@@ -22,14 +22,14 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        let commits = self.start();
+        self.start();
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
         self.guarded(shot, deadline, async |aim| self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await)
             .await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Presses on one element, moves to another and lets go there.
@@ -39,19 +39,19 @@ impl Browser {
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
         let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
-        let commits = self.start();
+        self.start();
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
         let dragged = self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {

@@ -1,6 +1,6 @@
 //! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
 
-use super::{After, settle::has_reached};
+use super::{Told, settle::has_reached};
 use crate::{
     aim::Purpose,
     browser::Browser,
@@ -17,8 +17,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 
 impl Browser {
-    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<After, BrowserError> {
-        let commits = self.start();
+    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<Told, BrowserError> {
+        self.start();
         // Some time stays for reading the page at the end.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
         match &wanted.condition {
@@ -40,7 +40,7 @@ impl Browser {
                 self.until(limit, async || self.has(target, limit).await.map(|there| !there)).await?;
             }
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn until(
@@ -68,7 +68,7 @@ impl Browser {
         let pattern = Some(Pattern::Text(text.to_owned()));
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query = Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
-        let (_, page) = self.read_page(limit).await?;
+        let page = self.read_page(limit).await?.page;
         // A text is found in one pass over the page, without a pattern that could take long.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)

@@ -56,7 +56,9 @@ impl Redactor {
         self.mask(&mut snapshot.url);
         self.mask(&mut snapshot.title);
         match &mut snapshot.content {
-            Content::Outline(text) | Content::Markdown(text) => self.mask(text),
+            Content::Outline(text) | Content::Markdown(text) | Content::Changes { text, .. } => {
+                self.mask(text)
+            }
             Content::Tree(tree) => {
                 self.mask(&mut tree.text_content);
                 tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
@@ -122,6 +124,7 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             status: None,
+            serial: 1,
             content: Content::Outline("- textbox \"hunter2\"".into()),
             left_out: 0,
         };

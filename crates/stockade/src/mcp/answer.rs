@@ -59,8 +59,7 @@ pub fn result(answer: Result<Answer, Fault>) -> CallToolResult {
             result
         }
         Err(fault) => {
-            let fault =
-                Fault { message: fence.text(&fault.message), hint: fence.text(&fault.hint), ..fault };
+            let fault = Fault { message: fence.text(&fault.message), hint: fence.text(&fault.hint), ..fault };
             let text = if fault.hint.is_empty() {
                 format!("{}: {}", fault.code, fault.message)
             } else {

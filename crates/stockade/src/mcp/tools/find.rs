@@ -53,6 +53,7 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words, as the texts and paths of matches are
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +111,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let find = find(arguments)?;
     let tokens = find.tokens;
     let session = call.session(session).await?;
-    let reply = call.control.gate.act(&call.scope, &session, Action::Find(find), None, &call.cancel).await?;
+    let reply = call.act(&session, Action::Find(find), None, false).await?;
     let Outcome::Found(found) = reply.outcome else {
         return Err(Fault::new("internal", "a search came to something else"));
     };

@@ -28,6 +28,18 @@ pub struct PageFields {
     /// The page after the action, as an outline between the marks of this reply: a line an element, with its role, name and ref
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
+    /// Instead of it, what is not as it was in the caller's last snapshot, when that is shorter: lines with - are gone,
+    /// lines with + are new, below the path of elements that they are in
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// True when there is changes instead of snapshot
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<bool>,
+    /// The snapshot_id of the reply that changes goes on from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
     /// What happened on the side: a dialog that was answered, a window that was closed, several elements that matched; the page's words in it are between the marks of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
@@ -52,8 +64,12 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
             return Err(Fault::new("internal", "an action came to something else"));
         }
     };
-    let Content::Outline(outline) = snapshot.content else {
-        return Err(Fault::new("internal", "a page came in another format"));
+    let (page, since) = match snapshot.content {
+        Content::Outline(text) => (page_block(&text), None),
+        Content::Changes { since, text } => (page_block(&text), Some(since)),
+        Content::Markdown(_) | Content::Tree(_) => {
+            return Err(Fault::new("internal", "a page came in another format"));
+        }
     };
     let mut notes: Vec<String> = incidents.iter().map(told).collect();
     if reply.matches > 1 {
@@ -69,8 +85,8 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
     for note in &notes {
         text.push_str(&format!("Note: {note}\n"));
     }
-    let outline = page_block(&outline);
-    text.push_str(&outline);
+    text.push_str(&page);
+    let (whole, changes) = if since.is_none() { (Some(page), None) } else { (None, Some(page)) };
     Answer::new(
         text,
         &PageFields {
@@ -80,12 +96,21 @@ pub fn answer(reply: Reply) -> Result<Answer, Fault> {
             url: Some(url.clone()),
             final_url: Some(url),
             title: Some(title),
-            snapshot: Some(outline),
+            snapshot: whole,
+            changes,
+            delta: since.map(|_| true),
+            since: since.map(number),
+            snapshot_id: Some(number(snapshot.serial)),
             notes: (!notes.is_empty()).then_some(notes),
             actions_left: Some(reply.actions_left),
             error: None,
         },
     )
+}
+
+/// A snapshot's name, as its cursors begin with it.
+pub fn number(serial: u64) -> String {
+    format!("c{serial}")
 }
 
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.

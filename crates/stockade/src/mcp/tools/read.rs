@@ -52,8 +52,11 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot_id: Option<String>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
     /// whose names and values are the page's own words, for tree
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +115,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let tokens = tokens(NAME, arguments.max_tokens)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Read(Read { format, tokens, max_depth, part });
-    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
+    let reply = call.act(&session, action, None, false).await?;
     let Outcome::Read(snapshot) = reply.outcome else {
         return Err(Fault::new("internal", "a reading came to something else"));
     };
@@ -123,6 +126,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         session_id: Some(reply.session.id.to_string()),
         url: Some(snapshot.url),
         title: Some(snapshot.title),
+        snapshot_id: Some(page::number(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
@@ -149,6 +153,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             fields.text_content = Some(tree.text_content);
             page_block(&text)
         }
+        Content::Changes { .. } => return Err(Fault::new("internal", "a reading came to changes only")),
     };
     Answer::new(format!("{head}{shown}"), &fields)
 }
