@@ -20,7 +20,7 @@ mod state;
 mod text;
 mod verbs;
 
-pub use browser::{Browser, BrowserOptions, TabState};
+pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;

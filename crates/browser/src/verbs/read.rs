@@ -2,7 +2,7 @@
 
 use crate::{
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
@@ -28,6 +28,7 @@ struct Wanted<'a> {
     /// The script keeps to both, and counts what it leaves out.
     nodes: usize,
     bytes: usize,
+    options: &'a SnapshotOptions,
 }
 
 impl Browser {
@@ -42,7 +43,7 @@ impl Browser {
 
     /// A part of the page as it is now, or of an earlier snapshot.
     pub(super) async fn read_part(&self, read: &Read, deadline: Deadline) -> Result<Snapshot, BrowserError> {
-        let max_depth = read.max_depth.unwrap_or(self.options.max_depth);
+        let max_depth = read.max_depth.unwrap_or(self.options.snapshot.max_depth);
         let shown = |page: &Page, serial| View::of(page, serial, read.format, read.tokens, max_depth);
         if let Part::Cursor(text) = &read.part {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
@@ -110,7 +111,7 @@ impl Browser {
                 (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
             };
             async move {
-                let wanted = Wanted { prefix, nodes, bytes };
+                let wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot };
                 let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
                 Ok::<_, AskError>(told.of_frame(prefix))
             }

@@ -69,6 +69,8 @@ pub struct SnapshotSettings {
     pub exclude_password_fields: bool,
     pub exclude_hidden_elements: bool,
     pub max_depth: u32,
+    /// Whether what fields hold is told at all.
+    pub values: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -192,8 +194,9 @@ impl SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
             exclude_password_fields: s.later("exclude_password_fields", true, truth),
-            exclude_hidden_elements: s.later("exclude_hidden_elements", true, truth),
+            exclude_hidden_elements: s.get("exclude_hidden_elements", true, truth),
             max_depth: s.get("max_depth", 10, number(1..=100)),
+            values: s.later("values", true, truth),
         }
     }
 }
