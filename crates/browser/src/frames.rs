@@ -2,7 +2,7 @@
 
 use crate::cdp::{Id, SessionId};
 use policy::Origin;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A page may make frames without end; those beyond the bound are not tracked, read or acted in.
 pub(crate) const MOST_FRAMES: usize = 1000;
@@ -26,6 +26,9 @@ pub(crate) struct Frame {
     pub serial: Option<u32>,
     /// The parent's world that was told which of its elements shows this frame.
     pub known_to: Option<Id>,
+    /// Closed shadow roots that the script of that world was given, by backend id.
+    pub roots: HashSet<i64>,
+    pub roots_known_to: Option<Id>,
     order: u64,
 }
 
@@ -66,6 +69,8 @@ impl Frames {
                 world: None,
                 serial: None,
                 known_to: None,
+                roots: HashSet::new(),
+                roots_known_to: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);
@@ -89,6 +94,10 @@ impl Frames {
 
     pub fn get_mut(&mut self, id: &str) -> Option<&mut Frame> {
         self.by_id.get_mut(id)
+    }
+
+    pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &Frame> {
+        self.by_id.values().filter(move |frame| frame.session == *session)
     }
 
     /// Removes a frame and all that is inside it.

@@ -14,6 +14,7 @@ mod guard;
 mod hit;
 mod incident;
 mod locate;
+mod roots;
 mod script;
 mod snapshot;
 mod state;

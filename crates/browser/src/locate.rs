@@ -210,6 +210,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(Element, usize), BrowserError> {
         let frames = self.frames_to_ask();
+        self.meet_roots(&frames, deadline).await;
         let role = role.trim().to_ascii_lowercase();
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
             let wanted = Wanted { prefix, role: &role, name };
@@ -239,6 +240,8 @@ impl Browser {
     ) -> Result<Aim, BrowserError> {
         // Some time stays for telling what was wrong with it.
         let patience = deadline.within(READY_WAIT.min(deadline.left() * 3 / 4));
+        // What is in a root that stays unknown is not acted on: see `strikes`.
+        self.meet_roots(&self.frames_to_ask(), patience).await;
         loop {
             match self.look(element, purpose, patience.left(), deadline).await {
                 // The frames around it are looked at from here; what covers them may go away.

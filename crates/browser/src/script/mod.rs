@@ -8,6 +8,7 @@ pub(crate) const SOURCE: &str = concat!(
     "(() => {\n'use strict';\nif (Object.hasOwn(globalThis, 'stockade')) return;\n",
     include_str!("dom.js"),
     include_str!("secret.js"),
+    include_str!("roots.js"),
     include_str!("roles.js"),
     include_str!("generated.js"),
     include_str!("owned.js"),
@@ -18,5 +19,6 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("guard.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest }) });\n})();",
+    "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest, ",
+    "adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

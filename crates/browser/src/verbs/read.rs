@@ -103,6 +103,7 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
+        let whole = self.meet_roots(frames, deadline).await;
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
             let others = frames.len() - 1;
             let (limit, nodes, bytes) = if place == 0 {
@@ -125,7 +126,8 @@ impl Browser {
                 parts.insert(frame, part);
             }
         }
-        Ok(stitch(main, parts))
+        let page = stitch(main, parts);
+        Ok(Page { complete: page.complete && whole, ..page })
     }
 }
 
