@@ -1,7 +1,12 @@
 //! From the words an agent uses for an element to the element, its facts and the point where it is hit.
 
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
+    ask::AskError,
+    browser::{Browser, SnapshotOptions},
+    deadline::Deadline,
+    error::BrowserError,
+    frames::parse_ref,
+    hit::Point,
     text::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
@@ -49,6 +54,7 @@ struct Wanted<'a> {
     prefix: &'a str,
     role: &'a str,
     name: Option<&'a str>,
+    options: &'a SnapshotOptions,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,6 +79,7 @@ struct Aiming<'a> {
     editable: bool,
     steady: bool,
     wait: u128,
+    options: &'a SnapshotOptions,
 }
 
 #[derive(Deserialize)]
@@ -213,7 +220,7 @@ impl Browser {
         self.meet_roots(&frames, deadline).await;
         let role = role.trim().to_ascii_lowercase();
         let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let wanted = Wanted { prefix, role: &role, name };
+            let wanted = Wanted { prefix, role: &role, name, options: &self.options.snapshot };
             let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
             async move { self.ask::<_, Found>(frame, "find", &wanted, limit).await }
         });
@@ -281,6 +288,7 @@ impl Browser {
             editable: purpose == Purpose::Type,
             steady: !wait.is_zero(),
             wait: wait.as_millis(),
+            options: &self.options.snapshot,
         };
         let looked = match self.ask(&element.frame, "aim", &aiming, deadline).await {
             Ok(looked) => looked,

@@ -10,7 +10,8 @@ const sameRole = (wanted, role) =>
   wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
 // All elements of a role, sorted by how well they answer to the name.
-const find = ({ prefix, role, name }) => {
+const find = ({ prefix, role, name, options }) => {
+  tellValues(options);
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true };
   const wanted = name === null ? null : clean(name, MAX_NAME).trim();
   const lower = wanted?.toLowerCase();
@@ -193,7 +194,8 @@ const nextFrame = () => new Promise((resolve) => {
 });
 
 // Waits until the element can be acted on and has stopped moving, then tells where it is and what it is.
-const aim = async ({ prefix, number, editable, steady, wait }) => {
+const aim = async ({ prefix, number, editable, steady, wait, options }) => {
+  tellValues(options);
   const end = performance.now() + wait;
   let before = null;
   for (;;) {

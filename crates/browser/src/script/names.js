@@ -158,6 +158,7 @@ const VALUED = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progres
 
 // What is chosen in a list or a box with one; null when it is not a list of its own.
 const chosenIn = (el, role) => {
+  if (!valuesTold) return '';
   if (el instanceof HTMLSelectElement || el instanceof HTMLInputElement) return valueOf(el, role) ?? '';
   const stack = flatChildren(el).reverse();
   const chosen = [];

@@ -7,6 +7,7 @@ mod closed;
 mod elements;
 mod failures;
 mod hostile;
+mod matrix;
 mod navigation;
 mod reading;
 mod screenshots;
