@@ -5,8 +5,9 @@ use browser::{BrowserOptions, Outcome, SnapshotOptions};
 use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat};
 use std::time::Duration;
 
-/// Of different lengths: what is told must be the same to the byte.
-const VALUES: [&str; 2] = ["hunter2-hunter2", "hunter2-correct-horse-battery-staple-hunter2"];
+/// Each field's secret begins and ends differently, and they differ in length between two readings of a page: what
+/// is told must be the same to the byte.
+const VALUES: [&str; 2] = ["hunter2", "hunter2-correct-horse-battery-staple"];
 
 /// When a "show password" button can have been pressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,7 @@ const WAYS: &[(&str, &str, &str, Seen)] = &[
     ("plain", "<p class=mask>VALUE</p", "f.className = ''", OnceRead),
     ("heading", "<h2 class=mask><i>VALUE</i></h2", "f.className = ''; f.innerHTML = `<b>${f.textContent}</b>`", OnceRead),
     ("inherited", "<div class=mask><div><p>VALUE</p><input value=VALUE></div></div", "f.className = ''", OnceRead),
+    ("host", "<x-mask role=group>VALUE</x-mask", "", Always),
     ("select", "<select class=mask><option selected>VALUE</select", "f.className = ''", OnceRead),
 ];
 
@@ -73,7 +75,7 @@ fn page(value: &str, place: &str, when: &str, ways: &[&(&str, &str, &str, Seen)]
         .map(|(at, (id, html, ..))| {
             let owner = if at % 2 == 0 { "" } else { "<span role=heading aria-owns=ID>owner</span>" };
             let owner = owner.replace("ID", id);
-            let html = html.replace("VALUE", value);
+            let html = html.replace("VALUE", &format!("{id}-{value}"));
             let (open, rest) = html.split_once(' ').unwrap();
             format!(
                 "<div role=button tabindex=0>wrap {open} id={id} {rest}></div><label for={id}>Label {id}</label>
@@ -87,20 +89,22 @@ fn page(value: &str, place: &str, when: &str, ways: &[&(&str, &str, &str, Seen)]
         .collect();
     let made = "const made = document.createElement('input'); made.type = 'password';
         made.type = 'text'; made.setAttribute('value', VALUE); made.value = VALUE; root.append(made);"
-        .replace("VALUE", &format!("'{value}'"));
+        .replace("VALUE", &format!("'made-{value}'"));
     let fields = fields.replace('\n', " ");
     format!(
         "<!doctype html><title>Secrets</title>{STYLE}<div id=place></div><button onclick='show()'>Show</button>
          <script>{place}
            const held = document.createElement('div'); held.innerHTML = `{STYLE}{fields}`; root.append(...held.children);
            {made}
+           const mask = root.querySelector('x-mask')?.attachShadow({{mode: 'closed'}});
+           if (mask) mask.innerHTML = `<p style='-webkit-text-security:disc'><slot></slot></p>`;
            const show = () => {{ {toggles} }}; {when}</script>"
     )
 }
 
 const PLACES: [(&str, &str); 3] = [
     ("document", "const root = document.createDocumentFragment(); root.append = (...all) => place.append(...all);
-       root.getElementById = (id) => document.getElementById(id);"),
+       root.querySelector = (all) => document.querySelector(all); root.getElementById = (id) => document.getElementById(id);"),
     ("open", "const root = place.attachShadow({mode: 'open'});"),
     ("closed", "const root = place.attachShadow({mode: 'closed'});"),
 ];
@@ -117,7 +121,7 @@ async fn replies(driver: &Driver) -> Vec<(String, String)> {
     for find in [
         pattern(Pattern::Text("hunter".into())),
         pattern(Pattern::Regex("hunter.".into())),
-        pattern(Pattern::Regex("^.{15}$".into())),
+        pattern(Pattern::Regex("^.{15,24}$".into())),
         Find { role: Some("textbox".into()), ..Find::default() },
         Find { name: Some("hunter2".into()), ..Find::default() },
         Find { name: Some("by".into()), ..Find::default() },
