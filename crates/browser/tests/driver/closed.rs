@@ -3,7 +3,8 @@
 use crate::support::{Driver, reference, role, text_of, typing};
 use policy::{Action, Click, ReadFormat};
 
-const PAGE: &str = "<title>Closed</title><p>before</p><x-card>slotted <b>text</b></x-card><p>after</p><script>
+const PAGE: &str =
+    "<title>Closed</title><p>before</p><x-card>slotted <b>text</b></x-card><p>after</p><script>
   const root = document.querySelector('x-card').attachShadow({mode: 'closed'});
   root.innerHTML = '<h2><slot></slot></h2><button>Inside</button><input aria-label=Name><div id=deep></div>';
   root.querySelector('button').onclick = (e) => { e.target.textContent = 'Done'; };
@@ -44,14 +45,16 @@ async fn an_element_in_a_closed_root_is_clicked_and_typed_into() {
 #[tokio::test]
 async fn roots_that_come_late_are_found() {
     let late = |make: &str| {
-        format!(
-            "<div id=host></div><p>a &lt; b</p><button onclick=\"{make}; this.remove()\">Make</button>"
-        )
+        format!("<div id=host></div><p>a &lt; b</p><button onclick=\"{make}; this.remove()\">Make</button>")
     };
     let pages = [
         ("element", late("host.attachShadow({mode: 'closed'}).innerHTML = '<b>new</b>'"), "new"),
         ("text", late("host.attachShadow({mode: 'closed'}).textContent = 'new'"), "new"),
-        ("declared", late("host.setHTMLUnsafe('<div><template shadowrootmode=closed><i>new</i></template></div>')"), "new"),
+        (
+            "declared",
+            late("host.setHTMLUnsafe('<div><template shadowrootmode=closed><i>new</i></template></div>')"),
+            "new",
+        ),
     ];
     let served: Vec<(String, String)> =
         pages.iter().map(|(at, page, _)| (format!("shop.test/{at}"), page.clone())).collect();
@@ -69,7 +72,10 @@ async fn roots_that_come_late_are_found() {
 async fn closed_roots_in_frames_of_this_and_of_other_sites_are_read() {
     let inner = "<div id=h></div><script>h.attachShadow({mode: 'closed'}).innerHTML = '<button onclick=\"this.textContent=`pressed`\">Press</button>'</script>";
     let pages = [
-        ("a.test/", "<iframe src=/same></iframe><iframe src=http://b.test/></iframe><iframe srcdoc='<p>x'></iframe>"),
+        (
+            "a.test/",
+            "<iframe src=/same></iframe><iframe src=http://b.test/></iframe><iframe srcdoc='<p>x'></iframe>",
+        ),
         ("a.test/same", inner),
         ("b.test/", inner),
     ];
