@@ -16,6 +16,7 @@ mod hit;
 mod incident;
 mod locate;
 mod page_text;
+mod roots;
 mod script;
 mod snapshot;
 mod state;
@@ -23,7 +24,7 @@ mod tab;
 mod text;
 mod verbs;
 
-pub use browser::{Browser, BrowserOptions, TabState};
+pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;

@@ -62,7 +62,8 @@ const SEARCHES = {
 
 // All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
 // which saves a second question.
-const find = ({ prefix, by, index, look: how }) => {
+const find = ({ prefix, by, index, look: how, options }) => {
+  tellValues(options);
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null };
   const tiers = [found.exact, found.close, found.part];
   const kept = [[], [], []];

@@ -8,6 +8,7 @@ pub(crate) const SOURCE: &str = concat!(
     "(() => {\n'use strict';\nif (Object.hasOwn(globalThis, 'stockade')) return;\n",
     include_str!("dom.js"),
     include_str!("secret.js"),
+    include_str!("roots.js"),
     include_str!("roles.js"),
     include_str!("generated.js"),
     include_str!("owned.js"),
@@ -26,5 +27,6 @@ pub(crate) const SOURCE: &str = concat!(
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, aim, at, focused, struck, through, adoptFrame, typeInto, enterField, focusField, editorOf, arm, rest, ",
-    "choose, isChosen, isChecked, scrollState, scrolled, source }) });\n})();",
+    "choose, isChosen, isChecked, scrollState, scrolled, source, ",
+    "rootOf, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

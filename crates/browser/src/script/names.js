@@ -121,7 +121,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {
   const child = firstChild(el);
-  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
+  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || rootOf(el)) return null;
   if (ownership().ownedBy.has(el)) return null;
   return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
 };
@@ -158,6 +158,7 @@ const VALUED = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progres
 
 // What is chosen in a list or a box with one; null when it is not a list of its own.
 const chosenIn = (el, role) => {
+  if (!valuesTold) return '';
   if (el instanceof HTMLSelectElement || el instanceof HTMLInputElement) return valueOf(el, role) ?? '';
   const stack = flatChildren(el).reverse();
   const chosen = [];

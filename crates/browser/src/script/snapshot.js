@@ -112,7 +112,8 @@ const nameToTell = (el, role, actionable) => {
 };
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
-const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
+const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = null }) => {
+  tellValues(options);
   const nodes = [];
   let written = RESERVE;
   let left = 0;
@@ -146,7 +147,8 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
     const value = valueOf(el, role);
     if (value) node.v = value;
     if (Object.keys(states).length) node.s = states;
-    if (actionable) node.e = `${prefix}e${refOf(el)}`;
+    // There is nothing that an agent may do to a secret field, unless a setting says that it may point at it.
+    if (actionable && (!secret || options.exclude_password_fields === false)) node.e = `${prefix}e${refOf(el)}`;
     if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe') node.f = childFrames.get(el) ?? '';
     emit(node, el);

@@ -3,14 +3,14 @@
 use super::Viewer;
 use crate::{
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
     snapshot::{Cursor, Document, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch},
     text::cut,
 };
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use policy::{Part, Read, ReadFormat, Tokens};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
@@ -29,6 +29,7 @@ struct Wanted<'a> {
     /// The script keeps to both, and counts what it leaves out.
     nodes: usize,
     bytes: usize,
+    options: &'a SnapshotOptions,
 }
 
 /// A page and where it came from.
@@ -47,7 +48,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
         let reading = self.read_page(deadline).await?;
-        let (serial, max_depth) = (self.snapshots().next_serial(), self.options.max_depth);
+        let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
         let view = View::of(&reading.page, serial, ReadFormat::Outline, Tokens::default(), max_depth);
         let mut shown = reading.page.show(&view);
         let mut folded = Vec::new();
@@ -68,7 +69,7 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
-        let max_depth = read.max_depth.unwrap_or(self.options.max_depth);
+        let max_depth = read.max_depth.unwrap_or(self.options.snapshot.max_depth);
         let shown = |page: &Page, serial| View::of(page, serial, read.format, read.tokens, max_depth);
         if let Part::Cursor(text) = &read.part {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
@@ -149,20 +150,12 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let others = frames.len() - 1;
-            let (limit, nodes, bytes) = if place == 0 {
-                (deadline, MOST_NODES, MAIN_FRAME_BYTES)
-            } else {
-                (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
-            };
-            async move {
-                let wanted = Wanted { prefix, nodes, bytes };
-                let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
-                Ok::<_, AskError>(told.of_frame(prefix))
-            }
-        });
-        let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(join_all(asked).await);
+        let take = || join_all(frames.iter().enumerate().map(|(place, frame)| self.read_frame(frames, place, frame, deadline)));
+        let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
+        if met.new {
+            taken = take().await;
+        }
+        let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
         let main = main?;
         let mut parts = HashMap::new();
@@ -171,7 +164,29 @@ impl Browser {
                 parts.insert(frame, part);
             }
         }
-        Ok(stitch(main, parts))
+        let page = stitch(main, parts);
+        Ok(Page { complete: page.complete && met.whole, ..page })
+    }
+}
+
+impl Browser {
+    /// One frame of these; the first is the tab's own document.
+    async fn read_frame(
+        &self,
+        frames: &[(String, String)],
+        place: usize,
+        (frame, prefix): &(String, String),
+        deadline: Deadline,
+    ) -> Result<FrameSnapshot, AskError> {
+        let others = frames.len() - 1;
+        let (limit, nodes, bytes) = if place == 0 {
+            (deadline, MOST_NODES, MAIN_FRAME_BYTES)
+        } else {
+            (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
+        };
+        let wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot };
+        let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+        Ok(told.of_frame(prefix))
     }
 }
 
