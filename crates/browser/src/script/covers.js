@@ -16,7 +16,7 @@ const naturalWidth = getter(HTMLImageElement, 'naturalWidth');
 // Boxes with a ground, by the bands of the page that they lie in; covers are those that need not stay in their place.
 const painted = () => {
   const now = looks();
-  if (!now.painted) {
+  if (now.painted === null) {
     now.painted = { bands: new Map(), tall: [], covers: 0 };
     const { place } = suspects();
     const pictures = queryAll(document, PICTURES);

@@ -24,7 +24,7 @@ const hiddenness = (el, seen, around, tellHidden) => {
 // Whether a person could click it now.
 const isReached = (el) => {
   const now = looks();
-  now.hits = (now.hits ?? 0) + 1;
+  now.hits += 1;
   if (now.hits > MOST_HIT_TESTS || !checkVisibility(el, DRAWN) || isUnseenBox(el, true)) return false;
   const point = pointOf(el);
   if (!point) return !isShaded();
@@ -35,7 +35,7 @@ const isReached = (el) => {
 // Whether something lies over the whole window, as behind a dialog.
 const isShaded = () => {
   const now = looks();
-  if (now.shaded === undefined) {
+  if (now.shaded === null) {
     const { innerWidth: width, innerHeight: height } = globalThis;
     let at = elementAt(width / 2, height / 2);
     now.shaded = false;

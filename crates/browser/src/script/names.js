@@ -74,10 +74,10 @@ const contentOf = (root, how) => {
 };
 
 const readContent = (root, { exclude, referenced, whole }) => {
-  if (isSecret(root) || isMasked(root)) return '';
+  if (isSecret(root) || lookOf(root).masked) return '';
   const only = onlyText(root);
   if (only !== null) {
-    notePart(only);
+    if (isWithheld(only, false)) return '';
     return clean(characters(only), MAX_NAME).trim();
   }
   const item = HOLDS_ITEMS.has(roleOf(root));
@@ -93,9 +93,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     nodesNamed += 1;
     if (isText(node)) {
-      if (isMaskedText(node) || (parts && !whole && isSkippedText(node))) continue;
-      text += characters(node).slice(0, MAX_NAME * 2);
-      if (!whole) notePart(node);
+      if (!isWithheld(node, whole)) text += characters(node).slice(0, MAX_NAME * 2);
       continue;
     }
     if (!isElement(node)) continue;
@@ -128,10 +126,14 @@ const readContent = (root, { exclude, referenced, whole }) => {
 
 // While a snapshot names an element: whether parts of its name are seen, are not, and are what is drawn.
 let parts = null;
-const notePart = (node) => {
-  if (!parts || characters(node).trim() === '') return;
-  if (isUnseenText(node)) parts.unseen = true;
-  else parts.seen = true;
+
+// Whether a text is not to be read; notes whether it is seen.
+const isWithheld = (node, whole) => {
+  if (characters(node).trim() === '') return false;
+  if (whole) return isMaskedText(node);
+  const sight = sightOf(node);
+  if (parts && sight !== WITHHELD) parts[sight === SEEN ? 'seen' : 'unseen'] = true;
+  return sight === WITHHELD;
 };
 
 const generatedName = (el, where) => {

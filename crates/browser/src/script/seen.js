@@ -27,6 +27,7 @@ class Look {
   strength = 1;
   ink = [0, 0, 0, 1];
   small = false;
+  masked = false;
   // What is behind text, and the element that it belongs to; null if a picture may be.
   ground = WHITE;
   // Whether it may stand elsewhere than in the flow of the page, and so has to be measured.
@@ -35,18 +36,25 @@ class Look {
   fixed = false;
   // The boxes outside of which it is not drawn: for what is in the flow, absolute and fixed. null is no bound.
   clips = [null, null, null];
-  // The nearest element that scrolls.
+  // The nearest element that scrolls, with those around it.
   scroller = null;
 
-  // Whether the ink stands out from the ground, once asked.
-  stands = undefined;
+  // Found once and kept: whether nothing has to be measured, and the looks of what is written in other colours.
+  easy = undefined;
+  alike = undefined;
 
-  inside() { return Object.assign(new Look(), this, { stands: undefined }); }
+  inside() { return Object.assign(new Look(), this, { easy: undefined, alike: undefined }); }
+
+  // Whether its ink stands out from its ground.
+  stands() { return stands(this.ink, this.strength, this.ground); }
 }
 
 const looks = () => {
   const now = knownNow();
-  if (!now.looks) now.looks = { of: new Map(), texts: new Map(), range: createRange(document), measured: 0, root: rootLook() };
+  now.looks ??= {
+    of: new Map(), texts: new Map(), range: createRange(document), measured: 0, hits: 0,
+    root: rootLook(), painted: null, scroll: null, shaded: null,
+  };
   return now.looks;
 };
 
@@ -61,11 +69,13 @@ const rootLook = () => {
   return look;
 };
 
-const drawnParent = (node) => (shadowRootsSeen && isText(node) ? textSlot(node) : null) ?? flatParent(node);
+const drawnParent = (node) => (shadowRootsSeen ? (isText(node) ? textSlot(node) : null) ?? flatParent(node) : parentNode(node));
 
 // From the nearest element that is known, down; without recursion.
 const lookOf = (el) => {
   const { of, root } = looks();
+  const known = of.get(el);
+  if (known) return known;
   const chain = [];
   let at = el;
   while (at && isElement(at) && !of.has(at)) { chain.push(at); at = drawnParent(at); }
@@ -83,16 +93,28 @@ const inner = (el, outer) => {
   const placed = isSuspect(place, el);
   if (!inked && !placed) return outer;
   const style = getComputedStyle(el);
-  if (style.display === 'contents' && !inked) return outer;
-  const look = outer.inside();
-  if (inked) takeInk(el, style, look);
-  if (placed) takePlace(el, style, look, outer);
+  let look = inked ? inkedLook(el, style, outer) : outer;
+  if (placed && style.display !== 'contents') {
+    look = look.inside();
+    takePlace(el, style, look, outer);
+  }
   return look;
 };
 
-const takeInk = (el, style, look) => {
-  look.ink = colourOf(el instanceof SVGElement ? style.fill : style.webkitTextFillColor) ?? look.ink;
-  look.small = parseFloat(style.fontSize) <= TOO_SMALL;
+// One look for all that are written alike in the same place; a page has thousands of links and two colours of them.
+const inkedLook = (el, style, outer) => {
+  const fill = el instanceof SVGElement ? style.fill : style.webkitTextFillColor;
+  const key = `${fill} ${style.fontSize} ${style.webkitTextSecurity}`;
+  outer.alike ??= new Map();
+  let look = outer.alike.get(key);
+  if (!look) {
+    look = outer.inside();
+    look.ink = colourOf(fill) ?? look.ink;
+    look.small = parseFloat(style.fontSize) <= TOO_SMALL;
+    look.masked = style.webkitTextSecurity !== 'none';
+    outer.alike.set(key, look);
+  }
+  return look;
 };
 
 const takePlace = (el, style, look, outer) => {
@@ -232,7 +254,7 @@ const outOfReach = (rect, look) => {
 
 const pageScroll = () => {
   const now = looks();
-  if (!now.scroll) {
+  if (now.scroll === null) {
     const root = documentElement(document);
     const style = getComputedStyle(root);
     const body = childByTag(root, 'body');
@@ -263,30 +285,37 @@ const drawnOtherwise = (el, look) => {
   return false;
 };
 
-const isSkippedText = (node) => {
+const SEEN = 0;
+const UNSEEN_TEXT = 1;
+// Drawn as dots, or not at all; and not told.
+const WITHHELD = 2;
+
+// What a person sees of a text that is not blank.
+const sightOf = (node) => {
   const parent = drawnParent(node);
-  return parent !== null && isElement(parent) && lookOf(parent).skipped;
+  if (!parent || !isElement(parent)) return SEEN;
+  const look = lookOf(parent);
+  if (isEasy(look)) return SEEN;
+  if (look.masked || look.skipped) return WITHHELD;
+  if (look.gone || look.small) return UNSEEN_TEXT;
+  const { texts } = looks();
+  let sight = texts.get(node);
+  if (sight === undefined) {
+    sight = isTextLost(node, parent, look) ? UNSEEN_TEXT : SEEN;
+    texts.set(node, sight);
+  }
+  return sight;
 };
 
-// Whether a text that is told cannot be seen.
-const isUnseenText = (node) => {
-  const parent = drawnParent(node);
-  if (!parent || !isElement(parent)) return false;
-  const look = lookOf(parent);
-  if (look.gone || look.small) return true;
-  look.stands ??= stands(look.ink, look.strength, look.ground);
-  if (look.stands && !look.placed && !hasCovers()) return false;
-  const { texts } = looks();
-  let unseen = texts.get(node);
-  if (unseen === undefined) {
-    unseen = isTextLost(node, parent, look);
-    texts.set(node, unseen);
-  }
-  return unseen;
+// Whether all there is to know is known without measuring anything.
+const isEasy = (look) => {
+  look.easy ??= !look.gone && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasCovers();
+  return look.easy;
 };
 
 const isTextLost = (node, parent, look) => {
-  if (!look.stands && look.ink[3] * look.strength < LEAST_ALPHA) return !drawnOtherwise(parent, look);
+  const stood = look.stands();
+  if (!stood && look.ink[3] * look.strength < LEAST_ALPHA) return !drawnOtherwise(parent, look);
   if (!measure()) return false;
   const { range } = looks();
   selectNode(range, node);
@@ -295,7 +324,7 @@ const isTextLost = (node, parent, look) => {
   if (rect.width === 0 && rect.height === 0 && UNDRAWN.has(tagOf(parent))) return false;
   const crushed = rect.width <= TOO_SMALL && characters(node).trim().length > 1;
   if (crushed || rect.height <= TOO_SMALL || outOfReach(rect, look)) return true;
-  if (!look.stands && !shownOnOther(parent, rect, look) && !drawnOtherwise(parent, look)) return true;
+  if (!stood && !shownOnOther(parent, rect, look) && !drawnOtherwise(parent, look)) return true;
   return isCovered(parent, rect, look);
 };
 
@@ -320,12 +349,13 @@ const isUnseenGenerated = (el, style) => {
 // Whether what is typed into a field, or written on an input, has the colour of its ground.
 const isInkLost = (el) => {
   const look = lookOf(el);
-  return look.small || (!stands(look.ink, look.strength, look.ground) && !drawnOtherwise(el, look));
+  return look.small || (!look.stands() && !drawnOtherwise(el, look));
 };
 
 // Whether a control that can be acted on cannot be seen, whatever is written on it.
 const isUnseenBox = (el, always = false) => {
   const look = lookOf(el);
+  if (!always && isEasy(look)) return false;
   if (look.gone && !UNDRAWN_CONTENT.has(tagOf(el))) return true;
   if (UNDRAWN.has(tagOf(el)) || !(always || look.placed || hasCovers()) || !measure()) return false;
   const rect = boundingRect(el);
@@ -339,7 +369,7 @@ const sticksOut = (el) => {
   const waiting = [el];
   for (let steps = 0; waiting.length && steps < MOST_INSIDE; steps += 1) {
     for (const child of flatChildren(waiting.pop()).slice(0, MOST_INSIDE)) {
-      if (isText(child) ? characters(child).trim() && !isUnseenText(child) : isElement(child) && !isNothing(boundingRect(child))) return true;
+      if (isText(child) ? characters(child).trim() && sightOf(child) === SEEN : isElement(child) && !isNothing(boundingRect(child))) return true;
       if (isElement(child)) waiting.push(child);
     }
   }

@@ -6,7 +6,7 @@ const MOST_SHOWN_NODES = 300;
 // The text that is drawn in an element, in one line. What is only for screen readers is not in it, and what is
 // hidden from them is.
 const visibleText = (root, limit) => {
-  if (isSecret(root) || isMasked(root)) return '';
+  if (isSecret(root) || lookOf(root).masked) return '';
   let text = '';
   const stack = [root];
   const item = HOLDS_ITEMS.has(roleOf(root));
@@ -15,7 +15,7 @@ const visibleText = (root, limit) => {
     if (typeof node === 'string') { text += node; continue; }
     if (isText(node)) {
       if (characters(node).trim() === '') text += ' ';
-      else if (!isMaskedText(node) && !isUnseenText(node)) text += characters(node).slice(0, limit * 2);
+      else if (sightOf(node) === SEEN) text += characters(node).slice(0, limit * 2);
       continue;
     }
     if (!isElement(node) || SILENT.has(tagOf(node))) continue;

@@ -181,9 +181,9 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     const whole = typeof node === 'string' ? node : node instanceof Generated ? node.text : characters(node);
     let mark = hidden === TOLD ? 'hidden' : null;
     if (typeof node !== 'string' && whole.trim()) {
-      if (node instanceof Generated) mark ??= node.unseen ? 'unseen' : null;
-      else if (isMaskedText(node) || (!mark && isSkippedText(node))) return;
-      else mark ??= isUnseenText(node) ? 'unseen' : null;
+      const sight = node instanceof Generated ? (node.unseen ? UNSEEN_TEXT : SEEN) : sightOf(node);
+      if (sight === WITHHELD && (mark === null || isMaskedText(node))) return;
+      if (sight === UNSEEN_TEXT) mark ??= 'unseen';
     } else {
       // Space alone goes with what is before it.
       mark = open?.mark ?? null;

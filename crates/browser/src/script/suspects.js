@@ -16,7 +16,7 @@ const ruleStyle = getter(CSSStyleRule, 'style');
 const animationsOf = method(Document, 'getAnimations');
 
 // How text is drawn. It is inherited, and asked of those that hold text.
-const INK = /(?:^|[ ;])(?:all|color|-webkit-text-fill-color|font|font-size|fill|fill-opacity):/;
+const INK = /(?:^|[ ;])(?:all|color|-webkit-text-fill-color|-webkit-text-security|font|font-size|fill|fill-opacity):/;
 // What moves, clips, fades, covers or underlays.
 const PLACE = new RegExp(
   '(?:^|[ ;])(?:(?:all|background[a-z-]*|opacity|filter|(?:-webkit-)?mask[a-z-]*|clip|clip-path|overflow[a-z-]*|position|' +
