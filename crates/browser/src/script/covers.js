@@ -96,16 +96,19 @@ const isCovered = (el, rect, look) => {
 };
 
 // Whether something other than its own ancestors is behind a text, on which it shows.
+const SHAPES = 'rect, path, circle, ellipse, polygon, polyline, line, image, use';
 const shownOnOther = (el, rect, look) => {
+  const drawing = el instanceof SVGElement ? closest(el, 'svg') : null;
+  if (drawing && querySelector(drawing, SHAPES)) return true;
   const [x, y] = [(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2];
   let top = null;
   for (const box of near(rect)) {
     const { left, right, top: upper, bottom } = box.rect;
-    if (x < left || x >= right || y < upper || y >= bottom || box.el === el || isInside(box.el, el)) continue;
+    if (x < left || x >= right || y < upper || y >= bottom || (box.el !== el && isInside(box.el, el))) continue;
     if (!isInside(el, box.el) && isAbove(box.el, el)) continue;
     if (!top || isInside(box.el, top.el) || (!isInside(top.el, box.el) && isAbove(box.el, top.el))) top = box;
   }
-  if (!top) return false;
+  if (!top || isInside(el, top.el)) return false;
   return top.ground === null ? true : stands(look.ink, look.strength, top.ground);
 };
 

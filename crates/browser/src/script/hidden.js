@@ -23,6 +23,7 @@ const hiddenness = (el, seen, around, tellHidden) => {
 
 // Whether a person could click it now.
 const isReached = (el) => {
+  if (closest(el, '[inert]')) return false;
   const now = looks();
   now.hits += 1;
   if (now.hits > MOST_HIT_TESTS || !checkVisibility(el, DRAWN) || isUnseenBox(el, true)) return false;
@@ -45,6 +46,8 @@ const isShaded = () => {
   }
   return now.shaded;
 };
+
+const isFoldedAway = (el, child) => el instanceof HTMLDetailsElement && !DETAILS.open(el) && child !== childByTag(el, 'summary');
 
 // The children, those that are folded away by <details> too.
 const allChildren = (el) => {

@@ -1,5 +1,6 @@
 // What a control shows, beside what it is called: a "Delete" button can be named "Next".
 
+// In characters; the driver cuts it to as many bytes.
 const MAX_SHOWN = 80;
 const MOST_SHOWN_NODES = 300;
 

@@ -81,7 +81,7 @@ const walk = (root, visit, text, brk, tellHidden = false) => {
       nodes.push(children[i]);
       depths.push(below.depth);
       silents.push(seen === 'inside' && hidden !== TOLD && isInnerElement(children[i]) ? silent : below.silent);
-      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : hidden);
+      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : tellHidden && isFoldedAway(node, children[i]) ? TOLD : hidden);
     }
   }
   return { visited, complete: true };
@@ -127,6 +127,7 @@ const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
 const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = null }) => {
+  const tellHidden = options.exclude_hidden_elements === false;
   const nodes = [];
   let written = RESERVE;
   let left = 0;
@@ -139,9 +140,10 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     written += cost + weigh(node.n) + weigh(node.v) + weigh(node.u) + weigh(node.w);
   };
 
-  const visit = (el, role, depth, silent, hidden) => {
+  const visit = (el, role, depth, silent, around) => {
     const actionable = isActionable(el, role);
-    if (hidden === REACHED && !(actionable && isReached(el))) return { depth, silent: true };
+    const hidden = around === TOLD && actionable && isReached(el) ? REACHED : around;
+    if (around === REACHED && !(actionable && isReached(el))) return { depth, silent: true };
     const tag = tagOf(el);
     if (!role && !actionable && !filled(el, 'aria-label') && !filled(el, 'aria-labelledby')) {
       return { depth, silent: silent || isRepeated(el) };
@@ -182,7 +184,8 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     let mark = hidden === TOLD ? 'hidden' : null;
     if (typeof node !== 'string' && whole.trim()) {
       const sight = node instanceof Generated ? (node.unseen ? UNSEEN_TEXT : SEEN) : sightOf(node);
-      if (sight === WITHHELD && (mark === null || isMaskedText(node))) return;
+      if (sight === WITHHELD && (!tellHidden || isMaskedText(node))) return;
+      if (sight === WITHHELD) mark = 'hidden';
       if (sight === UNSEEN_TEXT) mark ??= 'unseen';
     } else {
       // Space alone goes with what is before it.
@@ -214,7 +217,6 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
   };
 
   const root = documentElement(document);
-  const tellHidden = options.exclude_hidden_elements === false;
   const walked = root ? walk(root, visit, text, () => { open = null; }, tellHidden) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);

@@ -12,3 +12,4 @@ mod screenshots;
 mod secrets;
 mod snapshots;
 mod support;
+mod tricks;
