@@ -60,7 +60,7 @@ const paintedBox = (el) => {
   if (isNothing(rect) || (look.clips[0] && isNothing(meet(look.clips[0], rect)))) return null;
   // What shines through covers nothing; nor does a drawing, which is mostly holes.
   const opaque = look.strength > 0.9 && (ground !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
-  return { el, rect, ground, opaque, cover: look.placed && opaque ? 1 : 0, fixed: look.fixed };
+  return { el, rect, ground, opaque, cover: look.displaced && opaque ? 1 : 0, sticks: look.sticks };
 };
 
 const near = (rect) => {
@@ -75,8 +75,9 @@ const holdsBox = (outer, box) =>
 
 // What would have to be covered for a text to be out of sight wherever things are scrolled to.
 const regionOf = (rect, look, box) => {
-  if (box.fixed && !look.fixed && pageScrolls()) {
-    return { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
+  // From under a bar that stays where it is, text is scrolled out.
+  if (box.sticks && !look.sticks && (look.scroller || pageScrolls())) {
+    return look.scroller ? boundingRect(look.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
   }
   let region = rect;
   for (let at = look.scroller; at; at = at.outer) if (!isInside(box.el, at.el)) region = boundingRect(at.el);

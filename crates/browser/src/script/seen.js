@@ -22,6 +22,8 @@ const UNDRAWN_CONTENT = new Set(['canvas', 'video', 'audio', 'object', 'meter', 
 class Look {
   // Whether nothing can be seen of it whatever it is.
   gone = false;
+  // Whether text in it stands in for something else that is drawn.
+  replaced = false;
   // Whether it is not drawn at all, and Chromium does not tell it either.
   skipped = false;
   strength = 1;
@@ -30,10 +32,12 @@ class Look {
   masked = false;
   // What is behind text, and the element that it belongs to; null if a picture may be.
   ground = WHITE;
-  // Whether it may stand elsewhere than in the flow of the page, and so has to be measured.
+  // Whether it has to be measured: it may be cut off or crushed, or stand elsewhere than in the flow of the page.
   placed = false;
+  displaced = false;
   away = false;
   fixed = false;
+  sticks = false;
   // The boxes outside of which it is not drawn: for what is in the flow, absolute and fixed. null is no bound.
   clips = [null, null, null];
   // The nearest element that scrolls, with those around it.
@@ -118,7 +122,7 @@ const inkedLook = (el, style, outer) => {
 };
 
 const takePlace = (el, style, look, outer) => {
-  if (UNDRAWN_CONTENT.has(tagOf(el))) look.gone = true;
+  look.replaced = UNDRAWN_CONTENT.has(tagOf(el));
   look.skipped ||= style.contentVisibility === 'hidden';
   look.strength *= +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1);
   if (style.filter !== 'none') takeFilter(style.filter, look);
@@ -133,15 +137,17 @@ const takePlace = (el, style, look, outer) => {
   look.away ||= out > 0 || moved;
   look.fixed ||= out === 2;
   if (out === 2) look.scroller = null;
-  look.placed ||= out > 0 || moved || position === 'sticky' || (position === 'relative' && OFFSETS.some((key) => parseFloat(style[key]) !== 0)) ||
-    style.float !== 'none' || parseFloat(style.textIndent) < 0 || parseFloat(style.letterSpacing) < 0 || parseFloat(style.wordSpacing) < 0 ||
-    MARGINS.some((key) => parseFloat(style[key]) < 0) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto' ||
-    style.zoom !== '1' || parseFloat(style.lineHeight) <= TOO_SMALL || isTiny(style);
+  look.sticks ||= out === 2 || position === 'sticky';
+  look.displaced ||= out > 0 || moved || position === 'sticky' || MARGINS.some((key) => parseFloat(style[key]) < 0) ||
+    (position === 'relative' && OFFSETS.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
+  look.placed ||= look.displaced || isTiny(style) || style.zoom !== '1' || SPACES.some((key) => parseFloat(style[key]) < 0) ||
+    parseFloat(style.lineHeight) <= TOO_SMALL;
   takeClips(el, style, look, outer.clips[out], { position, moved });
 };
 
 const OFFSETS = ['top', 'right', 'bottom', 'left'];
 const MARGINS = ['marginTop', 'marginRight', 'marginBottom', 'marginLeft'];
+const SPACES = ['textIndent', 'letterSpacing', 'wordSpacing'];
 const isTiny = (style) => parseFloat(style.width) <= TOO_SMALL || parseFloat(style.height) <= TOO_SMALL;
 
 const takeFilter = (filter, look) => {
@@ -297,7 +303,7 @@ const sightOf = (node) => {
   const look = lookOf(parent);
   if (isEasy(look)) return SEEN;
   if (look.masked || look.skipped) return WITHHELD;
-  if (look.gone || look.small) return UNSEEN_TEXT;
+  if (look.gone || look.replaced || look.small) return UNSEEN_TEXT;
   const { texts } = looks();
   let sight = texts.get(node);
   if (sight === undefined) {
@@ -309,7 +315,7 @@ const sightOf = (node) => {
 
 // Whether all there is to know is known without measuring anything.
 const isEasy = (look) => {
-  look.easy ??= !look.gone && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasCovers();
+  look.easy ??= !look.gone && !look.replaced && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasCovers();
   return look.easy;
 };
 
@@ -356,7 +362,7 @@ const isInkLost = (el) => {
 const isUnseenBox = (el, always = false) => {
   const look = lookOf(el);
   if (!always && isEasy(look)) return false;
-  if (look.gone && !UNDRAWN_CONTENT.has(tagOf(el))) return true;
+  if (look.gone) return true;
   if (UNDRAWN.has(tagOf(el)) || !(always || look.placed || hasCovers()) || !measure()) return false;
   const rect = boundingRect(el);
   if (!isNothing(rect)) return outOfReach(rect, look) || isCovered(el, rect, look);
