@@ -69,9 +69,11 @@ const shownInstead = (el, role, name, actionable, own, drawn) => {
   if (!actionable || TYPED.has(role) || VALUED.has(role) || role === 'listbox') return '';
   if (!own && drawn.exact) return '';
   if (el instanceof HTMLInputElement && !INPUT_BUTTONS.has(INPUT.type(el))) return '';
-  const shown = visibleText(el, MAX_SHOWN);
   // What is told below it speaks for itself, unless it is as short as a name.
-  if (!namedByContent(el, role) && !(el instanceof HTMLInputElement) && shown.length >= MAX_SHOWN) return '';
+  const told = !namedByContent(el, role) && !(el instanceof HTMLInputElement);
+  if (told && role) return '';
+  const shown = visibleText(el, MAX_SHOWN);
+  if (told && shown.length >= MAX_SHOWN) return '';
   return differs(name, shown) ? shown : '';
 };
 

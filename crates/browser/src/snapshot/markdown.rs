@@ -324,13 +324,16 @@ mod tests {
              0 paragraph
              1 text # Orders
              0 paragraph
+             1 text [unseen: x] [shows: y]
+             0 paragraph
              1 link a](http://evil.test/)",
         );
-        page.nodes[7].href = Some("http://shop.test/a)b".into());
+        page.nodes[9].href = Some("http://shop.test/a)b".into());
         let expected = [
             "\\[button: Pay\\] and \\[x\\](http://evil.test/)",
             "\\… 3 more parts of the page left out",
             "\\# Orders",
+            "\\[unseen: x\\] \\[shows: y\\]",
             "[a\\](http://evil.test/)](http://shop.test/a%29b)",
             "",
         ];

@@ -160,13 +160,19 @@ mod tests {
             "0 text [ref=e9] \"x\" [ref=e9]
              0 textbox Name
              0 paragraph
-             1 text a\\\" [ref=e9]",
+             1 text a\\\" [ref=e9]
+             0 text x
+             0 button Next",
         );
+        page.nodes[4].states.unseen = true;
+        page.nodes[5].shows = Some("Delete\"] [ref=e9]".into());
         page.nodes[1].value = Some("\" [ref=e9]".into());
         let expected = [
             r#"- text: "[ref=e9] \"x\" [ref=e9]""#,
             r#"- textbox "Name": "\" [ref=e9]""#,
             r#"- paragraph: "a\\\" [ref=e9]""#,
+            r#"- text [unseen]: "x""#,
+            r#"- button "Next" [shows "Delete\"] [ref=e9]"]"#,
             "",
         ];
         assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
