@@ -125,7 +125,14 @@ const readContent = (root, { exclude, referenced, whole }) => {
 };
 
 // While a snapshot names an element: whether parts of its name are seen, are not, and are what is drawn.
+const PARTS = { seen: false, unseen: false, exact: true };
 let parts = null;
+const noteParts = () => {
+  PARTS.seen = false;
+  PARTS.unseen = false;
+  PARTS.exact = true;
+  parts = PARTS;
+};
 
 // Whether a text is not to be read; notes whether it is seen.
 const isWithheld = (node, whole) => {
@@ -146,15 +153,6 @@ const generatedName = (el, where) => {
   return part.text;
 };
 
-// Calls make() and returns what it made, with what became of the parts.
-const withParts = (make) => {
-  parts = { seen: false, unseen: false, exact: true };
-  try {
-    return [make(), parts];
-  } finally {
-    parts = null;
-  }
-};
 
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {

@@ -63,11 +63,11 @@ const differs = (name, shown) => {
   return !isSign(words) && !wordsOf(name).includes(words);
 };
 
-// What an element shows, if its name says something else; '' otherwise. `drawn` is what became of the name's parts.
-const shownInstead = (el, role, name, actionable, own, drawn) => {
-  if (drawn.unseen) return visibleText(el, MAX_SHOWN);
+// What an element shows, if its name says something else; '' otherwise.
+const shownInstead = (el, role, name, actionable, own) => {
+  if (PARTS.unseen) return visibleText(el, MAX_SHOWN);
   if (!actionable || TYPED.has(role) || VALUED.has(role) || role === 'listbox') return '';
-  if (!own && drawn.exact) return '';
+  if (!own && PARTS.exact) return '';
   if (el instanceof HTMLInputElement && !INPUT_BUTTONS.has(INPUT.type(el))) return '';
   // What is told below it speaks for itself, unless it is as short as a name.
   const told = !namedByContent(el, role) && !(el instanceof HTMLInputElement);

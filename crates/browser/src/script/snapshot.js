@@ -115,11 +115,9 @@ const nameToTell = (el, role, actionable) => {
   return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
 };
 
-const ALL_DRAWN = { seen: true, unseen: false, exact: true };
-
 // Whether what a node is told by cannot be seen.
-const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own, drawn) => {
-  if (drawn.unseen && !drawn.seen && !shows) return true;
+const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own, unseen) => {
+  if (unseen && !shows) return true;
   if ((value || (own && INPUT_BUTTONS.has(inputType(el)))) && isInkLost(el)) return true;
   if (actionable) return isUnseenBox(el) && !labelShows(el);
   return role === 'img' && name ? isUnseenBox(el, true) : Boolean(name) && own !== '' && lookOf(el).gone;
@@ -150,7 +148,9 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     }
     if (full()) { left += 1; return { depth, silent: true }; }
     const own = clean(ownName(el), MAX_NAME).trim();
-    const [name, drawn] = own || hidden === TOLD ? [own, ALL_DRAWN] : withParts(() => nameToTell(el, role, actionable));
+    noteParts();
+    const name = own || hidden === TOLD ? own : nameToTell(el, role, actionable);
+    parts = null;
     if (!role && !actionable && !name) return { depth, silent };
     // Inside what its name tells, only what has a name or can be acted on is worth a line.
     if (silent && !name && !actionable) return { depth, silent };
@@ -163,9 +163,13 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     const value = hidden === TOLD ? null : valueOf(el, role);
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
-    const shows = hidden === TOLD ? '' : shownInstead(el, role, name, actionable, own, drawn);
-    if (shows) node.w = shows;
-    if (hidden === SHOWN && isUnseenNode(el, role, node, actionable, own, drawn)) states.unseen = true;
+    // Most nodes of a long page are neither named by something unseen nor by anything but their content.
+    if (hidden !== TOLD && (actionable || own || PARTS.unseen || value || role === 'img')) {
+      const { unseen, seen } = PARTS;
+      const shows = shownInstead(el, role, name, actionable, own);
+      if (shows) node.w = shows;
+      if (hidden === SHOWN && isUnseenNode(el, role, node, actionable, own, unseen && !seen)) states.unseen = true;
+    }
     if (Object.keys(states).length) node.s = states;
     if (actionable && hidden !== TOLD) node.e = `${prefix}e${refOf(el)}`;
     if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);

@@ -27,9 +27,9 @@ const PLACE = new RegExp(
 );
 
 // What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
-const INK_BY_HTML = 'a, area, mark, button, input, select, textarea, option, optgroup, font, body, [text], svg text, svg tspan, svg textPath';
+const INK_BY_HTML = 'a, area, mark, button, input, select, textarea, option, optgroup, font, body, svg text, svg tspan, svg textPath';
 const PLACE_BY_HTML =
-  'html, body, mark, button, input, select, textarea, dialog, [popover], [bgcolor], [background], canvas, video, audio, ' +
+  'html, body, mark, button, input, select, textarea, dialog, [popover], :is(table, thead, tbody, tfoot, tr, td, th):is([bgcolor], [background]), canvas, video, audio, ' +
   'object, marquee, svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])';
 
 const suspects = () => {
