@@ -76,7 +76,7 @@ async fn the_gate_decides_on_what_a_control_shows() {
             policy::Target::Role { role, name, .. } => policy::Target::Role { role, name, index },
             other => other,
         };
-        let facts = driver.facts(&Action::Click(Click { target })).await;
+        let facts = driver.facts(&Action::Click(Click::on(target))).await;
         assert_eq!((facts.name.as_str(), facts.text.as_str()), (name, shown));
     }
 }
