@@ -14,6 +14,7 @@ mod guard;
 mod hit;
 mod incident;
 mod locate;
+mod page_text;
 mod roots;
 mod script;
 mod snapshot;
@@ -25,7 +26,9 @@ pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
+pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_room,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
+    head_line,
 };
-pub use verbs::{After, Image, Omitted, Outcome};
+pub use verbs::{After, Image, Omitted, Outcome, Viewer};
