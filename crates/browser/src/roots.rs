@@ -33,6 +33,11 @@ struct Counted {
     due: bool,
 }
 
+struct Comparison {
+    hidden: bool,
+    due: bool,
+}
+
 #[derive(Serialize)]
 struct SetOut {
     /// Or only what is in the roots that were taken in since.
@@ -97,14 +102,13 @@ impl Browser {
     }
 
     async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<bool, AskError> {
-        let counting =
-            process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
-        let (counted, there) = join(join_all(counting), self.count_nodes(&process.session, limit)).await;
-        let counted: Vec<Counted> = counted.into_iter().collect::<Result<_, _>>()?;
-        let seen: Option<usize> = counted.iter().map(|frame| frame.count).sum();
-        // Where the two cannot be compared, a look now and then has to do.
-        let hidden = process.all && seen.is_some_and(|seen| there != Some(seen));
-        if !hidden && !counted.iter().any(|frame| frame.due) {
+        let mut counted = self.count(process, limit).await?;
+        if counted.hidden {
+            // Perhaps the page only changed between the one count and the other.
+            counted = self.count(process, limit).await?;
+        }
+        let Comparison { hidden, due } = counted;
+        if !hidden && !due {
             return Ok(true);
         }
         let mut whole = true;
@@ -122,6 +126,22 @@ impl Browser {
         looked?;
         released.map_err(|error| AskError::Failed(limit.error(error)))?;
         Ok(!hidden || whole)
+    }
+
+    /// Whether there is more in a process than its scripts see.
+    async fn count(&self, process: &Process<'_>, limit: Deadline) -> Result<Comparison, AskError> {
+        let seen = process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
+        let (seen, there) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
+        let gone = || Counted { count: None, due: true };
+        let seen = seen.into_iter().map(|frame| match frame {
+            Err(AskError::Gone) => Ok(gone()),
+            other => other,
+        });
+        let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
+        let due = seen.iter().any(|frame| frame.due);
+        let seen: Option<usize> = seen.iter().map(|frame| frame.count).sum();
+        // Where the two cannot be compared, a look now and then has to do.
+        Ok(Comparison { hidden: process.all && seen.is_some_and(|seen| there != Some(seen)), due })
     }
 
     /// All elements of a process's documents, those in closed roots too, and the texts and comments with a `<`.

@@ -100,7 +100,7 @@ const factsOf = (prefix, el) => {
 const elementAt = (x, y) => {
   let hit = elementFromPoint(document, x, y);
   for (let steps = 0; hit && steps < 100; steps += 1) {
-    const root = rootOf(hit);
+    const root = shadowRoot(hit);
     const inner = root ? rootFromPoint(root, x, y) : null;
     if (!inner || inner === hit) break;
     hit = inner;
@@ -241,7 +241,7 @@ const through = ({ frame, x, y }) => {
 
 const deepActive = () => {
   let active = activeElement(document);
-  for (let root = active && rootOf(active); root && rootActive(root); root = rootOf(active)) active = rootActive(root);
+  for (let root = active && shadowRoot(active); root && rootActive(root); root = shadowRoot(active)) active = rootActive(root);
   return active;
 };
 

@@ -20,5 +20,5 @@ pub(crate) const SOURCE: &str = concat!(
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest, ",
-    "rootOf, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
+    "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

@@ -121,7 +121,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {
   const child = firstChild(el);
-  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || rootOf(el)) return null;
+  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
   if (ownership().ownedBy.has(el)) return null;
   return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
 };

@@ -131,8 +131,7 @@ const PLACES: [(&str, &str); 3] = [
     ("closed", "const root = place.attachShadow({mode: 'closed'});"),
 ];
 
-/// Everything that a page can be made to say by reading it. Deltas are told through the same nodes; what the
-/// server makes of them is tested there.
+/// Everything that a page can be made to say by reading it.
 async fn replies(driver: &Driver) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for format in [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown] {
@@ -167,6 +166,16 @@ async fn replies(driver: &Driver) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+/// What one who has read the page is told after an action.
+async fn delta(driver: &Driver, action: Action) -> String {
+    let facts = driver.browser.resolve(&action).await.unwrap();
+    match driver.act_for("agent", false, action, facts).await.unwrap() {
+        Outcome::Read(snapshot) => text_of(&snapshot),
+        Outcome::Clicked(after) => text_of(&after.snapshot),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Refs and cursors count the documents and snapshots of a session; nothing else may differ. Only the first
@@ -204,8 +213,13 @@ async fn check(at: &str, urls: [String; 2], driver: &Driver, shown_first: bool) 
         assert!(outline.contains("[secret]") && outline.contains("Label property"), "{at}: {outline}");
         before[place] = replies(driver).await;
         if !shown_first {
-            let clicked = driver.click(role("button", "Show")).await.unwrap();
-            after[place].push(("click".to_owned(), clicked));
+            delta(driver, Action::Read(Read::default())).await;
+            let clicked = delta(driver, Action::Click(Click { target: role("button", "Show") })).await;
+            assert!(
+                clicked.starts_with("Changed since") || clicked.starts_with("Nothing"),
+                "{at}: {clicked}"
+            );
+            after[place].push(("delta".to_owned(), clicked));
             after[place].extend(replies(driver).await);
         }
     }
