@@ -87,7 +87,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: clean(textOf(el), 200),
+    text: visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
     secret,

@@ -200,6 +200,9 @@ const isMasked = (el) => {
   return false;
 };
 
+// The same where a look at the element is at hand: most pages mask nothing, and its style need not be asked.
+const isMaskedBy = (el, look) => (look.masked || anyMasked || hasDotFonts()) && isMasked(el);
+
 const isMaskedText = (node) => {
   const parent = flatParent(node);
   return parent !== null && isElement(parent) && isMasked(parent);

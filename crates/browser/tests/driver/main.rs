@@ -15,3 +15,4 @@ mod screenshots;
 mod secrets;
 mod snapshots;
 mod support;
+mod tricks;

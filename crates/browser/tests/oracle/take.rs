@@ -73,6 +73,8 @@ pub struct OurNode {
     pub states: serde_json::Map<String, serde_json::Value>,
     #[serde(rename = "v")]
     pub value: Option<String>,
+    #[serde(rename = "w")]
+    pub shows: Option<String>,
     #[serde(skip)]
     pub dom: Option<i64>,
 }

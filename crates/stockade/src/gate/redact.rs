@@ -61,7 +61,10 @@ impl Redactor {
             }
             Content::Tree(tree) => {
                 self.mask(&mut tree.text_content);
-                tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
+                tree.interactive_elements.iter_mut().for_each(|element| {
+                    self.mask(&mut element.name);
+                    element.shows.iter_mut().for_each(|shows| self.mask(shows));
+                });
                 self.node(&mut tree.snapshot);
             }
         }
@@ -74,15 +77,14 @@ impl Redactor {
         for one in &mut found.matches {
             self.mask(&mut one.excerpt);
             self.mask(&mut one.path);
+            one.shows.iter_mut().for_each(|shows| self.mask(shows));
         }
     }
 
     /// A tree has at most 64 levels, so this does not run deep.
     fn node(&self, node: &mut TreeNode) {
         self.mask(&mut node.name);
-        if let Some(value) = &mut node.value {
-            self.mask(value);
-        }
+        [&mut node.value, &mut node.shows].into_iter().flatten().for_each(|text| self.mask(text));
         node.children.iter_mut().for_each(|child| self.node(child));
     }
 

@@ -82,6 +82,7 @@ impl Dice {
                     self.one_in(2).then(|| "http://shop.test/".to_owned() + &"x".repeat(self.roll(480)));
                 node.value = self.one_in(4).then(|| self.text(length));
                 node.states = self.states();
+                node.shows = self.one_in(4).then(|| crate::text::cut(&self.text(60), 80));
             }
             if node.role == "heading" {
                 node.states.level = Some(1 + u8::try_from(self.roll(4)).unwrap());
@@ -108,6 +109,8 @@ impl Dice {
             multiline: all,
             focused: all,
             secret: all,
+            unseen: all,
+            hidden: all,
         }
     }
 }

@@ -81,6 +81,12 @@ struct MatchFields {
     /// To act on it
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
+    /// What a person sees on it, where its name says something else
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shows: Option<String>,
+    /// True when a person cannot see it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen: Option<bool>,
     /// What it is inside of
     path: String,
     /// For browser_read: the match and what is around it
@@ -120,6 +126,8 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         role: one.role,
         text: one.excerpt,
         reference: one.reference,
+        shows: one.shows,
+        unseen: one.unseen.then_some(true),
         path: one.path,
         cursor: one.cursor,
     });
