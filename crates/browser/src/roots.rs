@@ -42,6 +42,11 @@ pub(crate) struct Met {
     pub new: bool,
 }
 
+struct Comparison {
+    hidden: bool,
+    due: bool,
+}
+
 #[derive(Serialize)]
 struct SetOut {
     /// Or only what is in the roots that were taken in since.
@@ -108,14 +113,13 @@ impl Browser {
     }
 
     async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
-        let counting =
-            process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
-        let (counted, there) = join(join_all(counting), self.count_nodes(&process.session, limit)).await;
-        let counted: Vec<Counted> = counted.into_iter().collect::<Result<_, _>>()?;
-        let seen: Option<usize> = counted.iter().map(|frame| frame.count).sum();
-        // Where the two cannot be compared, a look now and then has to do.
-        let hidden = process.all && seen.is_some_and(|seen| there != Some(seen));
-        if !hidden && !counted.iter().any(|frame| frame.due) {
+        let mut counted = self.count(process, limit).await?;
+        if counted.hidden {
+            // Perhaps the page only changed between the one count and the other.
+            counted = self.count(process, limit).await?;
+        }
+        let Comparison { hidden, due } = counted;
+        if !hidden && !due {
             return Ok(Met { whole: true, new: false });
         }
         let mut met = Met { whole: true, new: false };
@@ -136,6 +140,22 @@ impl Browser {
         looked?;
         released.map_err(|error| AskError::Failed(limit.error(error)))?;
         Ok(Met { whole: !hidden || met.whole, ..met })
+    }
+
+    /// Whether there is more in a process than its scripts see.
+    async fn count(&self, process: &Process<'_>, limit: Deadline) -> Result<Comparison, AskError> {
+        let seen = process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
+        let (seen, there) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
+        let gone = || Counted { count: None, due: true };
+        let seen = seen.into_iter().map(|frame| match frame {
+            Err(AskError::Gone) => Ok(gone()),
+            other => other,
+        });
+        let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
+        let due = seen.iter().any(|frame| frame.due);
+        let seen: Option<usize> = seen.iter().map(|frame| frame.count).sum();
+        // Where the two cannot be compared, a look now and then has to do.
+        Ok(Comparison { hidden: process.all && seen.is_some_and(|seen| there != Some(seen)), due })
     }
 
     /// All elements of a process's documents, those in closed roots too, and the texts and comments with a `<`.

@@ -121,7 +121,7 @@ const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : nul
 
 // Closed roots by their hosts: a script sees none of them, so the driver hands them in.
 const closedRoots = new WeakMap();
-const rootOf = (el) => openRoot(el) ?? closedRoots.get(el) ?? null;
+const shadowRoot = (el) => openRoot(el) ?? closedRoots.get(el) ?? null;
 
 // Of a closed root no child of its host tells its slot, but every slot tells its nodes.
 const MOST_SLOTS = 1000;
@@ -171,7 +171,7 @@ const flatChildren = (el) => {
     const assigned = assignedNodes(el, { flatten: true });
     if (assigned.length) return assigned;
   }
-  const root = isElement(el) ? rootOf(el) : null;
+  const root = isElement(el) ? shadowRoot(el) : null;
   if (root) { shadowRootsSeen = true; watchForPasswords(root); }
   const children = [];
   // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.

@@ -58,7 +58,7 @@ const factsOf = (prefix, el) => {
 const elementAt = (x, y) => {
   let hit = elementFromPoint(document, x, y);
   for (let steps = 0; hit && steps < 100; steps += 1) {
-    const root = rootOf(hit);
+    const root = shadowRoot(hit);
     const inner = root ? rootFromPoint(root, x, y) : null;
     if (!inner || inner === hit) break;
     hit = inner;

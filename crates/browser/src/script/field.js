@@ -2,7 +2,7 @@
 
 const deepActive = () => {
   let active = activeElement(document);
-  for (let root = active && rootOf(active); root && rootActive(root); root = rootOf(active)) active = rootActive(root);
+  for (let root = active && shadowRoot(active); root && rootActive(root); root = shadowRoot(active)) active = rootActive(root);
   return active;
 };
 

@@ -34,5 +34,5 @@ pub(crate) const SOURCE: &str = concat!(
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, aim, at, focused, struck, through, adoptFrame, typeInto, enterField, focusField, editorOf, arm, rest, ",
     "choose, isChosen, isChecked, scrollState, scrolled, source, ",
-    "rootOf, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
+    "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

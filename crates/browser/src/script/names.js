@@ -74,7 +74,7 @@ const contentOf = (root, how) => {
 };
 
 const readContent = (root, { exclude, referenced, whole }) => {
-  if (isSecret(root) || lookOf(root).masked) return '';
+  if (isSecret(root) || isMaskedBy(root, lookOf(root))) return '';
   const only = onlyText(root);
   if (only !== null) {
     if (isWithheld(only, false)) return '';
@@ -157,7 +157,7 @@ const generatedName = (el, where) => {
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {
   const child = firstChild(el);
-  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || rootOf(el)) return null;
+  if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
   if (ownership().ownedBy.has(el)) return null;
   return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : child;
 };

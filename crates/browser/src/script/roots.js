@@ -34,6 +34,12 @@ const adoptRoot = (root) => {
   return true;
 };
 
+// The only elements that may have a shadow root, besides those with names of their own.
+const HOSTS = new Set(
+  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
+);
+const canHost = (el) => HOSTS.has(tagOf(el)) || tagOf(el).includes('-');
+
 const COUNTED =
   NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
 
@@ -53,7 +59,7 @@ const countNodes = () => {
       if (type === 1) {
         count += 1;
         noticeField(node);
-        const root = rootOf(node);
+        const root = canHost(node) ? shadowRoot(node) : null;
         if (root) { watchForPasswords(root); tops.push(root); }
       } else if (type !== 11 && characters(node).includes('<')) {
         count += 1;
@@ -63,12 +69,6 @@ const countNodes = () => {
   const due = looked === null || count < FEW_NODES || performance.now() - looked.at > looked.took / LOOK_SHARE;
   return { count, due };
 };
-
-// The only elements that may have a shadow root, besides those with names of their own.
-const HOSTS = new Set(
-  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
-);
-const mayHost = (el) => (HOSTS.has(tagOf(el)) || tagOf(el).includes('-')) && !rootOf(el);
 
 const weighText = (text, most) => (text.length > 100000 ? 6 * Math.min(text.length, most) : weigh(text));
 
@@ -99,9 +99,9 @@ const setOutTrees = ({ all, bytes }) => {
       const type = nodeType(node);
       if (type === 1) {
         weight += weighElement(node);
-        hosts += mayHost(node);
-        const root = rootOf(node);
+        const root = shadowRoot(node);
         if (root) tops.add(root);
+        else hosts += canHost(node);
       } else if (type === 3 || type === 4 || type === 8) {
         weight += NODE_BYTES + weighText(characters(node), TEXT_DESCRIBED);
       }

@@ -49,7 +49,8 @@ const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLText
 
 // Looks at a field before anybody asks for it, since it may look different by then.
 const noticeField = (el) => {
-  if (isField(el) || hasAttribute(el, 'contenteditable')) isSecretNow(el);
+  const tag = tagOf(el);
+  if (tag === 'input' || tag === 'textarea' || hasAttribute(el, 'contenteditable')) isSecretNow(el);
 };
 
 const noticeTree = (top) => {
@@ -60,7 +61,7 @@ const noticeTree = (top) => {
       if (!isElement(el)) continue;
       noticed.add(el);
       noticeField(el);
-      const root = rootOf(el);
+      const root = shadowRoot(el);
       if (!root) continue;
       watchForPasswords(root);
       tops.push(root);
@@ -198,6 +199,9 @@ const isMasked = (el) => {
   }
   return false;
 };
+
+// The same where a look at the element is at hand: most pages mask nothing, and its style need not be asked.
+const isMaskedBy = (el, look) => (look.masked || anyMasked || hasDotFonts()) && isMasked(el);
 
 const isMaskedText = (node) => {
   const parent = flatParent(node);

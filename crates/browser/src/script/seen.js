@@ -11,7 +11,6 @@ const FARTHEST = 4;
 const createRange = method(Document, 'createRange');
 const selectNode = method(Range, 'selectNode');
 const rangeRect = method(Range, 'getBoundingClientRect');
-const textSlot = getter(Text, 'assignedSlot');
 const scrollWidth = getter(Element, 'scrollWidth');
 const scrollHeight = getter(Element, 'scrollHeight');
 const scrollLeft = getter(Element, 'scrollLeft');
@@ -73,7 +72,7 @@ const rootLook = () => {
   return look;
 };
 
-const drawnParent = (node) => (shadowRootsSeen ? (isText(node) ? textSlot(node) : null) ?? flatParent(node) : parentNode(node));
+const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));
 
 // From the nearest element that is known, down; without recursion.
 const lookOf = (el) => {
@@ -301,8 +300,9 @@ const sightOf = (node) => {
   const parent = drawnParent(node);
   if (!parent || !isElement(parent)) return SEEN;
   const look = lookOf(parent);
+  if (isMaskedBy(parent, look)) return WITHHELD;
   if (isEasy(look)) return SEEN;
-  if (look.masked || look.skipped) return WITHHELD;
+  if (look.skipped) return WITHHELD;
   if (look.gone || look.replaced || look.small) return UNSEEN_TEXT;
   const { texts } = looks();
   let sight = texts.get(node);

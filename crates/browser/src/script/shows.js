@@ -7,7 +7,7 @@ const MOST_SHOWN_NODES = 300;
 // The text that is drawn in an element, in one line. What is only for screen readers is not in it, and what is
 // hidden from them is.
 const visibleText = (root, limit) => {
-  if (isSecret(root) || lookOf(root).masked) return '';
+  if (isSecret(root) || isMaskedBy(root, lookOf(root))) return '';
   let text = '';
   const stack = [root];
   const item = HOLDS_ITEMS.has(roleOf(root));

@@ -145,3 +145,23 @@ async fn trees_of_any_depth_are_looked_through() {
     let outline = driver.goto("http://shop.test/").await;
     assert!(outline.contains("level 0") && outline.contains("level 23"), "{outline}");
 }
+
+#[tokio::test]
+async fn a_password_in_a_closed_root_is_known_for_one_and_keeps_its_focus_to_itself() {
+    let page = "<x-login></x-login><script>
+        const root = document.querySelector('x-login').attachShadow({mode: 'closed', delegatesFocus: true});
+        root.innerHTML = '<input type=password aria-label=Pin value=hunter2><input aria-label=Name>';
+        const [pin, name] = root.children;
+        name.addEventListener('focus', () => pin.focus());
+        pin.addEventListener('input', () => fetch('/typed'));</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    assert_eq!(outline, "- textbox \"Pin\" [secret]\n- textbox \"Name\" [ref=e1]\n");
+    let facts = driver.facts(&typing(role("textbox", "Pin"), "x", false, false)).await;
+    assert!(facts.secret, "{facts:?}");
+    let error = driver.act(typing(role("textbox", "Name"), "words", true, true)).await.unwrap_err();
+    assert_eq!(error.code(), "focus_lost", "{error}");
+    assert!(error.to_string().contains("textbox \"Pin\""), "{error}");
+    driver.outline().await;
+    assert_eq!(driver.requests_of("shop.test/typed"), 0);
+}

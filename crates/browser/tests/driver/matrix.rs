@@ -131,8 +131,7 @@ const PLACES: [(&str, &str); 3] = [
     ("closed", "const root = place.attachShadow({mode: 'closed'});"),
 ];
 
-/// Everything that a page can be made to say by reading it. Deltas are told through the same nodes; what the
-/// server makes of them is tested there.
+/// Everything that a page can be made to say by reading it.
 async fn replies(driver: &Driver) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for format in [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown] {
@@ -167,6 +166,16 @@ async fn replies(driver: &Driver) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+/// What one who has read the page is told after an action.
+async fn delta(driver: &Driver, action: Action) -> String {
+    let facts = driver.browser.resolve(&action).await.unwrap();
+    match driver.act_for("agent", false, action, facts).await.unwrap() {
+        Outcome::Read(snapshot) => text_of(&snapshot),
+        Outcome::Acted(after) => text_of(after.snapshot.as_ref().unwrap()),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Refs and cursors count the documents and snapshots of a session; nothing else may differ. Only the first
@@ -204,8 +213,13 @@ async fn check(at: &str, urls: [String; 2], driver: &Driver, shown_first: bool) 
         assert!(outline.contains("[secret]") && outline.contains("Label property"), "{at}: {outline}");
         before[place] = replies(driver).await;
         if !shown_first {
-            let clicked = driver.click(role("button", "Show")).await.unwrap();
-            after[place].push(("click".to_owned(), clicked));
+            delta(driver, Action::Read(Read::default())).await;
+            let clicked = delta(driver, Action::Click(Click::on(role("button", "Show")))).await;
+            assert!(
+                clicked.starts_with("Changed since") || clicked.starts_with("Nothing"),
+                "{at}: {clicked}"
+            );
+            after[place].push(("delta".to_owned(), clicked));
             after[place].extend(replies(driver).await);
         }
     }
@@ -237,6 +251,36 @@ async fn no_secret_nor_its_length_is_told_however_its_field_was_made_readable() 
         ["shop.test/document", "shop.test/open", "shop.test/closed", "shop.test/same", "other.test/cross"]
     {
         check(at, [0, 1].map(|n| format!("http://{at}{n}")), &driver, false).await;
+    }
+}
+
+#[tokio::test]
+async fn no_secret_is_told_where_hidden_elements_and_password_fields_are() {
+    let ways: Vec<_> = WAYS.iter().collect();
+    // Once with all of them drawn, and once with none.
+    let hide = "place.after(document.createElement('p')); setTimeout(() => { place.hidden = true })";
+    let mut pages = Vec::new();
+    for (n, value) in VALUES.iter().enumerate() {
+        pages.push((format!("shop.test/drawn{n}"), page(value, PLACES[0].1, "", &ways)));
+        pages.push((format!("shop.test/hidden{n}"), page(value, PLACES[0].1, hide, &ways)));
+    }
+    let snapshot = SnapshotOptions {
+        exclude_hidden_elements: false,
+        exclude_password_fields: false,
+        ..SnapshotOptions::default()
+    };
+    let options = BrowserOptions { snapshot, ..BrowserOptions::default() };
+    let driver = Driver::with_options(&served(&pages), options).await;
+    for at in ["drawn", "hidden"] {
+        driver.goto("http://shop.test/none").await;
+        let mut told = [Vec::new(), Vec::new()];
+        for (n, told) in told.iter_mut().enumerate() {
+            driver.goto(&format!("http://shop.test/{at}{n}")).await;
+            *told = replies(&driver).await;
+            told.push(("click".to_owned(), driver.click(role("button", "Show")).await.unwrap()));
+            told.extend(replies(&driver).await);
+        }
+        hold_nothing(at, &told);
     }
 }
 
@@ -339,7 +383,20 @@ async fn values_can_be_turned_off_altogether() {
             let text = text_of(&driver.read(format).await);
             assert!(text.contains("Send"), "{format:?}: {text}");
             if !told {
-                for value in ["seen", "71", "72", "[selected]", "selected: true", "\"c\" [ref=e3]: "] {
+                for value in [
+                    "seen1",
+                    "seen2",
+                    "seen4",
+                    "seen5",
+                    "seen6",
+                    "seen7",
+                    "seen8",
+                    "71",
+                    "72",
+                    "[selected]",
+                    "selected: true",
+                    "\"c\" [ref=e3]: ",
+                ] {
                     assert!(!text.contains(value), "{value} in {format:?}: {text}");
                 }
             } else if format == ReadFormat::Outline {

@@ -165,7 +165,7 @@ const TELL: &str = "(() => {
   while (waiting.length) {
     const node = waiting.pop();
     if (node.nodeType === 1) numbers.set(node, numbers.size);
-    const root = node.nodeType === 1 ? stockade.rootOf(node) : null;
+    const root = node.nodeType === 1 ? stockade.shadowRoot(node) : null;
     const below = root ? [root] : [];
     below.push(...Node.prototype.__lookupGetter__('childNodes').call(node));
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
