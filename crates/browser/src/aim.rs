@@ -2,7 +2,7 @@
 
 use crate::{
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
@@ -86,6 +86,7 @@ struct Aiming<'a> {
     steady: bool,
     wait: u128,
     armed: Option<bool>,
+    options: &'a SnapshotOptions,
 }
 
 /// What the script says of one look.
@@ -224,6 +225,7 @@ impl Browser {
             steady: looking.steady,
             wait: wait.as_millis(),
             armed: looking.arm.map(|input| input == Input::Keys),
+            options: &self.options.snapshot,
         };
         let looked = self.ask(&element.frame, "aim", &aiming, deadline).await;
         self.aimed(element, looked.map_err(|error| gone_is(error, element.stale()))?, deadline).await

@@ -10,6 +10,7 @@ use crate::{
     tab::{Tab, attach_to_frames},
 };
 use policy::Action;
+use serde::Serialize;
 use std::{
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
@@ -28,8 +29,31 @@ pub struct BrowserOptions {
     /// Width times height of the largest picture; a larger page is cut. About 12 megapixels are the most that
     /// a message can carry whatever the page shows, and more than that is not taken.
     pub max_pixels: u32,
-    /// Levels of a snapshot that are shown when the call does not say; deeper ones are folded.
+    pub snapshot: SnapshotOptions,
+}
+
+/// What a snapshot tells, whatever the call says.
+#[derive(Clone, Debug, Serialize)]
+pub struct SnapshotOptions {
+    /// Levels that are shown when the call does not say; deeper ones are folded.
+    #[serde(skip)]
     pub max_depth: usize,
+    /// False: what is not rendered is told too, marked as hidden.
+    pub exclude_hidden_elements: bool,
+    pub exclude_password_fields: bool,
+    /// False: no field's value is told.
+    pub values: bool,
+}
+
+impl Default for SnapshotOptions {
+    fn default() -> SnapshotOptions {
+        SnapshotOptions {
+            max_depth: 10,
+            exclude_hidden_elements: true,
+            exclude_password_fields: true,
+            values: true,
+        }
+    }
 }
 
 impl Default for BrowserOptions {
@@ -39,7 +63,7 @@ impl Default for BrowserOptions {
             width: 1280,
             height: 800,
             max_pixels: u32::MAX,
-            max_depth: 10,
+            snapshot: SnapshotOptions::default(),
         }
     }
 }
@@ -117,6 +141,11 @@ impl Browser {
     pub(crate) fn snapshots(&self) -> MutexGuard<'_, Store> {
         // A list of pages is whole after any panic.
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last reply did not reach its caller: the next one tells everything.
+    pub fn forget_last_shown(&self) {
+        self.snapshots().set_last(None);
     }
 
     /// For a call that is given none of its own.

@@ -3,7 +3,7 @@
 use crate::cdp::{Id, SessionId};
 use policy::Origin;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -42,6 +42,9 @@ pub(crate) struct Frame {
     pub serial: Option<u32>,
     /// The parent's world that was told which of its elements shows this frame.
     pub known_to: Option<Id>,
+    /// Closed shadow roots that the script of that world was given, by backend id.
+    pub roots: HashSet<i64>,
+    pub roots_known_to: Option<Id>,
     order: u64,
 }
 
@@ -77,6 +80,8 @@ impl Frames {
                 world: None,
                 serial: None,
                 known_to: None,
+                roots: HashSet::new(),
+                roots_known_to: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);
@@ -100,6 +105,10 @@ impl Frames {
 
     pub fn get_mut(&mut self, id: &str) -> Option<&mut Frame> {
         self.by_id.get_mut(id)
+    }
+
+    pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &Frame> {
+        self.by_id.values().filter(move |frame| frame.session == *session)
     }
 
     /// Removes a frame and all that is inside it.

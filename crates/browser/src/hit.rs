@@ -61,7 +61,9 @@ impl Browser {
         let told = self.hand_over(&session, &world, hit, "struck", &number, deadline).await;
         match told? {
             None => Err(stale()),
-            Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
+            Some(Struck { problem: Some(problem), by }) => {
+                Err(problem.of(&element.reference, by.map(Words::Page)))
+            }
             Some(Struck { problem: None, .. }) => Ok(()),
         }
     }

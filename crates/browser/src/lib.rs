@@ -16,6 +16,7 @@ mod hit;
 mod incident;
 mod locate;
 mod page_text;
+mod roots;
 mod script;
 mod snapshot;
 mod state;
@@ -23,13 +24,13 @@ mod tab;
 mod text;
 mod verbs;
 
-pub use browser::{Browser, BrowserOptions, TabState};
+pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use deadline::TimeLimit;
 pub use error::BrowserError;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_line,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_line,
 };
-pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo};
+pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};

@@ -6,7 +6,7 @@ use crate::gate::{Gate, LONGEST_ACTION};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
-use browser::BrowserOptions;
+use browser::{BrowserOptions, SnapshotOptions};
 use jail::template::{BuildOptions, Flavour, Store, Template};
 use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
 use policy::{ImageFormat, Policy, Scope};
@@ -189,7 +189,12 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,
             max_pixels: config.screenshot.max_pixels,
-            max_depth: config.snapshot.max_depth as usize,
+            snapshot: SnapshotOptions {
+                max_depth: config.snapshot.max_depth as usize,
+                exclude_hidden_elements: config.snapshot.exclude_hidden_elements,
+                exclude_password_fields: config.snapshot.exclude_password_fields,
+                values: config.snapshot.values,
+            },
             ..BrowserOptions::default()
         },
         record: match config.recording {

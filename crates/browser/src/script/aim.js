@@ -60,12 +60,6 @@ const intoView = (drawn, given) => {
   return pointOf(drawn);
 };
 
-// Tags that may have a shadow root; a closed one that was not handed in hides what a click would really hit.
-const HOSTS = new Set(
-  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
-);
-const mayHide = (el) => (HOSTS.has(tagOf(el)) || tagOf(el).includes('-')) && !shadowRoot(el);
-
 const look = (prefix, el, { purpose, point: given = null }) => {
   const asks = PURPOSES[purpose];
   if (!isConnected(el)) return { problem: 'gone' };
@@ -84,7 +78,7 @@ const look = (prefix, el, { purpose, point: given = null }) => {
   const facts = factsOf(prefix, told);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && mayHide(hit), facts };
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && mayHost(hit), facts };
 };
 
 const runningAnimations = method(Document, 'getAnimations');
@@ -105,7 +99,8 @@ const FINAL = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
 
 // Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
 // `arm` the guard is armed in the same moment, so that nothing of the page runs between the two.
-const aim = async ({ prefix, number, how, steady, wait, armed: keys }) => {
+const aim = async ({ prefix, number, how, steady, wait, armed: keys, options }) => {
+  tellValues(options);
   const end = performance.now() + wait;
   let before = null;
   for (;;) {

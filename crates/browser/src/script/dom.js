@@ -25,7 +25,8 @@ const matches = method(Element, 'matches');
 const closest = method(Element, 'closest');
 const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
-const shadowRoot = getter(Element, 'shadowRoot');
+const openRoot = getter(Element, 'shadowRoot');
+const attributeNames = method(Element, 'getAttributeNames');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
 const nextElement = getter(Element, 'nextElementSibling');
@@ -33,6 +34,7 @@ const previousElement = getter(Element, 'previousElementSibling');
 const lengthOf = getter(HTMLCollection, 'length');
 const itemOf = method(HTMLCollection, 'item');
 const assignedSlot = getter(Element, 'assignedSlot');
+const assignedTextSlot = getter(Text, 'assignedSlot');
 const checkVisibility = method(Element, 'checkVisibility');
 const boundingRect = method(Element, 'getBoundingClientRect');
 const clientRects = method(Element, 'getClientRects');
@@ -54,6 +56,9 @@ const offsetHeight = getter(HTMLElement, 'offsetHeight');
 const focusElement = method(HTMLElement, 'focus');
 const rootActive = getter(ShadowRoot, 'activeElement');
 const rootById = method(DocumentFragment, 'getElementById');
+const rootAll = method(DocumentFragment, 'querySelectorAll');
+const rootHost = getter(ShadowRoot, 'host');
+const rootFromPoint = method(ShadowRoot, 'elementFromPoint');
 
 const isElement = (node) => nodeType(node) === 1;
 const isText = (node) => nodeType(node) === 3;
@@ -114,18 +119,43 @@ const controlTable = (el) =>
 const tagOf = (el) => localName(el);
 const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
 
-// The parent in the flat tree, through slots and shadow roots.
-const flatParent = (node) => {
-  const slot = isElement(node) ? assignedSlot(node) : null;
-  if (slot) return slot;
+// Closed roots by their hosts: a script sees none of them, so the driver hands them in.
+const closedRoots = new WeakMap();
+const shadowRoot = (el) => openRoot(el) ?? closedRoots.get(el) ?? null;
+
+// Of a closed root no child of its host tells its slot, but every slot tells its nodes.
+const MOST_SLOTS = 1000;
+const slotInClosed = (node) => {
   const parent = parentNode(node);
-  return parent instanceof ShadowRoot ? parent.host : parent;
+  const root = parent && isElement(parent) ? closedRoots.get(parent) : undefined;
+  if (!root) return null;
+  const { slots } = knownNow();
+  let assigned = slots.get(root);
+  if (!assigned) {
+    assigned = new Map();
+    for (const slot of Array.from(rootAll(root, 'slot')).slice(0, MOST_SLOTS)) {
+      for (const child of assignedNodes(slot)) assigned.set(child, slot);
+    }
+    slots.set(root, assigned);
+  }
+  return assigned.get(node) ?? null;
+};
+
+const slotOf = (node) =>
+  (isElement(node) ? assignedSlot(node) : isText(node) ? assignedTextSlot(node) : null) ?? slotInClosed(node);
+
+// The parent in the flat tree, through slots and shadow roots.
+const flatParent = (node) => slotOf(node) ?? parentOrHost(node);
+
+const parentOrHost = (node) => {
+  const parent = parentNode(node);
+  return parent instanceof ShadowRoot ? rootHost(parent) : parent;
 };
 
 // The element whose shadow tree this one is in.
 const hostOf = (el) => {
   const root = getRootNode(el);
-  return root instanceof ShadowRoot ? root.host : null;
+  return root instanceof ShadowRoot ? rootHost(root) : null;
 };
 
 const isInside = (node, ancestor) => {

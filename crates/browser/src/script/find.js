@@ -41,12 +41,13 @@ const SEARCHES = {
     const wanted = clean(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
     const seen = new Set();
+    const meantAlready = new Set();
     const judge = (el, told, found) => {
       const tier = tierOf(told, wanted, lower);
       if (tier < 0) return;
       const meant = effective(el, null) ?? el;
-      if (seen.has(meant)) return;
-      seen.add(meant);
+      if (meantAlready.has(meant)) return;
+      meantAlready.add(meant);
       found.add(tier, meant);
     };
     return {
@@ -54,7 +55,10 @@ const SEARCHES = {
       visit: (el, shown, found) => { if (shown === 'button' && el instanceof HTMLInputElement) judge(el, nameOf(el, shown), found); },
       text: (node, found) => {
         const parent = typeof node === 'string' ? null : flatParent(node);
-        if (parent && isElement(parent) && !isMaskedText(node)) judge(parent, textOf(parent), found);
+        if (!parent || !isElement(parent) || seen.has(parent)) return;
+        seen.add(parent);
+        // What is seen costs more to tell than what is written.
+        if (textOf(parent).toLowerCase().includes(lower)) judge(parent, visibleText(parent, MAX_NAME), found);
       },
     };
   },
@@ -62,7 +66,8 @@ const SEARCHES = {
 
 // All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
 // which saves a second question.
-const find = ({ prefix, by, index, look: how }) => {
+const find = ({ prefix, by, index, look: how, options }) => {
+  tellValues(options);
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null };
   const tiers = [found.exact, found.close, found.part];
   const kept = [[], [], []];

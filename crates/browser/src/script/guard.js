@@ -17,13 +17,34 @@ const stopStray = (event) => {
   if (event.type === 'beforeinput' && !armed.keys) return;
   const [target] = event.composedPath();
   // What a gesture starts on decides about all of it: a page may well move things once it was hit.
-  if (STARTS.has(event.type)) armed.met = armed.el !== null && target instanceof Node && armed.holds(target, armed.el);
+  if (STARTS.has(event.type)) {
+    armed.met = false;
+    if (armed.el !== null && isClosedAround(target, armed.el)) {
+      const inner = event instanceof MouseEvent ? elementAt(event.clientX, event.clientY) : deepActive();
+      // A closed root hides from here what was hit in it; its own listener sees it, and decides.
+      if (inner && armed.holds(inner, armed.el)) return;
+    } else {
+      armed.met = armed.el !== null && target instanceof Node && armed.holds(target, armed.el);
+    }
+  }
   if (armed.met) return;
   armed.stopped = true;
   event.preventDefault();
   event.stopImmediatePropagation();
 };
-for (const type of [...STARTS, ...FOLLOWS]) listen(globalThis, type, stopStray, { capture: true });
+
+// Whether the element is in the closed root of the target.
+const isClosedAround = (target, el) => {
+  const root = target instanceof Element ? closedRoots.get(target) : undefined;
+  for (let at = root ? el : null; at; at = hostOf(at)) if (getRootNode(at) === root) return true;
+  return false;
+};
+
+const guardRoot = (root) => {
+  for (const type of [...STARTS, ...FOLLOWS]) listen(root, type, stopStray, { capture: true });
+  listen(root, 'input', noticeTyping, { capture: true });
+};
+guardRoot(globalThis);
 
 // Inside an editor it is the editor that gets the keys. A field may turn into a secret one while it is typed into.
 const takesKeys = (target, el) => (target === el || isInside(el, target)) && !isSecret(el);

@@ -74,9 +74,12 @@ const contentOf = (root, how) => {
 };
 
 const readContent = (root, { exclude, referenced, whole }) => {
-  if (isSecret(root) || isMasked(root)) return '';
+  if (isSecret(root) || isMaskedBy(root, lookOf(root))) return '';
   const only = onlyText(root);
-  if (only !== null) return clean(only, MAX_NAME).trim();
+  if (only !== null) {
+    if (isWithheld(only, false)) return '';
+    return clean(characters(only), MAX_NAME).trim();
+  }
   const item = HOLDS_ITEMS.has(roleOf(root));
   let text = '';
   const stack = [root];
@@ -90,40 +93,73 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     nodesNamed += 1;
     if (isText(node)) {
-      if (!isMaskedText(node)) text += characters(node).slice(0, MAX_NAME * 2);
+      if (!isWithheld(node, whole)) text += characters(node).slice(0, MAX_NAME * 2);
       continue;
     }
     if (!isElement(node)) continue;
     if (node === exclude) { text += ' '; continue; }
     const visible = node === root || whole ? true : visibility(node);
-    if (!visible || (whole && SILENT.has(tagOf(node)))) continue;
+    if (!visible || (whole && SILENT.has(tagOf(node)))) {
+      if (parts && !SILENT.has(tagOf(node))) parts.exact = false;
+      continue;
+    }
     if (node !== root) {
       if (isSecret(node)) continue;
       const told = item && ITEMS.has(roleOf(node)) ? '' : toldInside(node, referenced);
-      if (told !== null) { text += ` ${told} `; continue; }
+      if (told !== null) { if (parts) parts.exact = false; text += ` ${told} `; continue; }
     }
     if (tagOf(node) === 'br') { text += ' '; continue; }
     const drawn = !whole;
     const gap = node === root || runsOn(node, drawn) ? '' : ' ';
     if (gap) { text += gap; stack.push(gap); }
     if (node !== root && filled(node, 'title')) stack.push(new Leaving(attribute(node, 'title'), text.length));
-    if (drawn && visible === true) stack.push(generated(node, '::after'));
+    if (drawn && visible === true) stack.push(generatedName(node, '::after'));
     const children = toldChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
       // A hidden element that holds something visible says nothing itself.
       if (visible === true || isInnerElement(children[i])) stack.push(children[i]);
     }
-    if (drawn && visible === true) text += generated(node, '::before');
+    if (drawn && visible === true) text += generatedName(node, '::before');
   }
   return clean(text, MAX_NAME).trim();
 };
+
+// While a snapshot names an element: whether parts of its name are seen, are not, and are what is drawn.
+const PARTS = { seen: false, unseen: false, exact: true };
+let parts = null;
+const noteParts = () => {
+  PARTS.seen = false;
+  PARTS.unseen = false;
+  PARTS.exact = true;
+  parts = PARTS;
+};
+
+// Whether a text is not to be read; notes whether it is seen.
+const isWithheld = (node, whole) => {
+  if (characters(node).trim() === '') return false;
+  if (whole) return isMaskedText(node);
+  const sight = sightOf(node);
+  if (parts && sight !== WITHHELD) parts[sight === SEEN ? 'seen' : 'unseen'] = true;
+  return sight === WITHHELD;
+};
+
+const generatedName = (el, where) => {
+  const part = generatedPart(el, where);
+  if (!part) return '';
+  if (parts) {
+    parts.exact &&= part.text === part.drawn;
+    if (part.text.trim()) parts[part.unseen ? 'unseen' : 'seen'] = true;
+  }
+  return part.text;
+};
+
 
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {
   const child = firstChild(el);
   if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
   if (ownership().ownedBy.has(el)) return null;
-  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
+  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : child;
 };
 
 const isInnerElement = (child) => typeof child !== 'string' && isElement(child);
@@ -158,6 +194,7 @@ const VALUED = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progres
 
 // What is chosen in a list or a box with one; null when it is not a list of its own.
 const chosenIn = (el, role) => {
+  if (!valuesTold) return '';
   if (el instanceof HTMLSelectElement || el instanceof HTMLInputElement) return valueOf(el, role) ?? '';
   const stack = flatChildren(el).reverse();
   const chosen = [];

@@ -1,9 +1,5 @@
 // Scrolling: what scrolls, how far it is and can go, and when it has come to rest.
 
-const scrollsTop = getter(Element, 'scrollTop');
-const scrollsLeft = getter(Element, 'scrollLeft');
-const scrollHeight = getter(Element, 'scrollHeight');
-const scrollWidth = getter(Element, 'scrollWidth');
 const clientHeight = getter(Element, 'clientHeight');
 const clientWidth = getter(Element, 'clientWidth');
 const scrollingElement = getter(Document, 'scrollingElement');
@@ -31,7 +27,7 @@ const scrollState = ({ number, across }) => {
   const whole = el === scrollingElement(document);
   const page = whole ? (across ? innerWidth : innerHeight) : across ? clientWidth(el) : clientHeight(el);
   const most = (across ? scrollWidth(el) : scrollHeight(el)) - page;
-  const at = across ? scrollsLeft(el) : scrollsTop(el);
+  const at = across ? scrollLeft(el) : scrollTop(el);
   return { at: Math.round(at), most: Math.max(0, Math.round(most)), page: Math.round(page), x: innerWidth / 2, y: innerHeight / 2 };
 };
 

@@ -5,9 +5,13 @@ const MAX_CHOSEN = 20;
 
 const RANGES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
 
+// A setting can turn values off; then no name is made of one either.
+let valuesTold = true;
+const tellValues = ({ values }) => { valuesTold = values !== false; };
+
 // The value, never of a secret field; null where a value says nothing.
 const valueOf = (el, role) => {
-  if (isSecret(el)) return null;
+  if (!valuesTold || isSecret(el)) return null;
   if (el instanceof HTMLTextAreaElement) return clean(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
@@ -65,7 +69,9 @@ const statesOf = (el, role) => {
   const details = tagOf(el) === 'summary' ? flatParent(el) : null;
   const expanded = details instanceof HTMLDetailsElement ? DETAILS.open(details) : flag(el, 'aria-expanded');
   if (expanded !== null) states.expanded = expanded;
-  if (el instanceof HTMLOptionElement ? OPTION.selected(el) : flag(el, 'aria-selected')) states.selected = true;
+  // What is chosen in a list is its value.
+  const chosen = el instanceof HTMLOptionElement ? OPTION.selected(el) : flag(el, 'aria-selected');
+  if (chosen && (valuesTold || role !== 'option')) states.selected = true;
   if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
   if (controlTable(el) ? hasAttribute(el, 'required') || flag(el, 'aria-required') : flag(el, 'aria-required')) states.required = true;
   if ((controlTable(el) && hasAttribute(el, 'readonly')) || flag(el, 'aria-readonly')) states.readonly = true;

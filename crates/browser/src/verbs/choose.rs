@@ -1,6 +1,6 @@
 //! Choosing from lists, and checking boxes.
 
-use super::{After, click::Press, keyboard::Stroke};
+use super::{Told, click::Press, keyboard::Stroke};
 use crate::{
     aim::{How, Problem, Purpose, gone_is},
     browser::Browser,
@@ -47,9 +47,9 @@ impl Browser {
         select: &Select,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
-        let commits = self.start();
+        self.start();
         let way = self.way_to(select, &element, deadline).await?;
         match way {
             Way::Done { .. } => {}
@@ -83,7 +83,7 @@ impl Browser {
         if !self.has_chosen(select, &element, deadline).await? {
             return Err(BrowserError::ElementUnchanged { element: element.reference });
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn way_to(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<Way, BrowserError> {
@@ -122,9 +122,9 @@ impl Browser {
         check: &Check,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&check.target, decided, Purpose::Check, deadline).await?;
-        let commits = self.start();
+        self.start();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
             let shot =
@@ -137,7 +137,7 @@ impl Browser {
                 return Err(BrowserError::ElementUnchanged { element: element.reference });
             }
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// `None` for an element that is gone.

@@ -1,6 +1,6 @@
 //! Clicking: a real mouse, on the element that was decided on.
 
-use super::After;
+use super::Told;
 use crate::{
     aim::{Aim, Purpose},
     browser::Browser,
@@ -32,14 +32,14 @@ impl Browser {
         click: &Click,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
-        let commits = self.start();
+        self.start();
         let repeatable = click.count == 1;
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable };
         self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press

@@ -1,6 +1,6 @@
 //! Keys: real ones, to the element that was decided on and to nothing else.
 
-use super::{After, click::held};
+use super::{Told, click::held};
 use crate::{
     aim::{Problem, Purpose},
     ask::AskError,
@@ -44,8 +44,8 @@ impl Browser {
         press: &Press,
         decided: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
-        let commits = self.start();
+    ) -> Result<Told, BrowserError> {
+        self.start();
         let stroke = Stroke::of(&press.chord);
         match decided {
             Some(decided) => {
@@ -59,7 +59,7 @@ impl Browser {
             None => self.guarded_page(&stroke, deadline).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {

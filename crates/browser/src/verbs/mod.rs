@@ -31,10 +31,10 @@ use crate::{
     error::BrowserError,
     incident::Incident,
     locate::{Element, Located},
-    snapshot::{Found, Snapshot},
+    snapshot::{CallerId, Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat, Target};
+use policy::{Action, ElementFacts, Facts, Permitted, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -54,6 +54,16 @@ pub enum Outcome {
     Screenshot(Image),
     Tabs(Vec<TabInfo>),
 }
+
+/// Whom a reply is for, and whether it is to tell all of the page or may tell what changed in it.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    pub caller: CallerId,
+    pub full: bool,
+}
+
+/// What a verb has to say beside what the page shows.
+type Told = Option<String>;
 
 /// The page after an action, once it has settled.
 #[derive(Clone, Debug)]
@@ -145,13 +155,14 @@ impl Browser {
     }
 
     /// Does what was permitted, to the element it was permitted for and no other.
-    pub async fn perform(&self, permitted: Permitted) -> Result<Outcome, BrowserError> {
-        self.perform_within(permitted, self.limit()).await
+    pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
+        self.perform_within(permitted, viewer, self.limit()).await
     }
 
     pub async fn perform_within(
         &self,
         permitted: Permitted,
+        viewer: &Viewer,
         limit: TimeLimit,
     ) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
@@ -159,20 +170,26 @@ impl Browser {
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
         if may_be_asked(&action) {
-            return self.act(action, facts, deadline).await;
+            return self.act(action, facts, viewer, deadline).await;
         }
         tokio::select! {
-            outcome = self.act(action, facts, deadline) => outcome,
+            outcome = self.act(action, facts, viewer, deadline) => outcome,
             // What was begun is not undone: it goes on when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
         }
     }
 
-    async fn act(&self, action: Action, facts: Facts, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn act(
+        &self,
+        action: Action,
+        facts: Facts,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         let Facts { target, to, dialog, .. } = facts;
-        let after = match action {
-            Action::Navigate(navigate) => return self.navigate(&navigate, deadline).await,
-            Action::Read(read) => return self.read_part(&read, deadline).await.map(Outcome::Read),
+        let told = match action {
+            Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
+            Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
             Action::ReadDom(wanted) => return self.read_dom(&wanted, deadline).await.map(Outcome::Dom),
             Action::Find(find) => return self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => {
@@ -193,7 +210,7 @@ impl Browser {
             Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
             Action::Dialog(answer) => self.answer_dialog(&answer, dialog, deadline).await,
         };
-        after.map(Outcome::Acted)
+        self.after(told?, viewer, deadline).await.map(Outcome::Acted)
     }
 
     /// The page as it is known without asking it.
@@ -216,17 +233,21 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    async fn after(&self, commits: u64, deadline: Deadline) -> Result<After, BrowserError> {
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+    async fn after(
+        &self,
+        told: Told,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
+        let snapshot = self.page_after(viewer, deadline).await?;
         let mut state = self.shared.lock();
-        let navigated = state.tab.as_ref().is_some_and(|tab| tab.commits != commits);
         Ok(After {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
-            navigated,
+            navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.begun),
             snapshot: Some(snapshot),
             question: None,
-            told: None,
+            told,
             incidents: state.take_incidents(),
         })
     }

@@ -1,11 +1,11 @@
 //! Going to an address, and waiting until the page has come as far as was asked.
 
-use super::{Outcome, settle::has_reached};
+use super::{Outcome, Viewer, settle::has_reached};
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
     page_text::{PageText, Words}, state::State, text::cut,
 };
-use policy::{LoadState, Navigate, ReadFormat};
+use policy::{LoadState, Navigate};
 use std::time::Duration;
 
 /// A page that has loaded may take this long to go quiet; then the reply says that it has not.
@@ -22,12 +22,13 @@ impl Browser {
     pub(super) async fn navigate(
         &self,
         wanted: &Navigate,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         self.dismiss_dialog(deadline).await?;
         self.leave_frozen_page(deadline).await?;
         self.start();
-        match self.open(wanted, deadline).await {
+        match self.open(wanted, viewer, deadline).await {
             Err(error @ BrowserError::Timeout { .. }) => {
                 self.give_up().await?;
                 Err(error)
@@ -36,7 +37,12 @@ impl Browser {
         }
     }
 
-    async fn open(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn open(
+        &self,
+        wanted: &Navigate,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         let url = wanted.url.as_str();
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
         self.not_refused()?;
@@ -47,8 +53,9 @@ impl Browser {
         if let Some(loader) = navigated.loader_id {
             self.wait_for(&loader, wanted.wait_for, deadline).await?;
         }
+        self.rest(deadline).await?;
         self.settle(wanted.wait_for, deadline).await?;
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+        let snapshot = self.page_after(viewer, deadline).await?;
         let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {
             final_url: snapshot.url.clone(),

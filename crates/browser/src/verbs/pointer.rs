@@ -1,6 +1,6 @@
 //! Hovering and dragging.
 
-use super::{After, unchanged};
+use super::{Told, unchanged};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
@@ -22,13 +22,13 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        let commits = self.start();
+        self.start();
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
         self.guarded(shot, Hand::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Presses on one element, moves to another and lets go there.
@@ -38,19 +38,19 @@ impl Browser {
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
         let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
-        let commits = self.start();
+        self.start();
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
         let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     pub(crate) async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {

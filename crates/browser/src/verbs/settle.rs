@@ -45,16 +45,15 @@ impl State {
 }
 
 impl Browser {
-    /// Forgets what happened before an action; returns the count that tells whether it led to another page.
-    pub(super) fn start(&self) -> u64 {
+    /// Forgets what happened before an action.
+    pub(super) fn start(&self) {
         let mut state = self.shared.lock();
         state.incidents.take();
-        state.tab.as_mut().map_or(0, |tab| {
+        if let Some(tab) = &mut state.tab {
             tab.refused = None;
             tab.requests.clear();
             tab.begun = tab.commits;
-            tab.commits
-        })
+        }
     }
 
     /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.

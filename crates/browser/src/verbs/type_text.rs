@@ -1,6 +1,6 @@
 //! Typing: into the field that was decided on, and only while it has the focus.
 
-use super::{After, keyboard::Stroke};
+use super::{Told, keyboard::Stroke};
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
@@ -30,21 +30,21 @@ impl Browser {
         typing: &TypeText,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
         let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
         unchanged(decided, &aim.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
             self.is_plain_editor(&element, deadline).await?;
         }
-        let commits = self.start();
+        self.start();
         self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
             self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
             self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline).await?;
         }
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn put_text(

@@ -1,6 +1,6 @@
 //! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
 
-use super::{After, settle::has_reached};
+use super::{Told, settle::has_reached};
 use crate::{
     aim::Purpose,
     browser::Browser,
@@ -24,8 +24,8 @@ enum Seen<'a> {
 }
 
 impl Browser {
-    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<After, BrowserError> {
-        let commits = self.start();
+    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<Told, BrowserError> {
+        self.start();
         // Some time stays for reading the page at the end.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
         match &wanted.condition {
@@ -43,7 +43,7 @@ impl Browser {
             Condition::Element(target) => self.until(Seen::Element(target), true, limit).await?,
             Condition::ElementGone(target) => self.until(Seen::Element(target), false, limit).await?,
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Looks again and again, until it is there or is not.
@@ -72,7 +72,7 @@ impl Browser {
         let pattern = Some(Pattern::Text(text.to_owned()));
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query = Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
-        let (_, page) = self.read_page(limit).await?;
+        let page = self.read_page(limit).await?.page;
         // A text is found in one pass over the page, without a pattern that could take long.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)

@@ -3,12 +3,16 @@
 // Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod closed;
+mod deltas;
 mod elements;
 mod failures;
 mod hostile;
+mod matrix;
 mod navigation;
 mod reading;
 mod screenshots;
 mod secrets;
 mod snapshots;
 mod support;
+mod tricks;

@@ -60,7 +60,7 @@ pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<Answer, Fault> 
     let tokens = tools::tokens(NAME, arguments.max_tokens)?;
     let timeout = tools::timeout(NAME, arguments.timeout_seconds)?;
     let read = Action::Read(Read { format: ReadFormat::Markdown, tokens, ..Read::default() });
-    let reply = call.act(&arguments.session_id, read, timeout).await?;
+    let reply = call.act(&arguments.session_id, read, timeout, true).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
         other => return Err(tools::unexpected(other)),

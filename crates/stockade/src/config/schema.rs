@@ -68,9 +68,12 @@ pub struct Credentials {
 
 #[derive(Clone, Debug)]
 pub struct SnapshotSettings {
+    /// Whether a secret field has no ref; its value is told in no case.
     pub exclude_password_fields: bool,
     pub exclude_hidden_elements: bool,
     pub max_depth: u32,
+    /// Whether what fields hold is told at all.
+    pub values: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -194,9 +197,10 @@ impl Credentials {
 impl SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
-            exclude_password_fields: s.later("exclude_password_fields", true, truth),
-            exclude_hidden_elements: s.later("exclude_hidden_elements", true, truth),
+            exclude_password_fields: s.get("exclude_password_fields", true, truth),
+            exclude_hidden_elements: s.get("exclude_hidden_elements", true, truth),
             max_depth: s.get("max_depth", 10, number(1..=100)),
+            values: s.get("values", true, truth),
         }
     }
 }

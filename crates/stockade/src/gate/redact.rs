@@ -76,10 +76,15 @@ impl Redactor {
         self.mask(&mut snapshot.url);
         self.mask(&mut snapshot.title);
         match &mut snapshot.content {
-            Content::Outline(text) | Content::Markdown(text) => self.mask(text),
+            Content::Outline(text) | Content::Markdown(text) | Content::Changes { text, .. } => {
+                self.mask(text)
+            }
             Content::Tree(tree) => {
                 self.mask(&mut tree.text_content);
-                tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
+                tree.interactive_elements.iter_mut().for_each(|element| {
+                    self.mask(&mut element.name);
+                    element.shows.iter_mut().for_each(|shows| self.mask(shows));
+                });
                 self.node(&mut tree.snapshot);
             }
         }
@@ -92,15 +97,14 @@ impl Redactor {
         for one in &mut found.matches {
             self.mask(&mut one.excerpt);
             self.mask(&mut one.path);
+            one.shows.iter_mut().for_each(|shows| self.mask(shows));
         }
     }
 
     /// A tree has at most 64 levels, so this does not run deep.
     fn node(&self, node: &mut TreeNode) {
         self.mask(&mut node.name);
-        if let Some(value) = &mut node.value {
-            self.mask(value);
-        }
+        [&mut node.value, &mut node.shows].into_iter().flatten().for_each(|text| self.mask(text));
         node.children.iter_mut().for_each(|child| self.node(child));
     }
 
@@ -150,6 +154,7 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             status: None,
+            serial: 1,
             content: Content::Outline("- textbox \"hunter2\"".into()),
             left_out: 0,
         };

@@ -14,6 +14,9 @@ pub struct ActionArguments {
     /// The session's id or name; over stdio it may be left out
     #[serde(default)]
     session_id: Option<String>,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
@@ -46,7 +49,7 @@ pub async fn perform(
 ) -> Result<Answer, Fault> {
     let timeout = timeout(tool, asked.timeout_seconds)?;
     let session = call.session(asked.session_id).await?;
-    let mut reply = call.act(&session, action, timeout).await?;
+    let mut reply = call.act(&session, action, timeout, asked.full).await?;
     let picture =
         if asked.after_screenshot { Some(picture(call, reply.session.id.as_str()).await) } else { None };
     reply.actions_left = reply.session.actions_left();
@@ -56,7 +59,7 @@ pub async fn perform(
 /// An action of its own, decided and recorded as any other. The one before it is done, so its failure is a note.
 async fn picture(call: &Call<'_>, session: &str) -> Picture {
     let shot = Screenshot { format: call.control.screenshot_format, ..Screenshot::default() };
-    match call.act(session, Action::Screenshot(shot), None).await {
+    match call.act(session, Action::Screenshot(shot), None, false).await {
         Ok(reply) => reply.image.map_or(Picture::NotKept, |stored| Picture::Kept(stored.id)),
         Err(fault) => Picture::Failed(fault),
     }

@@ -47,7 +47,7 @@ pub fn tool() -> Tool {
     describe::<Arguments, PageFields>(
         NAME,
         "Click an element",
-        "Click an element and return the page afterwards. Name the element by its ref from the last snapshot, by role and \
+        "Click an element and return what that changed on the page, or all of the page. Name the element by its ref from the last snapshot, by role and \
 accessible name, by selector, by visible_text, or by x and y. The click is a real one, on what is really there: what \
 covers the element is reported instead.",
         Effect::Acts,

@@ -56,6 +56,7 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words, as the texts and paths of matches are
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +84,12 @@ struct MatchFields {
     /// To act on it
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
+    /// What a person sees on it, where its name says something else
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shows: Option<String>,
+    /// True when a person cannot see it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen: Option<bool>,
     /// What it is inside of
     path: String,
     /// For browser_read: the match and what is around it
@@ -106,7 +113,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let find = find(arguments)?;
     let tokens = find.tokens;
     let session = call.session(session).await?;
-    let reply = call.act(&session, Action::Find(find), timeout).await?;
+    let reply = call.act(&session, Action::Find(find), timeout, false).await?;
     let found = match reply.outcome {
         Outcome::Found(found) => found,
         other => return Err(page::unexpected(other)),
@@ -116,6 +123,8 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         role: one.role,
         text: one.excerpt,
         reference: one.reference,
+        shows: one.shows,
+        unseen: one.unseen.then_some(true),
         path: one.path,
         cursor: one.cursor,
     });

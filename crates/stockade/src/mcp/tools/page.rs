@@ -34,6 +34,18 @@ pub struct PageFields {
     /// The page after the action, as an outline between the marks of this reply: a line an element, with its role, name and ref
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
+    /// Instead of it, what is not as it was in the caller's last snapshot, when that is shorter: lines with - are gone,
+    /// lines with + are new, below the path of elements that they are in
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// True when there is changes instead of snapshot
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<bool>,
+    /// The snapshot_id of the reply that changes goes on from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
     /// A question of the page's that waits: answer it with browser_dialog
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialog: Option<DialogFields>,
@@ -122,12 +134,17 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
     for note in &notes {
         text.push_str(&format!("Note: {note}\n"));
     }
-    let snapshot = match after.snapshot.map(|snapshot| snapshot.content) {
-        Some(Content::Outline(outline)) => Some(page_block(&outline)),
-        Some(_) => return Err(Fault::new("internal", "a page came in another format")),
-        None => None,
+    let serial = after.snapshot.as_ref().map(|snapshot| snapshot.serial);
+    let (page, since) = match after.snapshot.map(|snapshot| snapshot.content) {
+        Some(Content::Outline(text)) => (Some(page_block(&text)), None),
+        Some(Content::Changes { since, text }) => (Some(page_block(&text)), Some(since)),
+        Some(Content::Markdown(_) | Content::Tree(_)) => {
+            return Err(Fault::new("internal", "a page came in another format"));
+        }
+        None => (None, None),
     };
-    text.push_str(snapshot.as_deref().unwrap_or_default());
+    text.push_str(page.as_deref().unwrap_or_default());
+    let (snapshot, changes) = if since.is_none() { (page, None) } else { (None, page) };
     let opened = after.incidents.iter().filter_map(|incident| match incident {
         Incident::TabOpened { tab, .. } => Some(tab.to_string()),
         _ => None,
@@ -145,6 +162,10 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
             title: Some(after.title),
             navigated: Some(after.navigated),
             snapshot,
+            changes,
+            delta: since.map(|_| true),
+            since: since.map(number),
+            snapshot_id: serial.map(number),
             dialog: after.question.map(|question| DialogFields {
                 r#type: question.kind.to_owned(),
                 message: question.message.as_str().to_owned(),
@@ -167,6 +188,11 @@ pub fn unexpected(outcome: Outcome) -> Fault {
         }
         _ => Fault::new("internal", "an action came to something else"),
     }
+}
+
+/// A snapshot's name, as its cursors begin with it.
+pub fn number(serial: u64) -> String {
+    format!("c{serial}")
 }
 
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.

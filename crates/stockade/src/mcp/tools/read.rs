@@ -55,8 +55,11 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot_id: Option<String>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
     /// whose names and values are the page's own words, for tree
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +111,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Read(Read { format, tokens, max_depth, part });
-    let reply = call.act(&session, action, timeout).await?;
+    let reply = call.act(&session, action, timeout, false).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
         other => return Err(page::unexpected(other)),
@@ -120,6 +123,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         session_id: Some(reply.session.id.to_string()),
         url: Some(snapshot.url),
         title: Some(snapshot.title),
+        snapshot_id: Some(page::number(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
@@ -146,6 +150,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             fields.text_content = Some(tree.text_content);
             page_block(&text)
         }
+        Content::Changes { .. } => return Err(Fault::new("internal", "a reading came to changes only")),
     };
     Answer::new(format!("{head}{shown}"), &fields)
 }

@@ -72,7 +72,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let session = call.session(arguments.session_id).await?;
     // The fence around the HTML stands on lines of its own.
     let bytes = tokens.bytes().saturating_sub(head_line(tokens) + FENCE_BYTES + "\n\n\n".len());
-    let reply = call.act(&session, Action::ReadDom(ReadDom { bytes }), timeout).await?;
+    let reply = call.act(&session, Action::ReadDom(ReadDom { bytes }), timeout, false).await?;
     let dom = match reply.outcome {
         Outcome::Dom(dom) => dom,
         other => return Err(page::unexpected(other)),

@@ -97,7 +97,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         Some(Format::Webp) => ImageFormat::Webp,
     };
     let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, target, format });
-    let reply = call.act(&session, action, timeout).await?;
+    let reply = call.act(&session, action, timeout, false).await?;
     let image = match reply.outcome {
         Outcome::Screenshot(image) => image,
         other => return Err(page::unexpected(other)),

@@ -89,7 +89,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         }
     };
     let session = call.session(arguments.session_id).await?;
-    let reply = call.act(&session, Action::Tabs(tabs), timeout).await?;
+    let reply = call.act(&session, Action::Tabs(tabs), timeout, false).await?;
     let tabs = match reply.outcome {
         Outcome::Tabs(tabs) => tabs,
         other => return Err(page::unexpected(other)),
