@@ -34,7 +34,8 @@ on('done', 'drop', e => 'dropped ' + e.dataTransfer.getData('text/plain'));
 addEventListener('scroll', () => log('scrolled'));
 </script></main>";
 
-const ASKS: &str = "<title>Asks</title><button onclick=\"this.textContent = confirm('Sure?') ? 'Yes' : 'No'\">Ask</button>
+const ASKS: &str =
+    "<title>Asks</title><button onclick=\"this.textContent = confirm('Sure?') ? 'Yes' : 'No'\">Ask</button>
 <button onclick=\"document.title = prompt('Who?') ?? 'nobody'\">Name</button>
 <button onclick=\"alert('Hello')\">Greet</button>
 <a href=/form target=_blank>Open</a><a href=/file>Fetch</a>
@@ -91,7 +92,11 @@ fn every_tool_does_its_work_and_shows_the_page_after_it() {
         ("browser_check", json!({"selector": "#news", "checked": false}), "news false"),
         ("browser_hover", json!({"selector": "#save"}), "A hint"),
         ("browser_click", json!({"role": "button", "name": "Save"}), "saved 1 false"),
-        ("browser_click", json!({"visible_text": "Save", "count": 2, "modifiers": ["Shift"]}), "saved 2 true"),
+        (
+            "browser_click",
+            json!({"visible_text": "Save", "count": 2, "modifiers": ["Shift"]}),
+            "saved 2 true",
+        ),
         ("browser_click", json!({"selector": "#save", "button": "right"}), "menu"),
         (
             "browser_drag",
@@ -180,13 +185,22 @@ fn dialogs_tabs_and_refusals_are_told_and_end() {
     assert_eq!(ok(&mut mcp, &session, "browser_wait_for", json!({"text": "Form"}))["title"], "Form");
     let closed = ok(&mut mcp, &session, "browser_tabs", json!({"action": "close", "tab": tab}));
     assert_eq!(closed["tabs"].as_array().unwrap().len(), 1, "{closed}");
-    assert_eq!(code(&mut mcp, &session, "browser_tabs", json!({"action": "switch", "tab": tab})), "no_such_tab");
-    assert_eq!(ok(&mut mcp, &session, "browser_tabs", json!({"action": "new"}))["tabs"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        code(&mut mcp, &session, "browser_tabs", json!({"action": "switch", "tab": tab})),
+        "no_such_tab"
+    );
+    assert_eq!(
+        ok(&mut mcp, &session, "browser_tabs", json!({"action": "new"}))["tabs"].as_array().unwrap().len(),
+        2
+    );
     mcp.goto(&session, "http://a.test/asks");
 
     let photo = json!({"selector": "input"});
     assert_eq!(code(&mut mcp, &session, "browser_click", photo), "upload_refused");
-    assert_eq!(code(&mut mcp, &session, "browser_press_key", json!({"key": "Control+V"})), "clipboard_refused");
+    assert_eq!(
+        code(&mut mcp, &session, "browser_press_key", json!({"key": "Control+V"})),
+        "clipboard_refused"
+    );
 }
 
 #[test]
@@ -227,7 +241,10 @@ fn a_picture_after_an_action_is_an_action_of_its_own() {
     mcp.goto(&session, "http://a.test/asks");
     let asks = json!({"role": "button", "name": "Ask", "after_screenshot": true});
     let asked = ok(&mut mcp, &session, "browser_click", asks);
-    assert!(asked["after_screenshot"].is_null() && asked["notes"].to_string().contains("dialog_open"), "{asked}");
+    assert!(
+        asked["after_screenshot"].is_null() && asked["notes"].to_string().contains("dialog_open"),
+        "{asked}"
+    );
 }
 
 fn audit_log(home: &Home) -> String {
@@ -247,7 +264,8 @@ fn what_is_typed_is_in_no_record_and_what_is_chosen_is() {
     ok(&mut mcp, &session, "browser_dialog", json!({"accept": true, "text": "giraffe"}));
     let log = audit_log(&home);
     assert!(!log.contains("zebra") && !log.contains("giraffe"), "{log}");
-    for told in ["[5 characters]", "[1 characters]", "\\\"Blue\\\"", "accept [7 characters]", "prompt dialog"] {
+    for told in ["[5 characters]", "[1 characters]", "\\\"Blue\\\"", "accept [7 characters]", "prompt dialog"]
+    {
         assert!(log.contains(told), "{told} in {log}");
     }
 }
@@ -255,7 +273,8 @@ fn what_is_typed_is_in_no_record_and_what_is_chosen_is() {
 #[test]
 fn html_is_read_only_where_the_operator_allows_it() {
     let (_home, mut mcp, session, _site) = start("");
-    let listed = |mcp: &mut Mcp| mcp.request("tools/list", json!({})).to_string().contains("browser_read_dom");
+    let listed =
+        |mcp: &mut Mcp| mcp.request("tools/list", json!({})).to_string().contains("browser_read_dom");
     assert!(!listed(&mut mcp));
     assert_eq!(code(&mut mcp, &session, "browser_read_dom", json!({})), "read_dom_disabled");
 

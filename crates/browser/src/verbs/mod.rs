@@ -92,6 +92,7 @@ impl Browser {
         self.ensure_tab(action, deadline).await?;
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
+            biased;
             facts = self.facts(action, deadline) => facts,
             question = self.asked(), if !may_be_asked(action) => Err(question.error()),
         }
@@ -173,6 +174,8 @@ impl Browser {
             return self.act(action, facts, viewer, deadline).await;
         }
         tokio::select! {
+            // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
+            biased;
             outcome = self.act(action, facts, viewer, deadline) => outcome,
             // What was begun is not undone: it goes on when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),

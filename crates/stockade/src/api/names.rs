@@ -87,7 +87,7 @@ impl ApiAction {
             },
             Does::Tool { name, preset: None } => tools::named(name)
                 .ok()
-                .and_then(|tool| tool.annotations.as_ref())
+                .and_then(|entry| entry.tool.annotations.as_ref())
                 .and_then(|annotations| annotations.title.as_deref())
                 .unwrap_or_default(),
             Does::Extract => "Return the text or the title of the page",
@@ -113,7 +113,7 @@ pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
 pub fn parameters(action: &ApiAction) -> (JsonObject, Vec<String>) {
     let (schema, given) = match action.does {
         Does::Tool { name, preset } => {
-            let schema = tools::named(name).map(|tool| Value::Object((*tool.input_schema).clone()));
+            let schema = tools::named(name).map(|entry| Value::Object((*entry.tool.input_schema).clone()));
             (schema.unwrap_or_default(), preset.map(|(key, _)| key))
         }
         Does::Extract => (extract::schema(), None),
@@ -169,7 +169,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        let tools: BTreeSet<_> = tools::all().iter().map(|tool| tool.name.as_ref()).collect();
+        let tools: BTreeSet<_> = tools::all().iter().map(|entry| entry.tool.name.as_ref()).collect();
         assert_eq!(led_to, tools);
         let names: BTreeSet<_> = ACTIONS.iter().map(|action| action.name).collect();
         assert_eq!(names.len(), ACTIONS.len());

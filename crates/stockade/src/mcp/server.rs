@@ -103,7 +103,7 @@ impl<'a> Call<'a> {
         if let Some(session) = own.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.control.gate.open(&self.scope, OpenRequest::default()).await?;
+        let session = Box::pin(self.control.gate.open(&self.scope, OpenRequest::default())).await?;
         Ok(own.insert(session.id.to_string()).clone())
     }
 
@@ -143,8 +143,7 @@ impl McpServer {
                     scope.ok_or_else(|| ErrorData::internal_error("the caller is not known", None))?;
                 let connected = parts.is_some_and(|parts| parts.headers.contains_key(MCP_SESSION));
                 // Clients of later revisions have no connection, and their key is all that tells them apart.
-                let caller =
-                    if connected { self.caller.clone() } else { caller_of(&scope) };
+                let caller = if connected { self.caller.clone() } else { caller_of(&scope) };
                 (scope, caller, None)
             }
         };
@@ -179,8 +178,8 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.call_of(&context)?;
         let name = request.name.as_ref();
-        let tool = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
-        let work = tools::call(&call, tool, request.arguments.unwrap_or_default());
+        let entry = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
+        let work = tools::call(&call, entry, request.arguments.unwrap_or_default());
         let answer: Result<Answer, Fault> = progress::told(&context, name, work).await;
         Ok(CallToolResponse::from(answer::result(answer)))
     }
