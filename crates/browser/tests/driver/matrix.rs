@@ -255,6 +255,36 @@ async fn no_secret_nor_its_length_is_told_however_its_field_was_made_readable() 
 }
 
 #[tokio::test]
+async fn no_secret_is_told_where_hidden_elements_and_password_fields_are() {
+    let ways: Vec<_> = WAYS.iter().collect();
+    // Once with all of them drawn, and once with none.
+    let hide = "place.after(document.createElement('p')); setTimeout(() => { place.hidden = true })";
+    let mut pages = Vec::new();
+    for (n, value) in VALUES.iter().enumerate() {
+        pages.push((format!("shop.test/drawn{n}"), page(value, PLACES[0].1, "", &ways)));
+        pages.push((format!("shop.test/hidden{n}"), page(value, PLACES[0].1, hide, &ways)));
+    }
+    let snapshot = SnapshotOptions {
+        exclude_hidden_elements: false,
+        exclude_password_fields: false,
+        ..SnapshotOptions::default()
+    };
+    let options = BrowserOptions { snapshot, ..BrowserOptions::default() };
+    let driver = Driver::with_options(&served(&pages), options).await;
+    for at in ["drawn", "hidden"] {
+        driver.goto("http://shop.test/none").await;
+        let mut told = [Vec::new(), Vec::new()];
+        for (n, told) in told.iter_mut().enumerate() {
+            driver.goto(&format!("http://shop.test/{at}{n}")).await;
+            *told = replies(&driver).await;
+            told.push(("click".to_owned(), driver.click(role("button", "Show")).await.unwrap()));
+            told.extend(replies(&driver).await);
+        }
+        hold_nothing(at, &told);
+    }
+}
+
+#[tokio::test]
 async fn a_field_that_was_made_readable_before_anybody_looked_is_told_no_more_than_others() {
     let times = [
         ("once", "show()", AtOnce),
@@ -353,7 +383,20 @@ async fn values_can_be_turned_off_altogether() {
             let text = text_of(&driver.read(format).await);
             assert!(text.contains("Send"), "{format:?}: {text}");
             if !told {
-                for value in ["seen", "71", "72", "[selected]", "selected: true", "\"c\" [ref=e3]: "] {
+                for value in [
+                    "seen1",
+                    "seen2",
+                    "seen4",
+                    "seen5",
+                    "seen6",
+                    "seen7",
+                    "seen8",
+                    "71",
+                    "72",
+                    "[selected]",
+                    "selected: true",
+                    "\"c\" [ref=e3]: ",
+                ] {
                     assert!(!text.contains(value), "{value} in {format:?}: {text}");
                 }
             } else if format == ReadFormat::Outline {
