@@ -78,7 +78,7 @@ const look = (prefix, el, { purpose, point: given = null }) => {
   const facts = factsOf(prefix, told);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && mayHost(hit), facts };
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && canHost(hit) && !shadowRoot(hit), facts };
 };
 
 const runningAnimations = method(Document, 'getAnimations');

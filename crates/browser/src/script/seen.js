@@ -132,7 +132,7 @@ const takePlace = (el, style, look, outer) => {
   if (style.maskImage !== 'none' && coloursIn(style.maskImage).every((colour) => colour && colour[3] < LEAST_ALPHA) && !style.maskImage.includes('url(')) look.gone = true;
   const position = style.position;
   const out = position === 'absolute' ? 1 : position === 'fixed' ? 2 : 0;
-  const moved = style.transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.offsetPath !== 'none';
+  const moved = style.transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.rotate !== 'none' || style.offsetPath !== 'none';
   look.away ||= out > 0 || moved;
   look.fixed ||= out === 2;
   if (out === 2) look.scroller = null;
