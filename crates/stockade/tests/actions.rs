@@ -45,17 +45,23 @@ const ASKS: &str =
 const LATE: &str = "<title>Late</title><p id=p>Loading</p><script>
 setTimeout(() => { p.textContent = 'Ready'; history.pushState(0, '', '/late/done'); }, 700);</script>";
 
+const LONG: &str = "<p>A paragraph of some words, one of very many on this page.</p>";
+
 fn start(settings: &str) -> (Home, Mcp, String, Site) {
-    let site = Site::serve(&[("/form", FORM), ("/asks", ASKS), ("/late", LATE), ("/late/done", LATE)]);
+    let site = Site::serve(&[("/form", FORM), ("/asks", ASKS), ("/late", LATE), ("/long", &LONG.repeat(40))]);
     let home = Home::new(&format!("{settings}{}", site.setting(&["a.test"])));
     let mut mcp = home.mcp();
     let session = mcp.open();
     (home, mcp, session, site)
 }
 
-/// One call on the session; the whole reply.
+/// One call on the session; the reply with all of the page.
 fn ok(mcp: &mut Mcp, session: &str, tool: &str, mut arguments: Value) -> Value {
     arguments["session_id"] = json!(session);
+    let looks = ["browser_read", "browser_find", "browser_screenshot", "browser_tabs", "browser_read_dom"];
+    if !looks.contains(&tool) {
+        arguments["full"] = json!(true);
+    }
     mcp.ok(tool, arguments)
 }
 
@@ -285,6 +291,7 @@ fn html_is_read_only_where_the_operator_allows_it() {
     let html = dom["html"].as_str().unwrap();
     assert!(html.contains("<h1>Form</h1>") && !html.contains("addEventListener"), "{html}");
     assert!(dom["truncated_to"].is_null(), "{dom}");
+    mcp.goto(&session, "http://a.test/long");
     let cut = ok(&mut mcp, &session, "browser_read_dom", json!({"max_tokens": 250}));
     let html = cut["html"].as_str().unwrap();
     assert_eq!(cut["truncated_to"], html.len(), "{cut}");

@@ -124,7 +124,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     agent.act("browser_tabs", json!({"action": "switch", "tab": popup}));
     agent.fill("Name:", "Luigi Menabrea");
     agent.click("button", "Save");
-    agent.act("browser_wait_for", json!({"element": {"role": "textbox", "name": "Title:"}}));
+    agent.act("browser_wait_for", json!({"role": "textbox", "name": "Title:"}));
     agent.select("Genre:", "Essay");
     agent.fill("Published:", "1843-09-01");
     agent.act("browser_check", json!({"role": "checkbox", "name": "In print"}));
