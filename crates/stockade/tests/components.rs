@@ -228,7 +228,7 @@ fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
         }
         mcp.call(tool, arguments.clone()).map_err(|error| format!("{tool} {arguments}: {error}"))?;
     }
-    let page = mcp.ok("browser_read", json!({"session_id": session, "full": true}));
+    let page = mcp.ok("browser_read", json!({"session_id": session}));
     let outline = page["snapshot"].as_str().unwrap();
     if outline.contains(task.said) {
         Ok(())

@@ -78,7 +78,8 @@ fn every_code_of_the_table_is_brought_about_by_a_test() {
         .filter(|(path, _)| !path.ends_with("tests/errors.rs"))
         .map(|(path, text)| parts(path, text).1.to_owned())
         .collect();
-    let here = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors.rs")).unwrap();
+    let here =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors.rs")).unwrap();
     let named = |code: &str| {
         let code = code.split('<').next().unwrap();
         [&tests, &here].iter().any(|text| text.contains(&format!("\"{code}")))
@@ -217,7 +218,11 @@ fn commands_refuse_with_their_codes() {
     assert_eq!(told(home.command(&["smoke", "--demo"]).env("PATH", path)), "bubblewrap_old");
 
     let mut homeless = Command::new(common::PROGRAM);
-    homeless.args(["key", "list"]).env_remove("HOME").env_remove("XDG_DATA_HOME").env_remove("STOCKADE_STATE");
+    homeless
+        .args(["key", "list"])
+        .env_remove("HOME")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("STOCKADE_STATE");
     assert_eq!(told(&mut homeless), "state_no_folder");
 
     // Nobody reads what the server says when it starts.

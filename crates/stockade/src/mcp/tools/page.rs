@@ -234,7 +234,8 @@ fn told(incident: &Incident) -> String {
     match incident {
         Incident::Dialog { kind, message, accepted } => {
             let answer = if *accepted { "accepted" } else { "dismissed" };
-            format!("the page opened a {kind} dialog, which was {answer}; it said {}", cut(message))
+            let article = if kind == "alert" { "an" } else { "a" };
+            format!("the page opened {article} {kind} dialog, which was {answer}; it said {}", cut(message))
         }
         Incident::TabOpened { tab, url } => {
             format!("the page opened tab {tab} for {}; browser_tabs switches to it", cut(url))
