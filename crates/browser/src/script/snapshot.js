@@ -68,6 +68,8 @@ const walk = (root, visit, text, brk) => {
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); }
+    // What only holds text that its name has told.
+    if (below.silent && !firstElementChild(node) && !shadowRoot(node) && !ownership().ownedBy.has(node)) continue;
     const children = toldChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generated(node, '::before'), generated(node, '::after')];
@@ -107,8 +109,8 @@ const isRepeated = (el) => {
 };
 
 const nameToTell = (el, role, actionable) => {
-  if (!role) return actionable ? nameOf(el, 'button') : '';
-  return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
+  if (!role) return actionable ? clean(otherName(el, 'button'), MAX_NAME).trim() : '';
+  return TOLD_BELOW.has(role) && !actionable ? '' : clean(otherName(el, role), MAX_NAME).trim();
 };
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
@@ -165,7 +167,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
       // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
       const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
-      const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
+      const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
       textPart(whole.slice(from, to), depth);
       from = to;
     }
@@ -187,7 +189,15 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);
   const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
-  return JSON.stringify(told);
+  return inAscii(JSON.stringify(told));
+};
+
+// Chromium carries plain ASCII twice as fast as anything else. Beyond this many exceptions it is not worth it.
+const MOST_ESCAPED = 20000;
+const inAscii = (json) => {
+  const odd = json.match(/[^\0-\x7f]/g);
+  if (!odd || odd.length > MOST_ESCAPED) return json;
+  return json.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 };
 
 // A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.
