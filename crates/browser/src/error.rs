@@ -2,7 +2,9 @@
 
 use crate::{
     cdp::{CallError, Closed},
+    fate::{Fate, told},
     snapshot::BadPattern,
+    text::cut,
 };
 use std::borrow::Cow;
 
@@ -28,8 +30,9 @@ pub enum BrowserError {
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
     FocusLost { element: String, taken_by: Option<String> },
-    #[error("the ref {reference} stands for nothing on this page any more")]
-    StaleRef { reference: String },
+    /// `page_words` is what the page called the element, or where the page was.
+    #[error("{}", told(.reference, .fate.as_ref(), .page_words.as_deref()))]
+    StaleRef { reference: String, fate: Option<Fate>, page_words: Option<String> },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
@@ -52,6 +55,11 @@ pub enum BrowserError {
 }
 
 impl BrowserError {
+    /// A ref that stands for nothing; what became of it is found out where the call ends.
+    pub(crate) fn stale(reference: &str) -> BrowserError {
+        BrowserError::StaleRef { reference: cut(reference, 32), fate: None, page_words: None }
+    }
+
     pub fn code(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             BrowserError::Timeout { action, seconds } => {

@@ -39,7 +39,7 @@ impl Browser {
         point: Point,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let covered = || Problem::Covered.of(&element.reference, Some("another frame".to_owned()));
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
@@ -69,7 +69,7 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
             return Err(stale());
         };

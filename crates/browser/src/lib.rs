@@ -8,12 +8,15 @@ mod browser;
 pub mod cdp;
 mod deadline;
 mod error;
+mod fate;
 mod flags;
 mod frames;
 mod guard;
 mod hit;
 mod incident;
 mod locate;
+mod past;
+mod resume;
 mod script;
 mod snapshot;
 mod state;
@@ -22,6 +25,7 @@ mod verbs;
 
 pub use browser::{Browser, BrowserOptions, TabState};
 pub use error::BrowserError;
+pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use snapshot::{

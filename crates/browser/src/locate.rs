@@ -105,7 +105,7 @@ impl Problem {
     pub fn of(self, reference: &str, by: Option<String>) -> BrowserError {
         let element = reference.to_owned();
         match self {
-            Problem::Gone => BrowserError::StaleRef { reference: element },
+            Problem::Gone => BrowserError::stale(reference),
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
             Problem::Covered => BrowserError::ElementCovered {
@@ -184,7 +184,7 @@ impl Browser {
     }
 
     pub(crate) fn element(&self, reference: &str) -> Result<Element, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: cut(reference, 32) };
+        let stale = || BrowserError::stale(reference);
         let (serial, number) = parse_ref(reference).ok_or_else(stale)?;
         let state = self.shared.lock();
         let frame = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)).ok_or_else(stale)?;
@@ -260,7 +260,7 @@ impl Browser {
         wait: Duration,
         deadline: Deadline,
     ) -> Result<Aim, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let (prefix, origin) = {
             let mut state = self.shared.lock();
             let tab = state.tab.as_mut().ok_or_else(stale)?;
@@ -303,7 +303,7 @@ impl Browser {
         point: Point,
         deadline: Deadline,
     ) -> Result<Lifted, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let mut lifted = Lifted { in_process: point, in_tab: point };
         let mut same_process = true;
         let mut frame = element.frame.clone();

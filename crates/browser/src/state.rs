@@ -151,7 +151,7 @@ impl State {
         let p::Attached { session_id, target_info } = attached;
         let ours = self.tab.as_mut().filter(|tab| parent.is_some_and(|parent| tab.owns(parent)));
         match (&*target_info.r#type, ours) {
-            ("iframe", Some(tab)) => tab.adopt_frame(session_id, &target_info.target_id, reactions),
+            ("iframe", Some(tab)) => tab.adopt_frame(session_id, target_info, reactions),
             ("page", _) if self.opening && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
             }
@@ -181,9 +181,8 @@ impl State {
 }
 
 impl Tab {
-    /// `serials` goes on from the tab before: no ref is given twice in a session.
-    pub fn new(target: Id, session: SessionId, serials: u32) -> Tab {
-        let mut frames = Frames::starting_at(serials);
+    /// `frames` goes on from the tab before: no ref is given twice in a session.
+    pub fn new(target: Id, session: SessionId, mut frames: Frames) -> Tab {
         frames.attach(&target, None, &session);
         Tab {
             target,
@@ -197,6 +196,35 @@ impl Tab {
             commits: 0,
             next: Next::None,
             refused: None,
+        }
+    }
+
+    /// The connection is lost. Returns which tab to look for on the next one.
+    pub fn suspend(&mut self) -> Id {
+        self.session = SessionId::from("");
+        self.frame_sessions.clear();
+        self.frames.suspend();
+        self.next = Next::None;
+        self.target.clone()
+    }
+
+    pub fn go_on(&mut self, session: SessionId) {
+        self.frames.attach(&self.target, None, &session);
+        self.session = session;
+    }
+
+    /// The frames that one session speaks for, as they are now.
+    pub fn know_frames(&mut self, root: &p::FrameTree, session: &SessionId) {
+        let mut waiting = vec![root];
+        while let Some(tree) = waiting.pop() {
+            self.frames.attach(&tree.frame.id, tree.frame.parent_id.as_deref(), session);
+            if let Some(known) = self.frames.get_mut(&tree.frame.id) {
+                known.url = cut(&tree.frame.url, LONGEST_URL);
+            }
+            if tree.frame.id == self.target {
+                self.url = cut(tree.frame.unreachable_url.as_deref().unwrap_or(&tree.frame.url), LONGEST_URL);
+            }
+            waiting.extend(tree.child_frames.iter().rev());
         }
     }
 
@@ -271,14 +299,14 @@ impl Tab {
         }
     }
 
-    fn adopt_frame(&mut self, session: &SessionId, frame: &str, reactions: &mut Reactions<'_>) {
+    fn adopt_frame(&mut self, session: &SessionId, target: &p::TargetInfo, reactions: &mut Reactions<'_>) {
         if self.frame_sessions.len() == MOST_FRAMES {
             self.frames.leave_untracked();
             reactions.post(Some(session), &p::Resume {});
             return;
         }
         self.frame_sessions.insert(session.clone());
-        self.frames.attach(frame, None, session);
+        self.frames.attach(&target.target_id, target.parent_frame_id.as_deref(), session);
         let to = Some(session);
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::EnableRuntime {});
@@ -314,10 +342,8 @@ impl Tab {
 
     fn context_created(&mut self, context: &p::Context, session: &SessionId) {
         let Some(data) = context.aux_data.as_ref().filter(|_| context.name == script::WORLD) else { return };
-        if let Some(frame) = self.frames.get_mut(&data.frame_id).filter(|frame| frame.session == *session) {
-            frame.world = Some(World { unique: context.unique_id.clone(), id: context.id });
-            frame.serial = None;
-        }
+        let world = World { unique: context.unique_id.clone(), id: context.id };
+        self.frames.enter(&data.frame_id, world, session);
     }
 
     fn lifecycle(&mut self, event: &p::Lifecycle) {

@@ -26,6 +26,14 @@ const refOf = (el) => {
   return number;
 };
 
+// What was last told of an element, for when it is gone. Of refs beyond the bound the oldest are forgotten.
+const MOST_TOLD = 50000;
+const lastTold = new Map();
+const remember = (number, role, name) => {
+  if (lastTold.size >= MOST_TOLD && !lastTold.has(number)) lastTold.delete(lastTold.keys().next().value);
+  lastTold.set(number, { role, name });
+};
+
 // The driver tells which child frame an <iframe> shows.
 const childFrames = new WeakMap();
 const frameOwners = new Map();
@@ -148,7 +156,11 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
     const value = valueOf(el, role);
     if (value) node.v = value;
     if (Object.keys(states).length) node.s = states;
-    if (actionable) node.e = `${prefix}e${refOf(el)}`;
+    if (actionable) {
+      const number = refOf(el);
+      node.e = `${prefix}e${number}`;
+      remember(number, node.r, name);
+    }
     if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe') node.f = childFrames.get(el) ?? '';
     emit(node, el);

@@ -57,10 +57,16 @@ impl Browser {
         let Some(target) = action.target() else {
             return Ok(Facts { page_url: self.page_url(), target: None });
         };
-        let (element, matches) = self.locate(target, deadline).await?;
         let purpose = if matches!(action, Action::Type(_)) { Purpose::Type } else { Purpose::Click };
-        let facts = self.aim(&element, purpose, deadline).await?.facts;
-        Ok(Facts { page_url: self.page_url(), target: Some(ElementFacts { matches, ..facts }) })
+        let found = async {
+            let (element, matches) = self.locate(target, deadline).await?;
+            let facts = self.aim(&element, purpose, deadline).await?.facts;
+            Ok(ElementFacts { matches, ..facts })
+        };
+        match found.await {
+            Ok(target) => Ok(Facts { page_url: self.page_url(), target: Some(target) }),
+            Err(error) => Err(self.with_fate(error, deadline).await),
+        }
     }
 
     /// Does what was permitted, to the element it was permitted for and no other.
@@ -69,6 +75,13 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = self.deadline(action.name());
         self.ensure_tab(&action, deadline).await?;
+        match self.act(action, facts, deadline).await {
+            Err(error) => Err(self.with_fate(error, deadline).await),
+            done => done,
+        }
+    }
+
+    async fn act(&self, action: Action, facts: Facts, deadline: Deadline) -> Result<Outcome, BrowserError> {
         match action {
             Action::Navigate(navigate) => self.navigate(&navigate, deadline).await,
             Action::Click(_) => self.click(&decided(facts)?, deadline).await.map(Outcome::Clicked),
@@ -101,7 +114,7 @@ impl Browser {
 
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Facts) -> Result<ElementFacts, BrowserError> {
-    facts.target.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
+    facts.target.ok_or_else(|| BrowserError::stale(""))
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.

@@ -68,7 +68,7 @@ impl Browser {
         match self.ask(&element.frame, function, argument, deadline).await {
             Ok(Done { problem: None, .. }) => Ok(()),
             Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
-            Err(AskError::Gone) => Err(BrowserError::StaleRef { reference: element.reference.clone() }),
+            Err(AskError::Gone) => Err(BrowserError::stale(&element.reference)),
             Err(AskError::Failed(error)) => Err(error),
         }
     }

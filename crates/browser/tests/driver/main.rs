@@ -8,6 +8,8 @@ mod failures;
 mod hostile;
 mod navigation;
 mod reading;
+mod refs;
+mod resuming;
 mod screenshots;
 mod secrets;
 mod snapshots;

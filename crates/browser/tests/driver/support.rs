@@ -31,6 +31,8 @@ pub struct Driver {
     pub first_tab: cdp::SessionId,
     requests: Requests,
     chromium: Chromium,
+    endpoint: String,
+    socket: std::net::TcpStream,
 }
 
 /// `host/path` of every request that reached the server, in order.
@@ -66,15 +68,8 @@ impl Driver {
     async fn start(pages: &[(&str, &str)], options: BrowserOptions, without: Option<&str>) -> Driver {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
-        let (chromium, address, path) = start_chromium(port, without);
-        let stream = TcpStream::connect(&address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        let config = Some(cdp::websocket_config());
-        let (socket, _) =
-            tokio_tungstenite::client_async_with_config(format!("ws://{address}{path}"), stream, config)
-                .await
-                .unwrap();
-        let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
+        let (chromium, endpoint) = start_chromium(port, without);
+        let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
         let browser = Browser::attach(connection.clone(), options).await.unwrap();
         let first_tab = loop {
@@ -82,7 +77,44 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Driver { browser, connection, first_tab, requests, chromium }
+        Driver { browser, connection, first_tab, requests, chromium, endpoint, socket }
+    }
+
+    /// Cuts the connection while Chromium lives on.
+    pub async fn cut(&self) {
+        self.socket.shutdown(std::net::Shutdown::Both).unwrap();
+        self.connection.closed().wait_for(Option::is_some).await.unwrap();
+    }
+
+    /// Goes on over a new connection; whether the tab was found as it was left.
+    pub async fn resume(&mut self) -> bool {
+        let (connection, socket) = connect(&self.endpoint).await;
+        let (browser, found) = self.browser.resume(connection.clone()).await.unwrap();
+        (self.browser, self.connection, self.socket) = (browser, connection, socket);
+        found
+    }
+
+    /// Runs a script in the page's own world, as the page could.
+    pub async fn run_in_page(&self, expression: &str) -> serde_json::Value {
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Evaluate<'a> {
+            expression: &'a str,
+            return_by_value: bool,
+            await_promise: bool,
+        }
+        #[derive(serde::Deserialize)]
+        struct Evaluated {
+            result: serde_json::Value,
+        }
+        impl cdp::Command for Evaluate<'_> {
+            const METHOD: &'static str = "Runtime.evaluate";
+            type Response = Evaluated;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+        let evaluate = Evaluate { expression, return_by_value: true, await_promise: true };
+        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
+        told.result["value"].clone()
     }
 
     /// Walks one action through the same doors as the gate does.
@@ -189,7 +221,20 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String) {
+/// A connection, and its socket, by which it can be cut.
+async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
+    let authority = endpoint.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(authority).await.unwrap().into_std().unwrap();
+    let socket = stream.try_clone().unwrap();
+    let stream = TcpStream::from_std(stream).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let config = Some(cdp::websocket_config());
+    let (stream, _) = tokio_tungstenite::client_async_with_config(endpoint, stream, config).await.unwrap();
+    (cdp::Connection::over(stream, cdp::ConnectionOptions::default()), socket)
+}
+
+/// The process, and where it listens.
+fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -229,14 +274,13 @@ fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String
     let endpoint = loop {
         let start = said.len();
         assert_ne!(log.read_line(&mut said).unwrap(), 0, "Chromium ended: {said}");
-        if let Some((_, address)) = said[start..].split_once("DevTools listening on ws://") {
+        if let Some((_, address)) = said[start..].split_once("DevTools listening on ") {
             break address.trim().to_owned();
         }
     };
     // Or Chromium would stop at a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-    let (address, path) = endpoint.split_once('/').unwrap();
-    (chromium, address.to_owned(), format!("/{path}"))
+    (chromium, endpoint)
 }
 
 /// Answers every host on one port; what is not in the table is 404.
