@@ -167,20 +167,19 @@ impl Driver {
 
     /// How many pages Chromium has, ours included.
     pub async fn pages(&self) -> usize {
-        #[derive(serde::Serialize)]
-        struct GetTargets {}
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Targets {
-            target_infos: Vec<cdp::protocol::TargetInfo>,
+        page_targets(&self.connection).await.len()
+    }
+
+    /// Closes every page over a connection of its own.
+    pub async fn close_pages(&self) {
+        let (connection, _socket) = connect(&self.endpoint).await;
+        for page in page_targets(&connection).await {
+            let close = cdp::protocol::CloseTarget { target_id: &page.target_id };
+            connection.call(None, &close, soon()).await.unwrap();
         }
-        impl cdp::Command for GetTargets {
-            const METHOD: &'static str = "Target.getTargets";
-            type Response = Targets;
+        while !page_targets(&connection).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-        let told = self.connection.call(None, &GetTargets {}, deadline).await.unwrap();
-        told.target_infos.iter().filter(|target| target.r#type == "page").count()
     }
 
     /// The command line of Chromium's browser process.
@@ -192,6 +191,26 @@ impl Driver {
     pub fn kill(&mut self) {
         self.chromium.process.kill().unwrap();
     }
+}
+
+fn soon() -> tokio::time::Instant {
+    tokio::time::Instant::now() + Duration::from_secs(10)
+}
+
+async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
+    #[derive(serde::Serialize)]
+    struct GetTargets {}
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Targets {
+        target_infos: Vec<cdp::protocol::TargetInfo>,
+    }
+    impl cdp::Command for GetTargets {
+        const METHOD: &'static str = "Target.getTargets";
+        type Response = Targets;
+    }
+    let told = connection.call(None, &GetTargets {}, soon()).await.unwrap();
+    told.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
 }
 
 pub fn navigate(url: &str, wait_for: LoadState) -> Action {
