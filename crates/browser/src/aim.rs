@@ -128,7 +128,7 @@ impl Problem {
     pub fn of(self, reference: &str, by: Option<Words>) -> BrowserError {
         let element = reference.to_owned();
         match self {
-            Problem::Gone => BrowserError::StaleRef { reference: element },
+            Problem::Gone => BrowserError::stale(reference),
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
             Problem::Covered => BrowserError::ElementCovered {

@@ -36,7 +36,7 @@ pub(crate) struct Element {
 
 impl Element {
     pub fn stale(&self) -> BrowserError {
-        BrowserError::StaleRef { reference: self.reference.clone() }
+        BrowserError::stale(&self.reference)
     }
 
     /// What all refs of its document begin with.
@@ -160,7 +160,7 @@ impl Browser {
     }
 
     pub(crate) fn element(&self, reference: &str) -> Result<Element, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: cut(reference, 32) };
+        let stale = || BrowserError::stale(reference);
         let (serial, number) = parse_ref(reference).ok_or_else(stale)?;
         let state = self.shared.lock();
         let frame = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)).ok_or_else(stale)?;

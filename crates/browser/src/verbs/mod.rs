@@ -86,7 +86,10 @@ impl Browser {
         self.ensure_tab(action, deadline).await?;
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
-            facts = self.facts(action, deadline) => facts,
+            facts = self.facts(action, deadline) => match facts {
+                Err(error) => Err(self.with_fate(error, deadline).await),
+                facts => facts,
+            },
             question = self.asked(), if !may_be_asked(action) => Err(question.error()),
         }
     }
@@ -158,7 +161,10 @@ impl Browser {
             return self.act(action, facts, viewer, deadline).await;
         }
         tokio::select! {
-            outcome = self.act(action, facts, viewer, deadline) => outcome,
+            outcome = self.act(action, facts, viewer, deadline) => match outcome {
+                Err(error) => Err(self.with_fate(error, deadline).await),
+                outcome => outcome,
+            },
             // What was begun is not undone: it goes on when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
         }
@@ -259,7 +265,7 @@ fn purpose_of(action: &Action) -> Purpose {
 
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
-    facts.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
+    facts.ok_or_else(|| BrowserError::stale(""))
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.

@@ -84,7 +84,7 @@ impl Browser {
         let mut view = shown(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
             let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
-            let at = there.ok_or_else(|| BrowserError::StaleRef { reference: cut(reference, 32) })?;
+            let at = there.ok_or_else(|| BrowserError::stale(reference))?;
             view.span = page.subtree(at);
         }
         let shown = page.show(&view);

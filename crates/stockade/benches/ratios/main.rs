@@ -13,6 +13,7 @@ mod bare;
 mod common;
 mod jailed;
 mod link;
+mod snapshots;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,6 +22,10 @@ use std::time::Duration;
 
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
+/// Pages of the manual whose snapshots are timed, and whose replies are measured.
+const PAGES_TIMED: usize = 5;
+const PAGES_MEASURED: usize = 20;
+const SMALL_PAGE: usize = 1_000;
 
 fn main() -> ExitCode {
     // The control plane starts its own program again as its keeper, and here that program is this one.
@@ -32,8 +37,11 @@ fn main() -> ExitCode {
     runtime.block_on(async {
         openings(&mut report).await;
         calls(&mut report).await;
+        snapshot_times(&mut report).await;
+        snapshot_growth(&mut report).await;
     });
     memory(&mut report);
+    reply_sizes(&mut report);
     std::io::stdout().write_all(report.as_bytes()).unwrap();
     ExitCode::SUCCESS
 }
@@ -75,6 +83,50 @@ fn memory(report: &mut String) {
         .unwrap();
 }
 
+/// A snapshot against `Accessibility.getFullAXTree` on the same page and connection, in turns.
+async fn snapshot_times(report: &mut String) {
+    let manual = snapshots::Manual::largest(PAGES_TIMED);
+    let site = manual.serve();
+    let reader = snapshots::Reader::start().await;
+    for (path, _) in &manual.pages {
+        reader.goto(&format!("http://{}{path}", site.address)).await;
+        let times = reader.times().await;
+        let name = path.trim_matches('/').trim_end_matches(".html");
+        for (budget, ours) in [("6k", times.default_budget), ("50k", times.largest_budget)] {
+            let what = format!("snapshot, {budget}, {name}");
+            line(report, &what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
+        }
+    }
+}
+
+/// What an element costs on a large page, against what it costs on a small one.
+async fn snapshot_growth(report: &mut String) {
+    let reader = snapshots::Reader::start().await;
+    let mut small = None;
+    for elements in [SMALL_PAGE, SMALL_PAGE * 10, SMALL_PAGE * 100] {
+        let site = common::site::Site::serve(&[("/", &snapshots::page_of(elements))]);
+        reader.goto(&format!("http://{}/", site.address)).await;
+        let each = reader.time_per_element(elements).await;
+        let small = *small.get_or_insert(each);
+        let what = format!("an element of {elements}");
+        line(report, &what, each, &format!("an element of {SMALL_PAGE}"), small, 1.2);
+    }
+}
+
+/// The default reply, whole and through a jail.
+fn reply_sizes(report: &mut String) {
+    let sizes = snapshots::reply_sizes(&snapshots::Manual::largest(PAGES_MEASURED));
+    let (path, tokens) = sizes.iter().max_by_key(|(_, tokens)| *tokens).unwrap();
+    let most = policy::Tokens::default().bytes() / 4;
+    let verdict = if *tokens <= most { "ok" } else { "OVER" };
+    writeln!(
+        report,
+        "largest reply of {} pages    {tokens} tokens, {path} (at most {most}) {verdict}",
+        sizes.len()
+    )
+    .unwrap();
+}
+
 fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
@@ -85,7 +137,7 @@ fn line(report: &mut String, what: &str, ours: Duration, peer: &str, bare: Durat
     let verdict = if ratio <= most { "ok" } else { "OVER" };
     writeln!(
         report,
-        "{what:<28} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.2} (at most {most}) {verdict}",
+        "{what:<36} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.3} (at most {most}) {verdict}",
         ours.as_secs_f64() * 1e3,
         bare.as_secs_f64() * 1e3,
     )
