@@ -101,7 +101,11 @@ impl Browser {
             let behind = behind.map(|tab| tab.id);
             let Some(tab) = state.tab.as_mut() else { return BrowserError::TabClosed };
             if let Some(behind) = behind {
-                return BrowserError::StaleRef { reference, fate: Some(Fate::Behind(behind)), page_words: None };
+                return BrowserError::StaleRef {
+                    reference,
+                    fate: Some(Fate::Behind(behind)),
+                    page_words: None,
+                };
             }
             match tab.frames.by_serial(serial).cloned() {
                 Some(frame) => {

@@ -164,9 +164,9 @@ impl Browser {
     /// Disarms all frames and lets them come to rest; returns whether any of them had to stop something.
     async fn disarm(&self, frames: &[String], expecting: bool, deadline: Deadline) -> bool {
         let limit = deadline.within(RESTING);
-        let resting = frames
-            .iter()
-            .map(|frame| async move { self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await });
+        let resting = frames.iter().map(|frame| async move {
+            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await
+        });
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
         join_all(resting).await.into_iter().any(|rested| rested.is_ok_and(|rested| rested.stopped))
     }

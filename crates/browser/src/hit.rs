@@ -1,13 +1,13 @@
 //! What a click or text would really reach, told by Chromium, which sees closed shadow roots as no script can.
 
 use crate::{
+    aim::Problem,
     ask::LARGEST_ANSWER,
     browser::Browser,
     cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
-    aim::Problem,
     locate::Element,
     page_text::{PageText, Words},
 };

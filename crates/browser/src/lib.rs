@@ -34,6 +34,7 @@ pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_line,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
+    head_line,
 };
 pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};

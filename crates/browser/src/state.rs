@@ -257,4 +257,3 @@ fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
     reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
     reactions.post(session, &p::Resume {});
 }
-

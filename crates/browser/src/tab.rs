@@ -3,7 +3,6 @@
 use crate::{
     cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
     frames::{Frames, MOST_FRAMES, World},
-
     incident::{Incident, Incidents},
     page_text::PageText,
     past::Book,

@@ -37,14 +37,20 @@ impl Browser {
         self.start();
         let repeatable = click.count == 1;
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable };
-        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await).await?;
+        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await)
+            .await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
     /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(super) async fn press_mouse(&self, aim: &Aim, press: Press, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(super) async fn press_mouse(
+        &self,
+        aim: &Aim,
+        press: Press,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let event = |r#type, button, buttons, click_count| p::DispatchMouse {
             r#type,
             x: aim.x,

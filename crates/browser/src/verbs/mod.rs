@@ -23,10 +23,10 @@ pub use screenshot::{Image, Omitted};
 pub use tabs::TabInfo;
 
 use crate::{
+    aim::{How, Looking, Purpose},
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    aim::{How, Looking, Purpose},
     incident::Incident,
     locate::{Element, Located},
     snapshot::{CallerId, Found, Snapshot},
@@ -224,12 +224,7 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    async fn after(
-        &self,
-        told: Told,
-        viewer: &Viewer,
-        deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
         let snapshot = self.page_after(viewer, deadline).await?;
         let mut state = self.shared.lock();
         Ok(After {

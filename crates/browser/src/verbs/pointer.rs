@@ -25,9 +25,12 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
         self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
-        self.guarded(shot, deadline, async |aim| self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await)
-            .await?;
+        let shot =
+            Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
+        self.guarded(shot, deadline, async |aim| {
+            self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await
+        })
+        .await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
@@ -45,9 +48,11 @@ impl Browser {
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
         self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
+        let shot =
+            Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
-        let dragged = self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
+        let dragged =
+            self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;

@@ -150,7 +150,14 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let take = || join_all(frames.iter().enumerate().map(|(place, frame)| self.read_frame(frames, place, frame, deadline)));
+        let take = || {
+            join_all(
+                frames
+                    .iter()
+                    .enumerate()
+                    .map(|(place, frame)| self.read_frame(frames, place, frame, deadline)),
+            )
+        };
         let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
         if met.new {
             taken = take().await;

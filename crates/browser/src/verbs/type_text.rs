@@ -75,7 +75,10 @@ impl Browser {
                 .await
             }
             (false, _) => {
-                self.keys_to(element, how, decided, deadline, async || self.strike_text(&text, deadline).await).await
+                self.keys_to(element, how, decided, deadline, async || {
+                    self.strike_text(&text, deadline).await
+                })
+                .await
             }
         }
     }

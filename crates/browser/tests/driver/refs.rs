@@ -151,7 +151,7 @@ async fn told_after(script: &str, part: &str) -> String {
     let target = if part == "never" { Target::Ref("e4711".into()) } else { reference(&outline, part) };
     let error = driver.click(target).await.unwrap_err();
     assert_eq!(error.code(), "stale_ref", "{script}: {error}");
-    error.to_string()
+    browser::mark_page_text(&error.to_string(), "", "")
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn the_root_of_a_reading_that_is_there_and_not_shown_is_not_called_stale()
     driver.run_in_page("pay.style.display = 'none'; box.removeAttribute('tabindex')").await;
     let error = driver.act(root(&pay)).await.unwrap_err();
     assert_eq!(
-        (error.code().as_ref(), error.to_string()),
+        (error.code().as_ref(), browser::mark_page_text(&error.to_string(), "", "")),
         ("element_not_visible", format!("{pay} is not visible"))
     );
     let error = driver.act(root(&boxed)).await.unwrap_err();

@@ -39,7 +39,10 @@ async fn refs_in_every_frame_outlive_the_connection() {
     let next = driver.goto("http://shop.test/next").await;
     assert_ne!(reference(&next, "Add"), reference(&before, "Add"));
     let error = driver.click(reference(&before, "Add")).await.unwrap_err();
-    assert_eq!(error.to_string(), "e1 (http://shop.test/) was on a page that was left for another");
+    assert_eq!(
+        browser::mark_page_text(&error.to_string(), "", ""),
+        "e1 (http://shop.test/) was on a page that was left for another"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +135,10 @@ async fn a_page_that_hangs_is_left_for_a_new_tab() {
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     assert!(!driver.resume().await);
     let error = driver.click(reference(&before, "Add")).await.unwrap_err();
-    assert_eq!(error.to_string(), "e1 (http://shop.test/) was in a tab that is gone");
+    assert_eq!(
+        browser::mark_page_text(&error.to_string(), "", ""),
+        "e1 (http://shop.test/) was in a tab that is gone"
+    );
     let all = Read { tokens: Tokens::new(Tokens::MOST).unwrap(), ..Read::default() };
     match driver.act(Action::Read(all)).await.unwrap() {
         Outcome::Read(snapshot) => assert_eq!(text_of(&snapshot), ""),
