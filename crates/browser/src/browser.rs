@@ -2,7 +2,7 @@
 
 use crate::{
     cdp::{CallError, Command, Connection, SessionId, protocol as p},
-    deadline::Deadline,
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
     resume::pages,
     script,
@@ -23,7 +23,7 @@ const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
-    /// Bounds one `resolve` or `perform`, and the first attachment.
+    /// Bounds the first attachment, and each call that is given no limit of its own.
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
@@ -105,7 +105,7 @@ impl Browser {
         let (turn, snapshots) = (Mutex::new(()), Arc::default());
         let browser = Browser { connection, shared, options, turn, snapshots };
         browser.watch();
-        let deadline = browser.deadline("attach");
+        let deadline = Deadline::of(browser.limit(), "attach");
         browser.greet(deadline).await?;
         browser.open_tab(Claim::Any, deadline).await?;
         Ok(browser)
@@ -153,8 +153,9 @@ impl Browser {
         self.snapshots().set_last(None);
     }
 
-    pub(crate) fn deadline(&self, action: &'static str) -> Deadline {
-        Deadline::after(self.options.action_timeout, action)
+    /// For a call that is given none of its own.
+    pub(crate) fn limit(&self) -> TimeLimit {
+        TimeLimit::new(self.options.action_timeout)
     }
 
     /// A tab to work in: the present one, or a new one if it crashed or closed.

@@ -13,7 +13,7 @@ use std::{borrow::Cow, fmt::Display};
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     #[error("{action} was not done within {seconds} s")]
-    Timeout { action: &'static str, seconds: u64 },
+    Timeout { action: &'static str, seconds: f64 },
     #[error("{url} could not be opened: {net_error}")]
     NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
@@ -244,7 +244,7 @@ mod tests {
     fn an_error_tells_its_code_and_what_happened() {
         for (error, code, message) in [
             (
-                BrowserError::Timeout { action: "navigate", seconds: 30 },
+                BrowserError::Timeout { action: "navigate", seconds: 30.0 },
                 "browser_action_timeout:navigate:30s",
                 "navigate was not done within 30 s",
             ),

@@ -8,7 +8,7 @@ use crate::{
     error::BrowserError,
     locate::{Element, FRAME_WAIT},
     page_text::Words,
-    verbs::unchanged,
+    verbs::{Press, Stroke, unchanged},
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
@@ -60,20 +60,31 @@ struct Rested {
     stopped: bool,
 }
 
+/// What a hand does once it is aimed.
+#[derive(Clone, Copy)]
+pub(crate) enum Hand<'a> {
+    Press(Press),
+    Move,
+    /// Presses, moves to another element, and lets go there.
+    Carry(&'a Aim),
+    Key(&'a Stroke),
+    Text(&'a str),
+}
+
 impl Browser {
     /// Sends input to an element while every frame is armed, and lets the page come to rest; fails if the input went
     /// astray, and was stopped.
     pub(crate) async fn guarded(
         &self,
         shot: Shot<'_>,
+        hand: Hand<'_>,
         deadline: Deadline,
-        send: impl AsyncFn(&Aim) -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let tries = if shot.repeatable { TRIES } else { 1 };
         for attempt in 0..tries {
             let frames = self.every_frame()?;
             let sent = match self.take_aim(&frames, shot, attempt > 0, deadline).await {
-                Ok(aim) => send(&aim).await,
+                Ok(aim) => self.send(hand, &aim, deadline).await,
                 Err(error) => Err(error),
             };
             let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;
@@ -87,6 +98,16 @@ impl Browser {
             Input::Mouse => Problem::Covered.of(&shot.element.reference, Some(by)),
             Input::Keys => Problem::Focus.of(&shot.element.reference, None),
         })
+    }
+
+    async fn send(&self, hand: Hand<'_>, aim: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
+        match hand {
+            Hand::Press(press) => self.press_mouse(aim, press, deadline).await,
+            Hand::Move => self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await,
+            Hand::Carry(end) => self.carry(aim, end, deadline).await,
+            Hand::Key(stroke) => self.strike_key(stroke, deadline).await,
+            Hand::Text(text) => self.strike_text(text, deadline).await,
+        }
     }
 
     /// The last look before input is sent: it arms the element's own frame in the same moment.
@@ -118,14 +139,10 @@ impl Browser {
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
-    pub(crate) async fn guarded_page(
-        &self,
-        deadline: Deadline,
-        send: impl AsyncFn() -> Result<(), BrowserError>,
-    ) -> Result<(), BrowserError> {
+    pub(crate) async fn guarded_page(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let frames = self.every_frame()?;
         let sent = match self.arm(frames.iter(), Input::Keys, frames.first(), deadline).await {
-            Ok(()) => send().await,
+            Ok(()) => self.strike_key(stroke, deadline).await,
             Err(error) => Err(error),
         };
         let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;

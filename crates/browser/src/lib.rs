@@ -28,6 +28,7 @@ mod text;
 mod verbs;
 
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
+pub use deadline::TimeLimit;
 pub use error::BrowserError;
 pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};

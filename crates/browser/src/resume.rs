@@ -36,7 +36,7 @@ impl Browser {
             snapshots: Arc::clone(&self.snapshots),
         };
         browser.watch();
-        let deadline = browser.deadline("attach");
+        let deadline = Deadline::of(browser.limit(), "attach");
         // A bridge keeps one connection to Chromium for all of ours: what the last one attached to is let go of.
         browser
             .call(None, &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..pages() }, deadline)

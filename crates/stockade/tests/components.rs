@@ -87,7 +87,10 @@ fn tasks() -> Vec<Task> {
         task(
             "virtual",
             vec![
-                ("browser_scroll", json!({"role": "list", "name": "Entries", "direction": "down", "amount": 100_000})),
+                (
+                    "browser_scroll",
+                    json!({"role": "list", "name": "Entries", "direction": "down", "amount": 100_000}),
+                ),
                 click("button", "Entry 5004"),
             ],
             "opened Entry 5004",
@@ -99,7 +102,10 @@ fn tasks() -> Vec<Task> {
                     "browser_drag",
                     json!({"role": "button", "name": "Buy milk", "to": {"role": "group", "name": "Done"}}),
                 ),
-                ("browser_drag", json!({"role": "button", "name": "Knob", "to": {"role": "button", "name": "Far end"}})),
+                (
+                    "browser_drag",
+                    json!({"role": "button", "name": "Knob", "to": {"role": "button", "name": "Far end"}}),
+                ),
             ],
             "dropped; slid;",
         ),
@@ -224,7 +230,11 @@ fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
     }
     let page = mcp.ok("browser_read", json!({"session_id": session, "full": true}));
     let outline = page["snapshot"].as_str().unwrap();
-    if outline.contains(task.said) { Ok(()) } else { Err(format!("it does not say {:?}:\n{outline}", task.said)) }
+    if outline.contains(task.said) {
+        Ok(())
+    } else {
+        Err(format!("it does not say {:?}:\n{outline}", task.said))
+    }
 }
 
 fn newest_tab(mcp: &mut Mcp, session: &str) -> Value {

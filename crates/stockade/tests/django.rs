@@ -124,7 +124,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     agent.act("browser_tabs", json!({"action": "switch", "tab": popup}));
     agent.fill("Name:", "Luigi Menabrea");
     agent.click("button", "Save");
-    agent.act("browser_wait_for", json!({"element": {"role": "textbox", "name": "Title:"}}));
+    agent.act("browser_wait_for", json!({"role": "textbox", "name": "Title:"}));
     agent.select("Genre:", "Essay");
     agent.fill("Published:", "1843-09-01");
     agent.act("browser_check", json!({"role": "checkbox", "name": "In print"}));
@@ -151,13 +151,19 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     agent.click("link", "Poems");
     let poems = agent.outline();
     assert!(poems.contains("5 books") && !poems.contains("Novel 1"), "{poems}");
-    agent.act("browser_type", json!({"role": "textbox", "name": "Search books", "text": "Poem 3", "submit": true}));
+    agent.act(
+        "browser_type",
+        json!({"role": "textbox", "name": "Search books", "text": "Poem 3", "submit": true}),
+    );
     let found = agent.outline();
     assert!(found.contains("Poem 3") && !found.contains("Poem 4"), "{found}");
 
     // Select many, and delete them.
     agent.act("browser_navigate", json!({"url": "http://books.test/admin/library/book/?genre__exact=poems"}));
-    agent.act("browser_check", json!({"role": "checkbox", "name": "Select all objects on this page for an action"}));
+    agent.act(
+        "browser_check",
+        json!({"role": "checkbox", "name": "Select all objects on this page for an action"}),
+    );
     agent.select("Action:", "Delete selected books");
     agent.click("button", "Go");
     let asked = agent.outline();

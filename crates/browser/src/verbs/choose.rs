@@ -6,7 +6,7 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     page_text::PageText,
 };
@@ -86,7 +86,7 @@ impl Browser {
                     decided: Some(decided),
                     repeatable: false,
                 };
-                self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await?;
+                self.guarded(shot, Hand::Key(&stroke), deadline).await?;
             }
             Way::Clicks { clicks } => self.click_options(&clicks, deadline).await?,
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
@@ -148,7 +148,7 @@ impl Browser {
             let shot = Shot { element: &element, how, input: Input::Mouse, decided: None, repeatable: true };
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = Press { button: MouseButton::Left, count: 1, modifiers };
-            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+            self.guarded(shot, Hand::Press(press), deadline).await?;
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Browser {
                 repeatable: true,
             };
             let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
-            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+            self.guarded(shot, Hand::Press(press), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
             let now = self.checked(&element, deadline).await.unwrap_or(None);
             if now.is_some_and(|now| now != wanted) {

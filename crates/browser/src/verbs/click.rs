@@ -7,14 +7,14 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
 };
 use futures_util::future::try_join_all;
 use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
 
 /// How the mouse is pressed.
 #[derive(Clone, Copy)]
-pub(super) struct Press {
+pub(crate) struct Press {
     pub button: MouseButton,
     pub count: u8,
     pub modifiers: Modifiers,
@@ -37,15 +37,14 @@ impl Browser {
         self.start();
         let repeatable = click.count == 1;
         let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable };
-        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await)
-            .await?;
+        self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
     /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(super) async fn press_mouse(
+    pub(crate) async fn press_mouse(
         &self,
         aim: &Aim,
         press: Press,

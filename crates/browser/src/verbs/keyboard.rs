@@ -8,7 +8,7 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     page_text::{PageText, Words},
 };
@@ -30,7 +30,7 @@ struct Done {
 
 /// One key going down and up again.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stroke {
+pub(crate) struct Stroke {
     key: String,
     code: String,
     virtual_code: u32,
@@ -61,22 +61,22 @@ impl Browser {
                     decided: Some(decided),
                     repeatable: false,
                 };
-                self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await?;
+                self.guarded(shot, Hand::Key(&stroke), deadline).await?;
             }
-            None => self.guarded_page(deadline, async || self.strike_key(&stroke, deadline).await).await?,
+            None => self.guarded_page(&stroke, deadline).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    pub(super) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let (down, up) = stroke.events();
         tokio::try_join!(self.call_tab(&down, deadline), self.call_tab(&up, deadline))?;
         Ok(())
     }
 
     /// Types characters one by one; those that no key writes go in as text.
-    pub(super) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         // In one go: the calls leave in the order in which they are made.
         let strokes = text.chars().map(|c| async move {
             match Stroke::writing(c) {

@@ -17,7 +17,9 @@ mod tabs;
 mod type_text;
 mod wait_for;
 
+pub(crate) use click::Press;
 pub use dialog::Question;
+pub(crate) use keyboard::Stroke;
 pub use read_dom::Dom;
 pub use screenshot::{Image, Omitted};
 pub use tabs::TabInfo;
@@ -25,7 +27,7 @@ pub use tabs::TabInfo;
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
-    deadline::Deadline,
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
     incident::Incident,
     locate::{Element, Located},
@@ -81,11 +83,16 @@ pub struct After {
 impl Browser {
     /// The facts of the page, and of the element that the action would really hit. Changes nothing but scrolling.
     pub async fn resolve(&self, action: &Action) -> Result<Facts, BrowserError> {
+        self.resolve_within(action, self.limit()).await
+    }
+
+    pub async fn resolve_within(&self, action: &Action, limit: TimeLimit) -> Result<Facts, BrowserError> {
         let _turn = self.turn.lock().await;
-        let deadline = self.deadline(action.name());
+        let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(action, deadline).await?;
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
+            biased;
             facts = self.facts(action, deadline) => match facts {
                 Err(error) => Err(self.with_fate(error, deadline).await),
                 facts => facts,
@@ -153,14 +160,25 @@ impl Browser {
 
     /// Does what was permitted, to the element it was permitted for and no other.
     pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
+        self.perform_within(permitted, viewer, self.limit()).await
+    }
+
+    pub async fn perform_within(
+        &self,
+        permitted: Permitted,
+        viewer: &Viewer,
+        limit: TimeLimit,
+    ) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
         let (action, facts) = permitted.into_parts();
-        let deadline = self.deadline(action.name());
+        let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
         if may_be_asked(&action) {
             return self.act(action, facts, viewer, deadline).await;
         }
         tokio::select! {
+            // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
+            biased;
             outcome = self.act(action, facts, viewer, deadline) => match outcome {
                 Err(error) => Err(self.with_fate(error, deadline).await),
                 outcome => outcome,

@@ -7,7 +7,7 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
 };
 use policy::{Drag, ElementFacts, Hover, LoadState};
 
@@ -27,10 +27,7 @@ impl Browser {
         self.start();
         let shot =
             Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
-        self.guarded(shot, deadline, async |aim| {
-            self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await
-        })
-        .await?;
+        self.guarded(shot, Hand::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
@@ -51,15 +48,14 @@ impl Browser {
         let shot =
             Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
-        let dragged =
-            self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
+        let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().dragged = None;
         self.mouse("mouseMoved", start.x, start.y, false, deadline).await?;
         self.mouse("mousePressed", start.x, start.y, true, deadline).await?;
@@ -87,7 +83,7 @@ impl Browser {
         Ok(())
     }
 
-    async fn mouse(
+    pub(crate) async fn mouse(
         &self,
         r#type: &'static str,
         x: f64,

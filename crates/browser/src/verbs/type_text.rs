@@ -6,7 +6,7 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     verbs::unchanged,
 };
@@ -41,10 +41,8 @@ impl Browser {
         self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
             self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
-            self.keys_to(&element, how, decided, deadline, async || {
-                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await
-            })
-            .await?;
+            self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline)
+                .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
@@ -69,17 +67,10 @@ impl Browser {
         match (text.is_empty(), typing.clear_first) {
             (true, false) => Ok(()),
             (true, true) => {
-                self.keys_to(element, how, decided, deadline, async || {
-                    self.strike_key(&Stroke::of(&Chord::from(&DELETE)), deadline).await
-                })
-                .await
+                let stroke = Stroke::of(&Chord::from(&DELETE));
+                self.keys_to(element, how, decided, Hand::Key(&stroke), deadline).await
             }
-            (false, _) => {
-                self.keys_to(element, how, decided, deadline, async || {
-                    self.strike_text(&text, deadline).await
-                })
-                .await
-            }
+            (false, _) => self.keys_to(element, how, decided, Hand::Text(&text), deadline).await,
         }
     }
 
@@ -88,11 +79,11 @@ impl Browser {
         element: &Element,
         how: How,
         decided: &ElementFacts,
+        hand: Hand<'_>,
         deadline: Deadline,
-        send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let shot = Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false };
-        self.guarded(shot, deadline, async |_| send().await).await
+        self.guarded(shot, hand, deadline).await
     }
 }
 

@@ -11,6 +11,13 @@ use std::time::{Duration, Instant};
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 
+/// What is looked for.
+#[derive(Clone, Copy)]
+enum Seen<'a> {
+    Text(&'a str),
+    Element(&'a Target),
+}
+
 impl Browser {
     pub(super) async fn wait_until(
         &self,
@@ -30,29 +37,26 @@ impl Browser {
                 let there = |state: &mut State| matches_url(pattern, &state.tab.as_ref()?.url).then_some(());
                 self.wait(limit, there).await?;
             }
-            Condition::Text(text) => self.until(limit, async || self.shows(text, limit).await).await?,
-            Condition::TextGone(text) => {
-                self.until(limit, async || self.shows(text, limit).await.map(|shown| !shown)).await?;
-            }
-            Condition::Element(target) => self.until(limit, async || self.has(target, limit).await).await?,
-            Condition::ElementGone(target) => {
-                self.until(limit, async || self.has(target, limit).await.map(|there| !there)).await?;
-            }
+            Condition::Text(text) => self.until(Seen::Text(text), true, limit).await?,
+            Condition::TextGone(text) => self.until(Seen::Text(text), false, limit).await?,
+            Condition::Element(target) => self.until(Seen::Element(target), true, limit).await?,
+            Condition::ElementGone(target) => self.until(Seen::Element(target), false, limit).await?,
         }
         Ok(None)
     }
 
-    async fn until(
-        &self,
-        limit: Deadline,
-        is_so: impl AsyncFn() -> Result<bool, BrowserError>,
-    ) -> Result<(), BrowserError> {
+    /// Looks again and again, until it is there or is not.
+    async fn until(&self, what: Seen<'_>, there: bool, limit: Deadline) -> Result<(), BrowserError> {
         loop {
             let begun = Instant::now();
-            match is_so().await {
-                Ok(true) => return Ok(()),
+            let seen = match what {
+                Seen::Text(text) => self.shows(text, limit).await,
+                Seen::Element(target) => self.has(target, limit).await,
+            };
+            match seen {
+                Ok(seen) if seen == there => return Ok(()),
                 // A page between two documents cannot be read; it will be.
-                Ok(false) | Err(BrowserError::PageScript { .. }) => {}
+                Ok(_) | Err(BrowserError::PageScript { .. }) => {}
                 Err(error) => return Err(error),
             }
             if limit.left().is_zero() {

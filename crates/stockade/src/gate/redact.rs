@@ -38,18 +38,38 @@ impl Redactor {
                 self.snapshot(snapshot);
                 self.incidents(incidents);
             }
-            Outcome::Clicked(After { url, title, snapshot, incidents, .. })
-            | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => {
-                self.mask(url);
-                self.mask(title);
-                self.snapshot(snapshot);
-                self.incidents(incidents);
-            }
+            Outcome::Acted(after) => self.after(after),
             Outcome::Read(snapshot) => self.snapshot(snapshot),
+            Outcome::Dom(dom) => {
+                self.mask(&mut dom.url);
+                self.mask(&mut dom.title);
+                self.mask_words(&mut dom.html);
+            }
             Outcome::Found(found) => self.found(found),
+            Outcome::Tabs(tabs) => {
+                for tab in tabs {
+                    self.mask_words(&mut tab.url);
+                    self.mask_words(&mut tab.title);
+                }
+            }
             Outcome::Screenshot(_) => {}
         }
         outcome
+    }
+
+    fn after(&self, After { url, title, navigated: _, snapshot, question, told, incidents }: &mut After) {
+        self.mask(url);
+        self.mask(title);
+        if let Some(snapshot) = snapshot {
+            self.snapshot(snapshot);
+        }
+        if let Some(question) = question {
+            self.mask_words(&mut question.message);
+        }
+        if let Some(told) = told {
+            self.mask(told);
+        }
+        self.incidents(incidents);
     }
 
     fn snapshot(&self, snapshot: &mut Snapshot) {
@@ -92,8 +112,14 @@ impl Redactor {
         for incident in incidents {
             match incident {
                 Incident::Dialog { message, .. } => self.mask_words(message),
-                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask_words(url),
-                Incident::SchemeRefused { .. } | Incident::StillLoading => {}
+                Incident::PopupClosed { url }
+                | Incident::DownloadRefused { url }
+                | Incident::TabOpened { url, .. } => self.mask_words(url),
+                Incident::TabGone { .. }
+                | Incident::TabChanged { .. }
+                | Incident::UploadRefused
+                | Incident::SchemeRefused { .. }
+                | Incident::StillLoading => {}
             }
         }
     }
@@ -110,6 +136,8 @@ impl Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use browser::{Dom, Question, TabInfo};
+    use policy::TabId;
 
     #[test]
     fn a_secret_does_not_leave() {
@@ -135,10 +163,21 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             navigated: false,
-            snapshot,
+            snapshot: Some(snapshot),
+            question: Some(Question { kind: "prompt", message: "hunter2?".into() }),
+            told: Some("hunter2 was chosen".into()),
             incidents: vec![dialog],
         };
-        let shown = format!("{:?}", redactor.outcome(Outcome::Clicked(after)));
-        assert!(!shown.contains("hunter2"), "{shown}");
+        let tab = |text: &str| TabInfo { id: TabId(1), url: text.into(), title: text.into(), current: true };
+        let dom = Dom {
+            url: "hunter2".into(),
+            title: "hunter2".into(),
+            html: "<p>hunter2".into(),
+            truncated: false,
+        };
+        for outcome in [Outcome::Acted(after), Outcome::Tabs(vec![tab("hunter2")]), Outcome::Dom(dom)] {
+            let shown = format!("{:?}", redactor.outcome(outcome));
+            assert!(!shown.contains("hunter2") && shown.contains("[redacted]"), "{shown}");
+        }
     }
 }

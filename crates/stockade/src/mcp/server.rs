@@ -55,10 +55,22 @@ pub struct Call<'a> {
     pub scope: Scope,
     pub cancel: tokio_util::sync::CancellationToken,
     caller: CallerId,
+    /// Whether every reply tells all of the page.
+    whole: bool,
     own: Option<Arc<Mutex<Option<String>>>>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// A call from a door where every call names its session and is told all of the page.
+    pub fn of_scope(
+        control: &'a Control,
+        scope: Scope,
+        cancel: tokio_util::sync::CancellationToken,
+    ) -> Call<'a> {
+        let caller = caller_of(&scope);
+        Call { control, scope, cancel, caller, whole: true, own: None }
+    }
+
     /// One action through the gate. `full`: tell all of the page, not what changed since this caller's last snapshot.
     pub async fn act(
         &self,
@@ -67,8 +79,9 @@ impl Call<'_> {
         timeout: Option<Duration>,
         full: bool,
     ) -> Result<Reply, Fault> {
-        let viewer = Viewer { caller: self.caller.clone(), full };
-        self.control.gate.act(&self.scope, session, action, viewer, timeout, &self.cancel).await
+        let viewer = Viewer { caller: self.caller.clone(), full: full || self.whole };
+        // In a box, as all that goes on from here is large.
+        Box::pin(self.control.gate.act(&self.scope, session, action, viewer, timeout, &self.cancel)).await
     }
 
     /// The session a call names, or the pipe's own if it has one; opens none.
@@ -90,7 +103,7 @@ impl Call<'_> {
         if let Some(session) = own.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.control.gate.open(&self.scope, OpenRequest::default()).await?;
+        let session = Box::pin(self.control.gate.open(&self.scope, OpenRequest::default())).await?;
         Ok(own.insert(session.id.to_string()).clone())
     }
 
@@ -130,12 +143,11 @@ impl McpServer {
                     scope.ok_or_else(|| ErrorData::internal_error("the caller is not known", None))?;
                 let connected = parts.is_some_and(|parts| parts.headers.contains_key(MCP_SESSION));
                 // Clients of later revisions have no connection, and their key is all that tells them apart.
-                let caller =
-                    if connected { self.caller.clone() } else { CallerId::new(&format!("key {scope}")) };
+                let caller = if connected { self.caller.clone() } else { caller_of(&scope) };
                 (scope, caller, None)
             }
         };
-        Ok(Call { control: &self.control, scope, cancel: context.ct.clone(), caller, own })
+        Ok(Call { control: &self.control, scope, cancel: context.ct.clone(), caller, whole: false, own })
     }
 }
 
@@ -152,11 +164,11 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all().to_vec()))
+        Ok(ListToolsResult::with_all_items(tools::offered(&self.control).cloned().collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all().iter().find(|tool| tool.name == name).cloned()
+        tools::offered(&self.control).find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -166,8 +178,8 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.call_of(&context)?;
         let name = request.name.as_ref();
-        let tool = tools::all().iter().find(|tool| tool.name == name).ok_or_else(|| unknown_tool(name))?;
-        let work = tools::call(&call, tool, request.arguments.unwrap_or_default());
+        let entry = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
+        let work = tools::call(&call, entry, request.arguments.unwrap_or_default());
         let answer: Result<Answer, Fault> = progress::told(&context, name, work).await;
         Ok(CallToolResponse::from(answer::result(answer)))
     }
@@ -207,17 +219,17 @@ impl ServerHandler for McpServer {
     }
 }
 
-fn unknown_tool(name: &str) -> ErrorData {
-    let nearest = tools::all()
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(&a.name, name).total_cmp(&strsim::jaro_winkler(&b.name, name)));
-    let hint = nearest.map_or_else(String::new, |tool| format!("The nearest tool is {}.", tool.name));
-    let shown = audit::plain(name);
-    let fault = Fault::new("unknown_tool", format!("there is no tool {shown:?}")).hint(hint);
-    ErrorData::invalid_params(format!("unknown_tool: {}", fault.message), serde_json::to_value(&fault).ok())
+/// A tool that does not exist is an error of the protocol, not of the tool.
+fn as_protocol_error(fault: &Fault) -> ErrorData {
+    ErrorData::invalid_params(format!("{}: {}", fault.code, fault.message), serde_json::to_value(fault).ok())
 }
 
-fn session_required() -> Fault {
+/// Callers without a connection of their own: their key is all that tells them apart.
+fn caller_of(scope: &Scope) -> CallerId {
+    CallerId::new(&format!("key {scope}"))
+}
+
+pub fn session_required() -> Fault {
     Fault::new("session_required", "this call has to name its session")
-        .hint("Open one with browser_open_session and pass the session_id from its reply.")
+        .hint("Open one with browser_open_session, or session.start over HTTP, and pass the session_id from its reply.")
 }

@@ -1,5 +1,6 @@
 //! `stockade serve`: MCP over HTTP for agents, a status page, and a socket for the command line.
 
+mod actions;
 mod control_socket;
 mod guard;
 mod listen;
@@ -7,7 +8,7 @@ mod mcp_sessions;
 mod routes;
 mod status;
 
-pub use control_socket::{PIPE_PATH, SCOPE_HEADER};
+pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
 
 use crate::control::Control;
 use crate::error::Fault;

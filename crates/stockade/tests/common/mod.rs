@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod http;
 pub mod machine;
 pub mod site;
 
@@ -191,11 +192,21 @@ impl Mcp {
         input.flush().unwrap();
     }
 
-    /// The whole JSON-RPC answer.
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    /// Sends a request and does not wait for its answer.
+    pub fn begin(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// The whole JSON-RPC answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
         loop {
             let mut line = String::new();
             assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up during {method}");
