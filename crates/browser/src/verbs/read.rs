@@ -133,6 +133,10 @@ impl Browser {
             let same = self.frames_to_ask().first() == frames.first();
             if attempts == ATTEMPTS || same {
                 let document = frames.into_iter().next().filter(|_| same);
+                // Chromium tells of a title late, or not at all.
+                if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
+                    tab.title.clone_from(&page.title);
+                }
                 return Ok(Reading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
