@@ -25,6 +25,7 @@ const matches = method(Element, 'matches');
 const closest = method(Element, 'closest');
 const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
+const byTag = method(Document, 'getElementsByTagName');
 const shadowRoot = getter(Element, 'shadowRoot');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
