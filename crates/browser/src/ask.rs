@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     frames::World,
+    page_text::{PageText, Words},
     script,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -15,6 +16,9 @@ use std::marker::PhantomData;
 const ATTEMPTS: usize = 4;
 /// In bytes. The longest honest one is a search, with 600 refs and eight names.
 pub(crate) const LARGEST_ANSWER: usize = 128 << 10;
+
+/// What is told of a page that makes our script fail, in bytes.
+const LONGEST_REASON: usize = 300;
 
 #[derive(Debug)]
 pub(crate) enum AskError {
@@ -32,7 +36,7 @@ impl From<BrowserError> for AskError {
 impl From<AskError> for BrowserError {
     fn from(error: AskError) -> BrowserError {
         match error {
-            AskError::Gone => BrowserError::PageScript { reason: "the page kept changing".to_owned() },
+            AskError::Gone => BrowserError::PageScript { reason: Words::Ours("the page kept changing") },
             AskError::Failed(error) => error,
         }
     }
@@ -81,7 +85,8 @@ impl Browser {
                 }
                 // Not our script's words, so not Chromium's fault but the page's.
                 Err(CallError::Decode { source, .. }) => {
-                    return Err(AskError::Failed(BrowserError::PageScript { reason: source.to_string() }));
+                    let reason = Words::Page(PageText::cut(&source.to_string(), LONGEST_REASON));
+                    return Err(AskError::Failed(BrowserError::PageScript { reason }));
                 }
                 Err(error) => return Err(AskError::Failed(self.explain(deadline.error(error)).await)),
             }
@@ -212,10 +217,11 @@ fn gone_or<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Option
 }
 
 fn returned<T>(evaluated: p::Evaluated<T>) -> Result<T, AskError> {
-    let failed = |reason: String| AskError::Failed(BrowserError::PageScript { reason });
+    let failed = |reason: Words| AskError::Failed(BrowserError::PageScript { reason });
     if let Some(details) = evaluated.exception_details {
         let thrown = details.exception.map(|thrown| thrown.description).filter(|text| !text.is_empty());
-        return Err(failed(crate::text::cut(&thrown.unwrap_or(details.text), 300)));
+        let thrown = thrown.unwrap_or(details.text);
+        return Err(failed(Words::Page(PageText::cut(&thrown, LONGEST_REASON))));
     }
-    evaluated.result.value.ok_or_else(|| failed("the script returned nothing".to_owned()))
+    evaluated.result.value.ok_or_else(|| failed(Words::Ours("the script returned nothing")))
 }

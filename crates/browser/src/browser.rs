@@ -123,6 +123,11 @@ impl Browser {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The last reply did not reach its caller: the next one tells everything.
+    pub fn forget_last_shown(&self) {
+        self.snapshots().set_last(None);
+    }
+
     pub(crate) fn deadline(&self, action: &'static str) -> Deadline {
         Deadline::after(self.options.action_timeout, action)
     }

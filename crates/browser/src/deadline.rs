@@ -1,6 +1,6 @@
 //! The time an action has, and how running out of it is told.
 
-use crate::{cdp::CallError, error::BrowserError};
+use crate::{cdp::CallError, error::BrowserError, page_text::Words};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -35,7 +35,9 @@ impl Deadline {
             CallError::Closed { closed } => BrowserError::BrowserLost { closed },
             CallError::Crashed { .. } => BrowserError::TabCrashed { status: None },
             CallError::Detached { .. } => BrowserError::TabClosed,
-            error @ CallError::TooLarge { .. } => BrowserError::PageScript { reason: error.to_string() },
+            CallError::TooLarge { .. } => BrowserError::PageScript {
+                reason: Words::Ours("it answered with more than is taken of a page"),
+            },
             source => BrowserError::Protocol { source },
         }
     }

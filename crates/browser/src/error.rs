@@ -3,25 +3,26 @@
 use crate::{
     cdp::{CallError, Closed},
     fate::{Fate, told},
+    page_text::{PageText, Words},
     snapshot::BadPattern,
     text::cut,
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     #[error("{action} was not done within {seconds} s")]
     Timeout { action: &'static str, seconds: u64 },
     #[error("{url} could not be opened: {net_error}")]
-    NavigationFailed { url: String, net_error: String },
+    NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
-    SchemeRefused { scheme: String },
+    SchemeRefused { scheme: Words },
     #[error("{url} is a download, and downloads are refused")]
-    DownloadRefused { url: String },
+    DownloadRefused { url: PageText },
     #[error("no element answers to {wanted}{}", near(.candidates))]
-    ElementNotFound { wanted: String, candidates: Vec<String> },
+    ElementNotFound { wanted: String, candidates: Vec<PageText> },
     #[error("{element} is covered by {by}")]
-    ElementCovered { element: String, by: String },
+    ElementCovered { element: String, by: Words },
     #[error("{element} is disabled")]
     ElementDisabled { element: String },
     #[error("{element} is not visible")]
@@ -29,10 +30,10 @@ pub enum BrowserError {
     #[error("{element} is not a field that text can be typed into")]
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
-    FocusLost { element: String, taken_by: Option<String> },
+    FocusLost { element: String, taken_by: Option<Words> },
     /// `page_words` is what the page called the element, or where the page was.
-    #[error("{}", told(.reference, .fate.as_ref(), .page_words.as_deref()))]
-    StaleRef { reference: String, fate: Option<Fate>, page_words: Option<String> },
+    #[error("{}", told(.reference, .fate.as_ref(), .page_words.as_ref()))]
+    StaleRef { reference: String, fate: Option<Fate>, page_words: Option<PageText> },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
@@ -47,7 +48,7 @@ pub enum BrowserError {
     #[error("the browser is gone: {closed}")]
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
-    PageScript { reason: String },
+    PageScript { reason: Words },
     #[error("chromium did not do what was asked")]
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
@@ -147,17 +148,22 @@ impl BrowserError {
     }
 }
 
-fn after(words: &str, told: &Option<String>) -> String {
+fn after(words: &str, told: &Option<impl Display>) -> String {
     told.as_ref().map(|told| format!("{words}{told}")).unwrap_or_default()
 }
 
-fn near(candidates: &[String]) -> String {
-    if candidates.is_empty() { String::new() } else { format!("; near it are {}", candidates.join(", ")) }
+fn near(candidates: &[PageText]) -> String {
+    if candidates.is_empty() {
+        return String::new();
+    }
+    let told: Vec<_> = candidates.iter().map(PageText::as_str).collect();
+    format!("; near it are {}", PageText::new(&told.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_text::mark_page_text;
 
     #[test]
     fn an_error_tells_its_code_and_what_happened() {
@@ -170,10 +176,10 @@ mod tests {
             (
                 BrowserError::ElementNotFound {
                     wanted: "button \"Buy\"".into(),
-                    candidates: vec!["button \"Buy now\"".into()],
+                    candidates: vec![PageText::new("button \"Buy now\""), PageText::new("link \"Buy\"")],
                 },
                 "element_not_found",
-                "no element answers to button \"Buy\"; near it are button \"Buy now\"",
+                "no element answers to button \"Buy\"; near it are <button \"Buy now\", link \"Buy\">",
             ),
             (BrowserError::TabCrashed { status: None }, "tab_crashed", "the tab crashed"),
             (
@@ -182,7 +188,8 @@ mod tests {
                 "the tab crashed: killed",
             ),
         ] {
-            assert_eq!((error.code().as_ref(), error.to_string().as_str()), (code, message));
+            let told = mark_page_text(&error.to_string(), "<", ">");
+            assert_eq!((error.code().as_ref(), told.as_str()), (code, message));
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What became of a ref that stands for nothing any more.
 
-use crate::{browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, text::cut};
+use crate::{
+    browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, page_text::PageText,
+    text::cut,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -27,7 +30,7 @@ pub enum Fate {
 }
 
 /// A ref and what became of it; what the page called it, or where the page was, stands in brackets.
-pub(crate) fn told(reference: &str, fate: Option<&Fate>, page_words: Option<&str>) -> String {
+pub(crate) fn told(reference: &str, fate: Option<&Fate>, page_words: Option<&PageText>) -> String {
     let what = match fate {
         None => return format!("the ref {reference} stands for nothing on this page any more"),
         Some(Fate::NeverGiven) => return format!("the ref {reference} was never given"),
@@ -92,7 +95,8 @@ impl Browser {
                     (frame, prefix)
                 }
                 None => {
-                    let (fate, page_words) = tab.frames.fate(serial, &tab.target);
+                    let (fate, url) = tab.frames.fate(serial, &tab.target);
+                    let page_words = url.map(|url| PageText::new(&url));
                     return BrowserError::StaleRef { reference, fate: Some(fate), page_words };
                 }
             }
@@ -112,8 +116,8 @@ impl Browser {
         };
         let role = answer.role.filter(|role| is_role(role));
         let page_words = role.map(|role| match answer.name.filter(|name| !name.is_empty()) {
-            Some(name) => format!("{role} {:?}", cut(&name, LONGEST_NAME)),
-            None => role,
+            Some(name) => PageText::new(&format!("{role} {:?}", cut(&name, LONGEST_NAME))),
+            None => PageText::new(&role),
         });
         BrowserError::StaleRef { reference, fate: Some(fate), page_words }
     }
@@ -127,6 +131,7 @@ fn is_role(role: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_text::mark_page_text;
 
     #[test]
     fn a_stale_ref_says_what_became_of_it() {
@@ -151,9 +156,10 @@ mod tests {
                 "e12 (http://a/) was on a page that was left for another",
             ),
         ] {
-            let page_words = page_words.map(str::to_owned);
+            let page_words = page_words.map(PageText::new);
             let error = BrowserError::StaleRef { reference: "e12".into(), fate, page_words };
-            assert_eq!((error.code().as_ref(), error.to_string().as_str()), ("stale_ref", expected));
+            let told = mark_page_text(&error.to_string(), "", "");
+            assert_eq!((error.code().as_ref(), told.as_str()), ("stale_ref", expected));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::{Element, FRAME_WAIT, Problem},
+    page_text::Words,
 };
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -46,7 +47,7 @@ impl Browser {
         match (strayed, input) {
             (false, _) => Ok(()),
             (true, Input::Mouse) => {
-                let by = "what the page moved in its way".to_owned();
+                let by = Words::Ours("what the page moved in its way");
                 Err(Problem::Covered.of(&element.reference, Some(by)))
             }
             (true, Input::Keys) => Err(Problem::Focus.of(&element.reference, None)),
@@ -57,7 +58,7 @@ impl Browser {
         let state = self.shared.lock();
         let tab = state.tab.as_ref().ok_or(BrowserError::TabClosed)?;
         if tab.frames.untracked() {
-            let reason = "it has too many frames to act in it safely".to_owned();
+            let reason = Words::Ours("it has too many frames to act in it safely");
             return Err(BrowserError::PageScript { reason });
         }
         Ok(tab.frames.inside(&tab.target))
@@ -81,7 +82,7 @@ impl Browser {
             match armed {
                 Ok(_) | Err(AskError::Gone) => {}
                 Err(AskError::Failed(BrowserError::Timeout { .. })) if !deadline.left().is_zero() => {
-                    let reason = "one of its frames does not answer".to_owned();
+                    let reason = Words::Ours("one of its frames does not answer");
                     return Err(BrowserError::PageScript { reason });
                 }
                 Err(error) => return Err(error.into()),

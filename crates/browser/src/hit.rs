@@ -8,6 +8,7 @@ use crate::{
     error::BrowserError,
     frames::parse_ref,
     locate::{Element, Problem},
+    page_text::{PageText, Words},
 };
 use serde::{Deserialize, de::IgnoredAny};
 use std::marker::PhantomData;
@@ -25,7 +26,7 @@ pub(crate) struct Point {
 #[derive(Deserialize)]
 struct Struck {
     problem: Option<Problem>,
-    by: Option<String>,
+    by: Option<PageText>,
 }
 
 impl Browser {
@@ -40,7 +41,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let stale = || BrowserError::stale(&element.reference);
-        let covered = || Problem::Covered.of(&element.reference, Some("another frame".to_owned()));
+        let covered = || Problem::Covered.of(&element.reference, Some(Words::Ours("another frame")));
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
             return Err(stale());
@@ -59,7 +60,9 @@ impl Browser {
         let told = self.hand_over(&session, &world, hit, "struck", &number, deadline).await;
         match told? {
             None => Err(stale()),
-            Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
+            Some(Struck { problem: Some(problem), by }) => {
+                Err(problem.of(&element.reference, by.map(Words::Page)))
+            }
             Some(Struck { problem: None, .. }) => Ok(()),
         }
     }

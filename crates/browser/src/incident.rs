@@ -1,5 +1,6 @@
 //! What a page did besides what was asked, kept until a reply can tell it.
 
+use crate::page_text::PageText;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -12,19 +13,19 @@ pub enum Incident {
     /// A dialog opened, and was answered at once so that the page goes on.
     Dialog {
         kind: String,
-        message: String,
+        message: PageText,
         accepted: bool,
     },
     /// A new window was asked for, and closed before it loaded anything.
     PopupClosed {
-        url: String,
+        url: PageText,
     },
     DownloadRefused {
-        url: String,
+        url: PageText,
     },
     /// The tab was taken back to about:blank.
     SchemeRefused {
-        scheme: String,
+        scheme: PageText,
     },
     /// The page was still loading, or never went quiet, when the wait for it was given up.
     StillLoading,
@@ -45,9 +46,9 @@ impl Incidents {
         self.0.drain(..).collect()
     }
 
-    pub fn download(&self) -> Option<&str> {
+    pub fn download(&self) -> Option<&PageText> {
         self.0.iter().rev().find_map(|incident| match incident {
-            Incident::DownloadRefused { url } => Some(url.as_str()),
+            Incident::DownloadRefused { url } => Some(url),
             _ => None,
         })
     }
@@ -61,12 +62,12 @@ mod tests {
     fn the_oldest_incidents_give_way() {
         let mut incidents = Incidents::default();
         for n in 0..KEPT + 2 {
-            incidents.add(Incident::DownloadRefused { url: n.to_string() });
+            incidents.add(Incident::DownloadRefused { url: PageText::new(&n.to_string()) });
         }
-        assert_eq!(incidents.download(), Some("9"));
+        assert_eq!(incidents.download().map(PageText::as_str), Some("9"));
         let told = incidents.take();
         assert_eq!(told.len(), KEPT);
-        assert_eq!(told[0], Incident::DownloadRefused { url: "2".into() });
+        assert_eq!(told[0], Incident::DownloadRefused { url: PageText::new("2") });
         assert!(incidents.take().is_empty());
     }
 }

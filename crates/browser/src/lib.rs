@@ -15,6 +15,7 @@ mod guard;
 mod hit;
 mod incident;
 mod locate;
+mod page_text;
 mod past;
 mod resume;
 mod script;
@@ -28,7 +29,9 @@ pub use error::BrowserError;
 pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
+pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_room,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
+    head_line,
 };
-pub use verbs::{After, Image, Omitted, Outcome};
+pub use verbs::{After, Image, Omitted, Outcome, Viewer};

@@ -1,7 +1,13 @@
 //! From the words an agent uses for an element to the element, its facts and the point where it is hit.
 
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, frames::parse_ref, hit::Point,
+    ask::AskError,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    frames::parse_ref,
+    hit::Point,
+    page_text::{PageText, Words},
     text::cut,
 };
 use policy::{ElementFacts, FormFacts, Origin, Target};
@@ -80,7 +86,7 @@ struct Aiming<'a> {
 enum Looked {
     Problem {
         problem: Problem,
-        by: Option<String>,
+        by: Option<PageText>,
     },
     Ready {
         #[serde(flatten)]
@@ -102,16 +108,15 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    pub fn of(self, reference: &str, by: Option<String>) -> BrowserError {
+    pub fn of(self, reference: &str, by: Option<Words>) -> BrowserError {
         let element = reference.to_owned();
         match self {
             Problem::Gone => BrowserError::stale(reference),
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
-            Problem::Covered => BrowserError::ElementCovered {
-                element,
-                by: by.unwrap_or_else(|| "another element".to_owned()),
-            },
+            Problem::Covered => {
+                BrowserError::ElementCovered { element, by: by.unwrap_or(Words::Ours("another element")) }
+            }
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
             Problem::Focus => BrowserError::FocusLost { element, taken_by: by },
             Problem::Secret => BrowserError::TargetChanged { element, what: "it is a secret field now" },
@@ -156,7 +161,7 @@ struct Through<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Passed {
-    Problem { problem: Problem, by: Option<String> },
+    Problem { problem: Problem, by: Option<PageText> },
     At(Point),
 }
 
@@ -285,7 +290,7 @@ impl Browser {
             Err(AskError::Failed(error)) => return Err(error),
         };
         match looked {
-            Looked::Problem { problem, by } => Err(problem.of(&element.reference, by)),
+            Looked::Problem { problem, by } => Err(problem.of(&element.reference, by.map(Words::Page))),
             Looked::Ready { point, facts } => {
                 let lifted = self.lift(element, point, deadline).await?;
                 if purpose == Purpose::Click {
@@ -324,7 +329,9 @@ impl Browser {
             let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
             let passed = self.ask(&parent, "through", &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
-                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by)),
+                Passed::Problem { problem, by } => {
+                    return Err(problem.of(&element.reference, by.map(Words::Page)));
+                }
                 Passed::At(point) => lifted.in_tab = point,
             }
             if same_process {
@@ -371,7 +378,7 @@ fn not_found(role: &str, name: Option<&str>, index: usize, found: &[Found]) -> B
         .iter()
         .flat_map(|frame| &frame.near)
         .take(MOST_CANDIDATES)
-        .map(|near| format!("{} {:?}", near.role, near.name))
+        .map(|near| PageText::new(&format!("{} {:?}", near.role, near.name)))
         .collect();
     BrowserError::ElementNotFound { wanted: format!("{}{name}{place}", cut(role, 32)), candidates }
 }

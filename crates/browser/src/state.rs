@@ -7,6 +7,7 @@ use crate::{
     cdp::{Event, EventKind, Id, Reactions, SessionId, protocol as p},
     frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
+    page_text::PageText,
     script,
     text::cut,
 };
@@ -57,7 +58,8 @@ pub(crate) struct Tab {
     /// Documents shown so far; tells whether an action led to another page.
     pub commits: u64,
     pub next: Next,
-    pub refused: Option<String>,
+    /// The scheme of an address that no tab may go to.
+    pub refused: Option<PageText>,
 }
 
 /// A navigation that is on its way.
@@ -125,7 +127,8 @@ impl State {
                 }
             }
             (EventKind::DownloadWillBegin(download), _) => {
-                self.incidents.add(Incident::DownloadRefused { url: cut(&download.url, LONGEST_URL) });
+                self.incidents
+                    .add(Incident::DownloadRefused { url: PageText::cut(&download.url, LONGEST_URL) });
             }
             (EventKind::RendererCrashed(_), Some(session)) => {
                 if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {
@@ -254,12 +257,12 @@ impl Tab {
                 reactions.post(Some(session), &p::HandleDialog { accept });
                 incidents.add(Incident::Dialog {
                     kind: cut(&dialog.r#type, 32),
-                    message: cut(&dialog.message, LONGEST_TITLE),
+                    message: PageText::cut(&dialog.message, LONGEST_TITLE),
                     accepted: accept,
                 });
             }
             EventKind::WindowOpen(it) => {
-                incidents.add(Incident::PopupClosed { url: cut(&it.url, LONGEST_URL) })
+                incidents.add(Incident::PopupClosed { url: PageText::cut(&it.url, LONGEST_URL) })
             }
             EventKind::NavigatedWithin(it) if it.frame_id == self.target => {
                 self.url = cut(&it.url, LONGEST_URL);
@@ -388,11 +391,11 @@ pub(crate) fn attach_to_frames() -> p::SetAutoAttach {
 }
 
 /// Only web pages, the empty page and Chromium's own error page may fill a tab.
-fn refused_scheme(url: &str) -> Option<String> {
+fn refused_scheme(url: &str) -> Option<PageText> {
     let scheme = url.split(':').next().unwrap_or_default();
     let allowed =
         matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
-    (!allowed).then(|| cut(scheme, 32))
+    (!allowed).then(|| PageText::cut(scheme, 32))
 }
 
 #[cfg(test)]
@@ -413,7 +416,7 @@ mod tests {
             ("file:///etc/passwd", Some("file")),
             ("chrome://version", Some("chrome")),
         ] {
-            assert_eq!(refused_scheme(url).as_deref(), refused, "{url}");
+            assert_eq!(refused_scheme(url).as_ref().map(PageText::as_str), refused, "{url}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Text that pages made, before anybody reads it.
 
 /// Whether a character is drawn as nothing, or reorders or hides what stands around it: those that Unicode
-/// calls default ignorable or format characters, and control characters.
+/// calls default ignorable or format characters, noncharacters, and control characters.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -9,7 +9,7 @@ pub(crate) fn is_unseen(c: char) -> bool {
             | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
             | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{fdd0}'..='\u{fdef}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -54,6 +54,7 @@ mod tests {
             ("\u{202e}gnp.exe\u{202c}\u{2066}x\u{2069}", "gnp.exex"),
             ("hi\u{e0049}\u{e0067}\u{e007f}\u{e0100}\u{fe0f}", "hi"),
             ("\u{1b}[31mred\u{7}", "[31mred"),
+            ("\u{fdd0}ours?\u{fdd1}", "ours?"),
         ] {
             assert_eq!(seen(text), expected);
         }

@@ -1,6 +1,7 @@
 //! The one form an error has at every door: a stable code, a message, a next step.
 
-use serde::{Deserialize, Serialize};
+use browser::mark_page_text;
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -10,11 +11,14 @@ use std::io;
 ///
 /// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
 /// may be empty. It carries no `source`: causes belong in the log, and are folded into `message` by
-/// [`Fault::caused`] where a person needs them.
+/// [`Fault::caused`] where a person needs them. Words of a page in it are told apart by [`browser::PageText`];
+/// MCP fences them, and everybody else reads them in quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub code: Cow<'static, str>,
+    #[serde(serialize_with = "quoted")]
     pub message: String,
+    #[serde(serialize_with = "quoted")]
     pub hint: String,
     pub retryable: bool,
 }
@@ -69,11 +73,20 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
+        write!(f, "{}: {}", self.code, in_quotes(&self.message))
     }
 }
 
 impl Error for Fault {}
+
+/// What a page said, in quotes: for people, logs and programs that take no fences.
+pub fn in_quotes(text: &str) -> String {
+    mark_page_text(text, "\"", "\"")
+}
+
+fn quoted<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&in_quotes(text))
+}
 
 /// Whether an error means that a disk or a quota is full.
 pub fn is_disk_full(error: &io::Error) -> bool {
@@ -117,6 +130,13 @@ mod tests {
         assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         assert_eq!(Fault::io("state_unwritable", "cannot write x", &denied).code, "state_unwritable");
+    }
+
+    #[test]
+    fn people_and_programs_read_what_a_page_said_in_quotes() {
+        let fault = Fault::new("x", format!("covered by {}", browser::PageText::new("a cat")));
+        assert_eq!(fault.to_string(), "x: covered by \"a cat\"");
+        assert_eq!(serde_json::to_value(&fault).unwrap()["message"], "covered by \"a cat\"");
     }
 
     #[test]

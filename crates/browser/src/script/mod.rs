@@ -18,5 +18,5 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("guard.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "isLarge, snapshot, find, whatBecame, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest }) });\n})();",
+    "snapshot, find, whatBecame, aim, struck, through, adoptFrame, typeInto, focusField, editorOf, arm, disarm, rest }) });\n})();",
 );

@@ -6,7 +6,7 @@
 //! Every fold is a stretch of siblings, so a cursor is two numbers, and opening it does the same again.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::{
     cursor::Span,

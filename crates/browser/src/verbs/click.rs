@@ -1,6 +1,6 @@
 //! Clicking: a real mouse, on the element that was decided on.
 
-use super::{After, unchanged};
+use super::{After, Viewer, unchanged};
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, guard::Input,
     locate::Purpose,
@@ -12,6 +12,7 @@ impl Browser {
     pub(super) async fn click(
         &self,
         decided: &ElementFacts,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<After, BrowserError> {
         let element = self.element(&decided.element)?;
@@ -37,6 +38,6 @@ impl Browser {
         };
         self.guarded(&element, Input::Mouse, deadline, send).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        self.after(commits, viewer, deadline).await
     }
 }

@@ -16,9 +16,9 @@ use crate::{
     error::BrowserError,
     incident::Incident,
     locate::Purpose,
-    snapshot::{Found, Snapshot},
+    snapshot::{CallerId, Found, Snapshot},
 };
-use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat};
+use policy::{Action, ElementFacts, Facts, Permitted};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -35,6 +35,13 @@ pub enum Outcome {
     Read(Snapshot),
     Found(Found),
     Screenshot(Image),
+}
+
+/// Whom a reply is for, and whether it is to tell all of the page or may tell what changed in it.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    pub caller: CallerId,
+    pub full: bool,
 }
 
 /// The page after an action, once it has settled.
@@ -70,25 +77,31 @@ impl Browser {
     }
 
     /// Does what was permitted, to the element it was permitted for and no other.
-    pub async fn perform(&self, permitted: Permitted) -> Result<Outcome, BrowserError> {
+    pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
         let (action, facts) = permitted.into_parts();
         let deadline = self.deadline(action.name());
         self.ensure_tab(&action, deadline).await?;
-        match self.act(action, facts, deadline).await {
+        match self.act(action, facts, viewer, deadline).await {
             Err(error) => Err(self.with_fate(error, deadline).await),
             done => done,
         }
     }
 
-    async fn act(&self, action: Action, facts: Facts, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn act(
+        &self,
+        action: Action,
+        facts: Facts,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         match action {
-            Action::Navigate(navigate) => self.navigate(&navigate, deadline).await,
-            Action::Click(_) => self.click(&decided(facts)?, deadline).await.map(Outcome::Clicked),
+            Action::Navigate(navigate) => self.navigate(&navigate, viewer, deadline).await,
+            Action::Click(_) => self.click(&decided(facts)?, viewer, deadline).await.map(Outcome::Clicked),
             Action::Type(typing) => {
-                self.type_text(&typing, &decided(facts)?, deadline).await.map(Outcome::Typed)
+                self.type_text(&typing, &decided(facts)?, viewer, deadline).await.map(Outcome::Typed)
             }
-            Action::Read(read) => self.read_part(&read, deadline).await.map(Outcome::Read),
+            Action::Read(read) => self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
             Action::Find(find) => self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => self.screenshot(&shot, deadline).await.map(Outcome::Screenshot),
         }
@@ -98,8 +111,8 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    async fn after(&self, commits: u64, deadline: Deadline) -> Result<After, BrowserError> {
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+    async fn after(&self, commits: u64, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
+        let snapshot = self.page_after(viewer, deadline).await?;
         let mut state = self.shared.lock();
         let navigated = state.tab.as_ref().is_some_and(|tab| tab.commits != commits);
         Ok(After {

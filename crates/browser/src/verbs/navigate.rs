@@ -1,11 +1,17 @@
 //! Going to an address, and waiting until the page has come as far as was asked.
 
-use super::{Outcome, settle::has_reached};
+use super::{Outcome, Viewer, settle::has_reached};
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    state::State, text::cut,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    page_text::{PageText, Words},
+    state::State,
+    text::cut,
 };
-use policy::{LoadState, Navigate, ReadFormat};
+use policy::{LoadState, Navigate};
 use std::time::Duration;
 
 /// A page that has loaded may take this long to go quiet; then the reply says that it has not.
@@ -22,11 +28,12 @@ impl Browser {
     pub(super) async fn navigate(
         &self,
         wanted: &Navigate,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         self.leave_frozen_page(deadline).await?;
         self.start();
-        match self.open(wanted, deadline).await {
+        match self.open(wanted, viewer, deadline).await {
             Err(error @ BrowserError::Timeout { .. }) => {
                 self.give_up().await?;
                 Err(error)
@@ -35,7 +42,12 @@ impl Browser {
         }
     }
 
-    async fn open(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn open(
+        &self,
+        wanted: &Navigate,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         let url = wanted.url.as_str();
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
         self.not_refused()?;
@@ -47,7 +59,7 @@ impl Browser {
             self.wait_for(&loader, wanted.wait_for, deadline).await?;
         }
         self.settle(wanted.wait_for, deadline).await?;
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+        let snapshot = self.page_after(viewer, deadline).await?;
         let incidents = self.shared.lock().incidents.take();
         Ok(Outcome::Navigated {
             final_url: snapshot.url.clone(),
@@ -94,7 +106,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<BrowserError, BrowserError> {
         if net_error == "net::ERR_ABORTED" {
-            let download = |state: &mut State| state.incidents.download().map(str::to_owned);
+            let download = |state: &mut State| state.incidents.download().cloned();
             match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}
@@ -143,8 +155,8 @@ impl Browser {
 
 fn told(url: &str, net_error: &str) -> BrowserError {
     if SCHEME_ERRORS.contains(&net_error) {
-        return BrowserError::SchemeRefused { scheme: "non-web".to_owned() };
+        return BrowserError::SchemeRefused { scheme: Words::Ours("non-web") };
     }
     let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
-    BrowserError::NavigationFailed { url: url.to_owned(), net_error: cut(net_error, 64) }
+    BrowserError::NavigationFailed { url: PageText::new(url), net_error: cut(net_error, 64) }
 }

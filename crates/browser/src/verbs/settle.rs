@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     incident::Incident,
+    page_text::Words,
     state::{Next, State},
 };
 use policy::LoadState;
@@ -85,7 +86,7 @@ impl Browser {
     /// Fails if the tab went where no tab may go; it has been taken back by then.
     pub(super) fn not_refused(&self) -> Result<(), BrowserError> {
         let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused.take());
-        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme }))
+        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme: Words::Page(scheme) }))
     }
 }
 

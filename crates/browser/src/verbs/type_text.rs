@@ -1,6 +1,6 @@
 //! Typing: into the field that was decided on, and only while it has the focus.
 
-use super::{After, unchanged};
+use super::{After, Viewer, unchanged};
 use crate::{
     ask::AskError,
     browser::Browser,
@@ -9,6 +9,7 @@ use crate::{
     error::BrowserError,
     guard::Input,
     locate::{Element, Problem, Purpose},
+    page_text::{PageText, Words},
 };
 use policy::{ElementFacts, LoadState, TypeText};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ struct Focus {
 #[derive(Deserialize)]
 struct Done {
     problem: Option<Problem>,
-    by: Option<String>,
+    by: Option<PageText>,
 }
 
 impl Browser {
@@ -38,6 +39,7 @@ impl Browser {
         &self,
         typing: &TypeText,
         decided: &ElementFacts,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<After, BrowserError> {
         let element = self.element(&decided.element)?;
@@ -55,7 +57,7 @@ impl Browser {
             self.guarded(&element, Input::Keys, deadline, enter).await?;
         }
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        self.after(commits, viewer, deadline).await
     }
 
     async fn in_field<A: Serialize>(
@@ -67,7 +69,9 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         match self.ask(&element.frame, function, argument, deadline).await {
             Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by)),
+            Ok(Done { problem: Some(problem), by }) => {
+                Err(problem.of(&element.reference, by.map(Words::Page)))
+            }
             Err(AskError::Gone) => Err(BrowserError::stale(&element.reference)),
             Err(AskError::Failed(error)) => Err(error),
         }

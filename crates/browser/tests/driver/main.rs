@@ -3,6 +3,7 @@
 // Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod deltas;
 mod elements;
 mod failures;
 mod hostile;

@@ -1,6 +1,6 @@
 //! Refs: the same as long as their element lives, never given twice, and dead ones say what became of them.
 
-use crate::support::{Driver, reference, text_of};
+use crate::support::{Driver, plain, reference, text_of};
 use browser::Outcome;
 use policy::{Action, Click, Part, Read, Target, Tokens};
 use std::collections::{HashMap, HashSet};
@@ -120,7 +120,7 @@ async fn refs_survive_a_thousand_mutations_with_their_elements_and_die_with_them
                     let click = Action::Click(Click { target: Target::Ref(text.clone()) });
                     let error = driver.browser.resolve(&click).await.unwrap_err();
                     assert_eq!(error.code(), "stale_ref", "seed {seed}: {error}");
-                    assert!(error.to_string().contains("was removed from the page"), "{error}");
+                    assert!(plain(&error).contains("was removed from the page"), "{error}");
                     died += 1;
                 }
             }
@@ -151,7 +151,7 @@ async fn told_after(script: &str, part: &str) -> String {
     let target = if part == "never" { Target::Ref("e4711".into()) } else { reference(&outline, part) };
     let error = driver.click(target).await.unwrap_err();
     assert_eq!(error.code(), "stale_ref", "{script}: {error}");
-    error.to_string()
+    plain(&error)
 }
 
 #[tokio::test]
@@ -205,11 +205,11 @@ async fn the_root_of_a_reading_that_is_there_and_not_shown_is_not_called_stale()
     driver.run_in_page("pay.style.display = 'none'; box.removeAttribute('tabindex')").await;
     let error = driver.act(root(&pay)).await.unwrap_err();
     assert_eq!(
-        (error.code().as_ref(), error.to_string()),
+        (error.code().as_ref(), plain(&error)),
         ("element_not_visible", format!("{pay} is not visible"))
     );
     let error = driver.act(root(&boxed)).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("{boxed} is still on the page, but is nothing to act on any more"));
+    assert_eq!(plain(&error), format!("{boxed} is still on the page, but is nothing to act on any more"));
     driver.run_in_page("pay.style.display = ''").await;
     assert!(driver.act(root(&pay)).await.is_ok(), "the ref is as good as before");
 }

@@ -1,7 +1,8 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
 use browser::{
-    Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, cdp, launch_flags,
+    Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot, Viewer, cdp,
+    launch_flags,
 };
 use policy::{
     Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Target, TypeText, WebUrl,
@@ -123,9 +124,21 @@ impl Driver {
         self.act_on(action, facts).await
     }
 
+    /// As one who has no use for deltas.
     pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
+        self.act_for("test", true, action, facts).await
+    }
+
+    pub async fn act_for(
+        &self,
+        caller: &str,
+        full: bool,
+        action: Action,
+        facts: Facts,
+    ) -> Result<Outcome, BrowserError> {
+        let viewer = Viewer { caller: CallerId::new(caller), full };
         match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded()).await,
+            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await,
             Decision::Deny(denial) => panic!("denied: {denial:?}"),
         }
     }
@@ -229,7 +242,13 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     match &snapshot.content {
         Content::Outline(text) | Content::Markdown(text) => text.clone(),
         Content::Tree(tree) => format!("{tree:?}"),
+        Content::Changes { text, .. } => text.clone(),
     }
+}
+
+/// An error without the marks around the page's words.
+pub fn plain(error: &BrowserError) -> String {
+    browser::mark_page_text(&error.to_string(), "", "")
 }
 
 /// The ref on the first line of an outline that holds `part`.

@@ -1,7 +1,7 @@
 //! How answers and errors are printed.
 
 use crate::cli::{Context, FAILURE};
-use crate::error::Fault;
+use crate::error::{Fault, in_quotes};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -76,14 +76,20 @@ pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
             Err(error) => lost(&error),
         };
     }
-    let mut text = format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, fault.message);
-    if !fault.hint.is_empty() {
-        text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", fault.hint));
-    }
     // If standard error is gone, the exit code is all that can still be said.
-    match anstream::stderr().write_all(text.as_bytes()) {
+    match anstream::stderr().write_all(told(fault).as_bytes()) {
         Ok(()) | Err(_) => ExitCode::from(code),
     }
+}
+
+/// A fault as people read it.
+pub(super) fn told(fault: &Fault) -> String {
+    let mut text =
+        format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, in_quotes(&fault.message));
+    if !fault.hint.is_empty() {
+        text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", in_quotes(&fault.hint)));
+    }
+    text
 }
 
 /// One line of progress; people see it, programs that read standard output do not.

@@ -1,6 +1,6 @@
 //! `stockade smoke URL`: the whole way once, step by step.
 
-use crate::cli::output::{BAD, BOLD, DIM, GOOD, line};
+use crate::cli::output::{self, BAD, DIM, GOOD, line};
 use crate::cli::{Context, Reply};
 use crate::control::Control;
 use crate::error::Fault;
@@ -54,10 +54,7 @@ fn told(step: &Step) -> String {
 
 fn closing(report: &Report) -> String {
     if let Some(fault) = &report.error {
-        return format!(
-            "{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n  {GOOD}hint{GOOD:#}: {}\n",
-            fault.code, fault.message, fault.hint
-        );
+        return output::told(fault);
     }
     let mut text = format!("{GOOD}All five steps worked.{GOOD:#}\n");
     if let Some(picture) = &report.screenshot {

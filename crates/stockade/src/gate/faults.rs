@@ -19,7 +19,7 @@ pub fn audit_fault(error: AuditError) -> Fault {
 /// A failed navigation is explained by what the proxy saw, which knows more than a net error says.
 pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
-        && let Ok(url) = WebUrl::parse(url)
+        && let Ok(url) = WebUrl::parse(url.as_str())
         && let Some(problem) = egress.last_problem(url.host())
     {
         return Fault::new(problem.code(), problem.to_string())

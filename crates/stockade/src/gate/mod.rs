@@ -12,7 +12,7 @@ pub use redact::Redactor;
 use crate::error::Fault;
 use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
 use audit::{About, Event};
-use browser::{BrowserError, Outcome};
+use browser::{BrowserError, Outcome, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
 use std::sync::Arc;
@@ -54,6 +54,7 @@ impl Gate {
         scope: &Scope,
         session: &str,
         action: Action,
+        viewer: Viewer,
         timeout: Option<Duration>,
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
@@ -64,8 +65,12 @@ impl Gate {
         session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let mut matches = 0;
-        let done = self.stations(&session, &mut turn, action, limit, cancel, &mut matches).await;
+        let asked = Asked { action, viewer };
+        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut matches).await;
         let (done, end) = self.settle(&session, &mut turn, done).await;
+        if cancel.is_cancelled() {
+            turn.runtime.link.browser.forget_last_shown();
+        }
         let page = turn.runtime.link.browser.state();
         let actions_left = session.actions_left();
         let end = end.or((actions_left == 0).then_some(EndReason::ActionLimit));
@@ -100,7 +105,7 @@ impl Gate {
         &self,
         session: &Session,
         turn: &mut Turn<'_>,
-        action: Action,
+        Asked { action, viewer }: Asked,
         limit: Duration,
         cancel: &CancellationToken,
         matches: &mut usize,
@@ -119,12 +124,15 @@ impl Gate {
             self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
-            done = perform(turn, permitted) => done,
+            done = perform(turn, permitted, &viewer) => done,
             failure = &mut cut_short => Err(failure),
         };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
         let event = Event::outcome(about, correlation, name).took(begun.elapsed()).result(&result);
-        self.log.append(&event).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        if let Err(error) = self.log.append(&event).await {
+            turn.runtime.link.browser.forget_last_shown();
+            return Err(Failure::Fault(audit_fault(error)));
+        }
         done
     }
 
@@ -171,6 +179,12 @@ impl Gate {
     }
 }
 
+/// What is asked for, and whom the reply is for.
+struct Asked {
+    action: Action,
+    viewer: Viewer,
+}
+
 /// Why the stations stopped short.
 enum Failure {
     Browser(BrowserError),
@@ -197,8 +211,8 @@ async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &Ca
     }
 }
 
-async fn perform(turn: &mut Turn<'_>, permitted: Permitted) -> Result<Outcome, Failure> {
-    turn.runtime.link.browser.perform(permitted).await.map_err(Failure::Browser)
+async fn perform(turn: &mut Turn<'_>, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, Failure> {
+    turn.runtime.link.browser.perform(permitted, viewer).await.map_err(Failure::Browser)
 }
 
 fn timed_out(action: &str, limit: Duration) -> Fault {

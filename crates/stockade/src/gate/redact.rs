@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::session::Session;
-use browser::{After, Content, Found, Incident, Outcome, Snapshot, TreeNode};
+use browser::{After, Content, Found, Incident, Outcome, PageText, Snapshot, TreeNode};
 
 const MASK: &str = "[redacted]";
 
@@ -56,7 +56,9 @@ impl Redactor {
         self.mask(&mut snapshot.url);
         self.mask(&mut snapshot.title);
         match &mut snapshot.content {
-            Content::Outline(text) | Content::Markdown(text) => self.mask(text),
+            Content::Outline(text) | Content::Markdown(text) | Content::Changes { text, .. } => {
+                self.mask(text)
+            }
             Content::Tree(tree) => {
                 self.mask(&mut tree.text_content);
                 tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
@@ -87,11 +89,15 @@ impl Redactor {
     fn incidents(&self, incidents: &mut [Incident]) {
         for incident in incidents {
             match incident {
-                Incident::Dialog { message, .. } => self.mask(message),
-                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask(url),
+                Incident::Dialog { message, .. } => self.mask_words(message),
+                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask_words(url),
                 Incident::SchemeRefused { .. } | Incident::StillLoading => {}
             }
         }
+    }
+
+    fn mask_words(&self, words: &mut PageText) {
+        *words = PageText::new(&self.text(words.as_str()));
     }
 
     fn mask(&self, text: &mut String) {
@@ -118,6 +124,7 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             status: None,
+            serial: 1,
             content: Content::Outline("- textbox \"hunter2\"".into()),
             left_out: 0,
         };

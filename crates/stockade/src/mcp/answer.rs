@@ -1,5 +1,6 @@
 //! A tool's reply: words for the model, fields for the client.
 
+use super::fence::Fence;
 use crate::error::Fault;
 use rmcp::model::{CallToolResult, ContentBlock};
 use schemars::JsonSchema;
@@ -8,18 +9,19 @@ use serde_json::Value;
 
 /// What a tool hands back: the text a model reads and the same facts as fields.
 pub struct Answer {
-    pub content: Vec<ContentBlock>,
-    pub fields: Value,
+    text: String,
+    pictures: Vec<ContentBlock>,
+    fields: Value,
 }
 
 impl Answer {
     pub fn new(text: String, fields: &impl Serialize) -> Result<Answer, Fault> {
         let fields = serde_json::to_value(fields).map_err(|e| Fault::caused("internal", &e))?;
-        Ok(Answer { content: vec![ContentBlock::text(text)], fields })
+        Ok(Answer { text, pictures: Vec::new(), fields })
     }
 
-    pub fn with(mut self, block: ContentBlock) -> Answer {
-        self.content.push(block);
+    pub fn with(mut self, picture: ContentBlock) -> Answer {
+        self.pictures.push(picture);
         self
     }
 }
@@ -30,6 +32,7 @@ impl Answer {
 pub struct ErrorFields {
     /// A stable code, listed in the documentation
     pub code: String,
+    /// What happened; the page's words in it are between the marks of this reply
     pub message: String,
     /// What to do next
     pub hint: String,
@@ -43,14 +46,20 @@ struct Failed<'a> {
     error: &'a Fault,
 }
 
+/// The reply as it goes out, with a fence of its own around all that a page said.
 pub fn result(answer: Result<Answer, Fault>) -> CallToolResult {
+    let fence = Fence::new();
     match answer {
-        Ok(answer) => {
-            let mut result = CallToolResult::success(answer.content);
-            result.structured_content = Some(answer.fields);
+        Ok(Answer { text, pictures, mut fields }) => {
+            fence.fields(&mut fields);
+            let mut content = vec![ContentBlock::text(fence.text(&text))];
+            content.extend(pictures);
+            let mut result = CallToolResult::success(content);
+            result.structured_content = Some(fields);
             result
         }
         Err(fault) => {
+            let fault = Fault { message: fence.text(&fault.message), hint: fence.text(&fault.hint), ..fault };
             let text = if fault.hint.is_empty() {
                 format!("{}: {}", fault.code, fault.message)
             } else {

@@ -1,6 +1,7 @@
 //! MCP: the door that agents use. It parses, calls the gate, and puts replies into words.
 
 mod answer;
+mod fence;
 mod http;
 mod progress;
 mod server;

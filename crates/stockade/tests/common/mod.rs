@@ -154,6 +154,15 @@ impl Drop for Server {
     }
 }
 
+/// What is between the marks of a fenced block.
+pub fn fenced(field: &Value) -> String {
+    let text = field.as_str().unwrap_or_else(|| panic!("{field}"));
+    let (open, rest) = text.split_once('\n').unwrap_or_else(|| panic!("{text}"));
+    let mark = open.strip_prefix("<page:").and_then(|mark| mark.strip_suffix('>'));
+    let close = format!("</page:{}>\n", mark.unwrap_or_else(|| panic!("{text}")));
+    rest.strip_suffix(&close).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
 /// A client on a pipe: one request at a time, in plain JSON-RPC.
 pub struct Mcp {
     pub child: Child,
@@ -170,7 +179,8 @@ impl Mcp {
         let mut mcp = Mcp { child, input, output, next: 1 };
         let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let answer = mcp.request("initialize", about);
-        assert!(answer["result"]["instructions"].is_string(), "{answer}");
+        let told = answer["result"]["instructions"].as_str();
+        assert!(told.is_some_and(|told| told.contains("<page:MARK>")), "{answer}");
         mcp.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         mcp
     }

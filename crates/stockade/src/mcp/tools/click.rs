@@ -21,13 +21,16 @@ pub struct Arguments {
     session_id: Option<String>,
     #[serde(flatten)]
     target: TargetArguments,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Click an element and return the page afterwards. Name the element by the ref from the last \
+    Tool::new(NAME, "Click an element and return what that changed on the page, or all of the page. Name the element by the ref from the last \
 snapshot, or by role and accessible name. The click is a real one: what covers the element is reported instead.", serde_json::Map::new())
         .with_input_schema::<Arguments>()
         .with_output_schema::<PageFields>()
@@ -39,5 +42,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Click(Click { target });
-    page::answer(call.control.gate.act(&call.scope, &session, action, timeout, &call.cancel).await?)
+    page::answer(call.act(&session, action, timeout, arguments.full).await?)
 }

@@ -4,7 +4,7 @@ use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
 use super::{bad_arguments, page, tokens};
 use crate::error::Fault;
-use browser::Outcome;
+use browser::{Outcome, page_block};
 use policy::{Action, Find, Pattern};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -53,6 +53,7 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words, as the texts and paths of matches are
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,11 +111,11 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let find = find(arguments)?;
     let tokens = find.tokens;
     let session = call.session(session).await?;
-    let reply = call.control.gate.act(&call.scope, &session, Action::Find(find), None, &call.cancel).await?;
+    let reply = call.act(&session, Action::Find(find), None, false).await?;
     let Outcome::Found(found) = reply.outcome else {
         return Err(Fault::new("internal", "a search came to something else"));
     };
-    let text = page::head(&reply.session, &found.url, &found.title, tokens) + &found.text;
+    let text = page::head(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
     let matches = found.matches.into_iter().map(|one| MatchFields {
         role: one.role,
         text: one.excerpt,

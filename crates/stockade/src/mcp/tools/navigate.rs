@@ -31,6 +31,9 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(with = "Option<Wait>")]
     wait_for: Option<LoadState>,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
@@ -69,5 +72,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Navigate(Navigate { url, wait_for: arguments.wait_for.unwrap_or_default() });
-    page::answer(call.control.gate.act(&call.scope, &session, action, timeout, &call.cancel).await?)
+    page::answer(call.act(&session, action, timeout, arguments.full).await?)
 }

@@ -4,7 +4,7 @@ use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
 use super::{bad_arguments, page, tokens};
 use crate::error::Fault;
-use browser::{Content, Outcome};
+use browser::{Content, Outcome, page_block};
 use policy::{Action, Part, Read, ReadFormat};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -52,15 +52,19 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The page: text for outline and markdown, an object with role, name and children for tree
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot_id: Option<String>,
+    /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
+    /// whose names and values are the page's own words, for tree
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot: Option<Value>,
-    /// The page's text, with format tree or markdown
+    /// The page's own words, with format tree or markdown
     #[serde(skip_serializing_if = "Option::is_none")]
     text_content: Option<String>,
-    /// What can be acted on, with format tree
+    /// What can be acted on, with format tree; the names are the page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     interactive_elements: Option<Value>,
     /// Elements that are folded away, or beyond what a snapshot can hold
@@ -111,7 +115,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let tokens = tokens(NAME, arguments.max_tokens)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Read(Read { format, tokens, max_depth, part });
-    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
+    let reply = call.act(&session, action, None, false).await?;
     let Outcome::Read(snapshot) = reply.outcome else {
         return Err(Fault::new("internal", "a reading came to something else"));
     };
@@ -122,6 +126,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         session_id: Some(reply.session.id.to_string()),
         url: Some(snapshot.url),
         title: Some(snapshot.title),
+        snapshot_id: Some(page::number(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
@@ -131,12 +136,14 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     };
     let shown = match snapshot.content {
         Content::Outline(text) => {
+            let text = page_block(&text);
             fields.snapshot = Some(Value::String(text.clone()));
             text
         }
         Content::Markdown(text) => {
-            fields.snapshot = Some(Value::String(text.clone()));
             fields.text_content = Some(text.clone());
+            let text = page_block(&text);
+            fields.snapshot = Some(Value::String(text.clone()));
             text
         }
         Content::Tree(tree) => {
@@ -144,8 +151,9 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             fields.snapshot = serde_json::to_value(tree.snapshot).ok();
             fields.interactive_elements = serde_json::to_value(tree.interactive_elements).ok();
             fields.text_content = Some(tree.text_content);
-            text
+            page_block(&text)
         }
+        Content::Changes { .. } => return Err(Fault::new("internal", "a reading came to changes only")),
     };
     Answer::new(format!("{head}{shown}"), &fields)
 }

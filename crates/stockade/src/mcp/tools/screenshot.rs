@@ -94,7 +94,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         Some(Format::Webp) => ImageFormat::Webp,
     };
     let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, format });
-    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
+    let reply = call.act(&session, action, None, false).await?;
     let Outcome::Screenshot(image) = reply.outcome else {
         return Err(Fault::new("internal", "a screenshot came to something else"));
     };

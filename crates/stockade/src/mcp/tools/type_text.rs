@@ -32,13 +32,16 @@ pub struct Arguments {
     /// Press Enter afterwards
     #[serde(default)]
     submit: bool,
+    /// Return all of the page, not only what the action changed
+    #[serde(default)]
+    full: bool,
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Type text into a field and return the page afterwards. Name the field by the ref from the last \
+    Tool::new(NAME, "Type text into a field and return what that changed on the page, or all of the page. Name the field by the ref from the last \
 snapshot, or by role (usually textbox or searchbox) and accessible name. Password fields are refused, always: do not \
 ask the person for a password.", serde_json::Map::new())
         .with_input_schema::<Arguments>()
@@ -59,7 +62,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         clear_first: arguments.clear_first,
         submit: arguments.submit,
     };
-    page::answer(
-        call.control.gate.act(&call.scope, &session, Action::Type(typing), timeout, &call.cancel).await?,
-    )
+    page::answer(call.act(&session, Action::Type(typing), timeout, arguments.full).await?)
 }
