@@ -21,7 +21,7 @@ const noticeRecords = (records) => {
   for (const record of records) {
     if (record.type === 'childList') {
       // Each part of the tree once: children that come later are told of by themselves.
-      for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeTree(node);
+      for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeAdded(node);
     } else if (record.oldValue && record.oldValue.trim().toLowerCase() === 'password') {
       oncePassword.add(record.target);
     } else {
@@ -31,24 +31,36 @@ const noticeRecords = (records) => {
 };
 const passwordObserver = new MutationObserver(noticeRecords);
 const WATCHED = { subtree: true, childList: true, attributes: true, attributeFilter: ['type'], attributeOldValue: true };
+// While a page is parsed it would be told of every element that comes, which takes more memory than the page. Until
+// then changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+const WATCHED_WHILE_PARSED = { ...WATCHED, childList: false };
 
 const watchForPasswords = (root) => {
   if (watchedRoots.has(root)) return;
   watchedRoots.add(root);
-  passwordObserver.observe(root, WATCHED);
+  if (root !== document || readyState(document) !== 'loading') return passwordObserver.observe(root, WATCHED);
+  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
+  const parsed = () => { passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
+  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
 };
 
 const noticeField = (el) => {
   if (el instanceof HTMLInputElement && INPUT.type(el) === 'password') oncePassword.add(el);
 };
 
-const noticeTree = (top) => {
+// Most of what comes holds no element yet: while a page of 100,000 is parsed, no walk for each of them.
+const noticeAdded = (el) => {
+  if (firstElementChild(el) || shadowRoot(el)) noticeTree(el, noticed);
+  else noticeField(el);
+};
+
+const noticeTree = (top, walked) => {
   const tops = [top];
   while (tops.length) {
     const walker = createTreeWalker(document, tops.pop(), NodeFilter.SHOW_ELEMENT);
     for (let el = currentNode(walker); el; el = nextNode(walker)) {
       if (!isElement(el)) continue;
-      noticed.add(el);
+      walked?.add(el);
       noticeField(el);
       const root = shadowRoot(el);
       if (!root) continue;
@@ -60,7 +72,7 @@ const noticeTree = (top) => {
 
 const sweepForPasswords = () => {
   const started = performance.now();
-  noticeTree(document);
+  noticeTree(document, null);
   setTimeout(sweepForPasswords, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
 };
 
