@@ -57,6 +57,7 @@ commands! {
     } -> Nothing;
     /// Without patterns: every request of the target waits for an answer, which the driver never gives.
     "Fetch.enable" HoldRequests {} -> Nothing;
+    "HeapProfiler.collectGarbage" CollectGarbage {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
         key: &'a str,

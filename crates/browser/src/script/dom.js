@@ -27,6 +27,7 @@ const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
 const openRoot = getter(Element, 'shadowRoot');
 const attributeNames = method(Element, 'getAttributeNames');
+const byTag = method(Document, 'getElementsByTagName');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
 const nextElement = getter(Element, 'nextElementSibling');

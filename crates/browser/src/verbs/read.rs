@@ -4,10 +4,13 @@ use super::Viewer;
 use crate::{
     ask::AskError,
     browser::{Browser, SnapshotOptions},
+    cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{Cursor, Document, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch},
+    snapshot::{
+        Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch,
+    },
     text::cut,
 };
 use futures_util::future::{join, join_all};
@@ -30,6 +33,8 @@ struct Wanted<'a> {
     nodes: usize,
     bytes: usize,
     options: &'a SnapshotOptions,
+    /// Garbage was collected: the script reads a large page only then.
+    swept: bool,
 }
 
 /// A page and where it came from.
@@ -143,6 +148,25 @@ impl Browser {
         }
     }
 
+    /// `None`: the page is so large that garbage must be collected first.
+    async fn ask_snapshot(
+        &self,
+        frame: &str,
+        wanted: &Wanted<'_>,
+        limit: Deadline,
+    ) -> Result<Option<FrameSnapshot>, AskError> {
+        let told: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", wanted, limit).await?;
+        Ok(told.into_snapshot())
+    }
+
+    async fn sweep(&self, frame: &str, limit: Deadline) -> Result<(), AskError> {
+        let Some((session, _)) = self.world(frame, limit).await? else { return Ok(()) };
+        match self.connection.call(Some(&session), &p::CollectGarbage {}, limit.at).await {
+            Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
+            Err(error) => Err(AskError::Failed(self.explain(limit.error(error)).await)),
+        }
+    }
+
     async fn read_frames(
         &self,
         frames: &[(String, String)],
@@ -195,9 +219,14 @@ impl Browser {
         } else {
             (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
         };
-        let wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot };
-        let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
-        Ok(told.of_frame(prefix))
+        let mut wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot, swept: false };
+        let mut told = self.ask_snapshot(frame, &wanted, limit).await?;
+        if told.is_none() {
+            self.sweep(frame, limit).await?;
+            wanted.swept = true;
+            told = self.ask_snapshot(frame, &wanted, limit).await?;
+        }
+        told.map(|told| told.of_frame(prefix)).ok_or(AskError::Gone)
     }
 }
 

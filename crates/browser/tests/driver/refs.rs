@@ -1,6 +1,6 @@
 //! Refs: the same as long as their element lives, never given twice, and dead ones say what became of them.
 
-use crate::support::{Driver, reference, text_of};
+use crate::support::{Driver, plain, reference, text_of};
 use browser::Outcome;
 use policy::{Action, Click, Part, Read, Target, Tokens};
 use std::collections::{HashMap, HashSet};
@@ -120,7 +120,7 @@ async fn refs_survive_a_thousand_mutations_with_their_elements_and_die_with_them
                     let click = Action::Click(Click::on(Target::Ref(text.clone())));
                     let error = driver.browser.resolve(&click).await.unwrap_err();
                     assert_eq!(error.code(), "stale_ref", "seed {seed}: {error}");
-                    assert!(error.to_string().contains("was removed from the page"), "{error}");
+                    assert!(plain(&error).contains("was removed from the page"), "{error}");
                     died += 1;
                 }
             }
@@ -209,7 +209,7 @@ async fn the_root_of_a_reading_that_is_there_and_not_shown_is_not_called_stale()
         ("element_not_visible", format!("{pay} is not visible"))
     );
     let error = driver.act(root(&boxed)).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("{boxed} is still on the page, but is nothing to act on any more"));
+    assert_eq!(plain(&error), format!("{boxed} is still on the page, but is nothing to act on any more"));
     driver.run_in_page("pay.style.display = ''").await;
     assert!(driver.act(root(&pay)).await.is_ok(), "the ref is as good as before");
 }

@@ -246,6 +246,11 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     }
 }
 
+/// An error without the marks around the page's words.
+pub fn plain(error: &BrowserError) -> String {
+    browser::mark_page_text(&error.to_string(), "", "")
+}
+
 /// The ref on the first line of an outline that holds `part`.
 pub fn reference(outline: &str, part: &str) -> Target {
     let line =

@@ -3,7 +3,7 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, Content, Outcome, Snapshot};
+use browser::{Browser, BrowserOptions, CallerId, Content, Outcome, Snapshot, Viewer};
 use policy::{Action, Decision, LoadState, Navigate, Policy, Read, Tokens, WebUrl};
 use serde_json::json;
 use std::fs;
@@ -137,8 +137,9 @@ impl Reader {
 
     async fn act(&self, action: Action) -> Outcome {
         let facts = self.browser.resolve(&action).await.unwrap();
+        let viewer = Viewer { caller: CallerId::new("bench"), full: true };
         match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded()).await.unwrap(),
+            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await.unwrap(),
             Decision::Deny(denial) => panic!("{denial:?}"),
         }
     }

@@ -149,6 +149,13 @@ pub fn mounts(name: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
 }
 
+/// The most memory that a process has ever had.
+pub fn peak_megabytes(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0
+}
+
 /// A process's share of memory: its own pages, and its part of those it shares.
 pub fn proportional_megabytes(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
