@@ -8,6 +8,7 @@
     reason = "a measurement that cannot be made stops the run"
 )]
 
+mod actions;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -26,6 +27,8 @@ const CALLS: usize = 2_000;
 const PAGES_TIMED: usize = 5;
 const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
+const ACTIONS: usize = 101;
+const TYPINGS: usize = 7;
 
 fn main() -> ExitCode {
     // The control plane starts its own program again as its keeper, and here that program is this one.
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     runtime.block_on(async {
         openings(&mut report).await;
         calls(&mut report).await;
+        action_times(&mut report).await;
         snapshot_times(&mut report).await;
         snapshot_growth(&mut report).await;
     });
@@ -74,6 +78,37 @@ async fn calls(report: &mut String) {
     }
     let (ours, bare) = (median(&mut ours[CALLS / 10..]), median(&mut bare[CALLS / 10..]));
     line(report, "CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
+}
+
+/// What an agent waits for, from its request to the page afterwards, against the bare calls to Chromium.
+async fn action_times(report: &mut String) {
+    let site = actions::site();
+    let mut ours = actions::Ours::start(&site);
+    let mut bare = actions::Bare::start(&site).await;
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    ours.navigate("/");
+    bare.navigate("/").await;
+    for _ in 0..=ACTIONS {
+        there.push(bare.click().await);
+        here.push(ours.click());
+    }
+    let (clicked, pressed) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "click, from request to delta", clicked, "bare press and release", pressed, 3.0);
+    let text = "a".repeat(actions::TYPED);
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for _ in 0..=TYPINGS {
+        there.push(bare.type_text(&text).await);
+        here.push(ours.type_text(&text));
+    }
+    let (typed, struck) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for _ in 0..=ACTIONS {
+        there.push(bare.navigate("/article").await);
+        here.push(ours.navigate("/article"));
+    }
+    let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "navigation to a static page", went, "bare, until load", loaded, 1.2);
 }
 
 /// The control plane's own memory, without its keeper and jails.
