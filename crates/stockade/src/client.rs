@@ -87,3 +87,18 @@ async fn send(
 pub fn segment(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_hangs_up_does_not_respond() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop(theirs);
+        let request = Request::builder().uri("/").body(Full::default()).unwrap();
+        let fault = send(ours, request).await.unwrap_err();
+        assert_eq!(fault.code, "not_responding");
+        assert!(!fault.hint.is_empty());
+    }
+}

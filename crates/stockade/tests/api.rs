@@ -70,7 +70,11 @@ fn every_action_name_works_and_has_one_form_of_result() {
     let id = started["session_id"].as_str().unwrap().to_owned();
 
     let page = api.ok("shop", "page.goto", json!({"url": "http://a.test/"}));
-    assert_eq!((&page["final_url"], &page["title"]), (&json!("http://a.test/"), &json!("Page one")), "{page}");
+    assert_eq!(
+        (&page["final_url"], &page["title"]),
+        (&json!("http://a.test/"), &json!("Page one")),
+        "{page}"
+    );
     assert_eq!(api.ok(&id, "page.extract", json!({"mode": "title"}))["title"], "Page one");
     let text = api.ok(&id, "page.extract", json!({"mode": "text"}));
     assert!(text["text"].as_str().unwrap().contains("Some text to extract."), "{text}");
@@ -171,9 +175,10 @@ fn audit_log(home: &Home) -> String {
 }
 
 fn outcome_of_wait(home: &Home) -> Option<String> {
-    let line = audit_log(home).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).find(|line| {
-        line["event_type"] == "outcome" && line["action"] == "wait_for"
-    });
+    let line = audit_log(home)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .find(|line| line["event_type"] == "outcome" && line["action"] == "wait_for");
     line.map(|line| line["result"].as_str().unwrap().to_owned())
 }
 
@@ -185,7 +190,9 @@ fn a_caller_that_hangs_up_stops_the_work() {
     api.ok(id, "page.goto", json!({"url": "http://a.test/"}));
     let wait = json!({"action": "page.wait_for", "session": id, "text": "never", "timeout_seconds": 100});
     let stream = http::send(&api.server.address(), api.server.key(), "/v1/actions", &wait.to_string());
-    until("the wait to begin", Duration::from_secs(30), || audit_log(&api.home).contains("wait_for").then_some(()));
+    until("the wait to begin", Duration::from_secs(30), || {
+        audit_log(&api.home).contains("wait_for").then_some(())
+    });
     drop(stream);
     let result = until("its end", Duration::from_secs(30), || outcome_of_wait(&api.home));
     assert_eq!(result, "cancelled");
@@ -204,7 +211,9 @@ fn a_cancelled_call_stops_the_work() {
     // One that waits for its turn behind it is stopped as well.
     let read = json!({"session_id": session});
     let waiting = mcp.begin("tools/call", json!({"name": "browser_read", "arguments": read}));
-    until("the wait to begin", Duration::from_secs(30), || audit_log(&home).contains("wait_for").then_some(()));
+    until("the wait to begin", Duration::from_secs(30), || {
+        audit_log(&home).contains("wait_for").then_some(())
+    });
     for id in [waiting, id] {
         mcp.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
     }

@@ -128,7 +128,7 @@ fn a_reply_tells_what_the_page_said_and_where() {
     let (text, fields) = reply(&mut mcp, "browser_click", asked);
     let mark = mark_of(&text);
     let note = format!(
-        "the page opened a alert dialog, which was dismissed; it said <page:{mark}>{shown}dialog</page:{mark}>"
+        "the page opened an alert dialog, which was accepted; it said <page:{mark}>{shown}dialog</page:{mark}>"
     );
     assert!(fields["notes"].as_array().unwrap().contains(&json!(note)), "{fields}");
     assert!(text.contains(&format!("Note: {note}\n")), "{text}");

@@ -127,8 +127,9 @@ pub fn parameters(action: &ApiAction) -> (JsonObject, Vec<String>) {
         properties.remove(given);
     }
     let required = schema.get("required").and_then(Value::as_array);
-    let required = required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    (properties, required.collect())
+    let required =
+        required.into_iter().flatten().filter_map(Value::as_str).filter(|name| *name != "session_id");
+    (properties, required.map(str::to_owned).collect())
 }
 
 /// Schemas of parameters are flat; what goes deeper than this refers to itself.
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn a_name_that_is_none_leads_to_the_nearest() {
         for (wrong, nearest) in
-            [("page.clik", "page.click"), ("page.go", "page.goto"), ("session.stop", "session.start")]
+            [("page.clik", "page.click"), ("page.go", "page.goto"), ("session.lst", "session.list")]
         {
             let fault = find(wrong).err().unwrap();
             assert_eq!(fault.code, "unknown_action");

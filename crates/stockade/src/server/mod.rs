@@ -75,3 +75,21 @@ pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
         _ => Fault::io("cannot_listen", format!("cannot listen on {address}"), error).hint(hint),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn an_address_that_is_taken_is_told_from_one_that_is_not_to_be_had() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        for (kind, code) in
+            [(ErrorKind::AddrInUse, "port_in_use"), (ErrorKind::PermissionDenied, "cannot_listen")]
+        {
+            let fault = cannot_listen(address, &Error::from(kind));
+            assert_eq!(fault.code, code);
+            assert!(fault.hint.contains("--listen"), "{fault}");
+        }
+    }
+}

@@ -29,5 +29,11 @@ pub fn answer(mut stream: TcpStream) -> (u16, Value) {
     let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
     // Chunks have lines with their lengths between them; the JSON is the line that is one.
     let json = body.lines().find(|line| line.starts_with(['{', '['])).unwrap_or("null");
-    (status, serde_json::from_str(json).unwrap_or_else(|_| panic!("{text}")))
+    let json: Value = serde_json::from_str(json).unwrap_or_else(|_| panic!("{text}"));
+    for error in [&json, &json["error"]] {
+        if error["code"].is_string() {
+            super::known(error.clone());
+        }
+    }
+    (status, json)
 }

@@ -4,6 +4,7 @@
 pub mod http;
 pub mod machine;
 pub mod site;
+pub mod table;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -82,7 +83,10 @@ impl Home {
     /// Runs a command to its end; its exit code and its JSON.
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let done = self.command(arguments).arg("--json").output().unwrap();
-        let value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        let value: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        if value["error"].is_object() {
+            known(value["error"].clone());
+        }
         (done.status.code().unwrap(), value)
     }
 
@@ -155,6 +159,13 @@ impl Drop for Server {
     }
 }
 
+/// An error whose code the docs' table has; no test may see another.
+pub fn known(error: Value) -> Value {
+    let code = error["code"].as_str().unwrap_or_else(|| panic!("{error}"));
+    assert!(table::knows(code), "docs/errors.md lacks {error}");
+    error
+}
+
 /// What is between the marks of a fenced block.
 pub fn fenced(field: &Value) -> String {
     let text = field.as_str().unwrap_or_else(|| panic!("{field}"));
@@ -204,13 +215,18 @@ impl Mcp {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
+    /// The next thing the server says.
+    pub fn next_message(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up");
+        serde_json::from_str(&line).unwrap()
+    }
+
     /// The whole JSON-RPC answer.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up during {method}");
-            let message: Value = serde_json::from_str(&line).unwrap();
+            let message = self.next_message();
             if message["id"] == id {
                 return message;
             }
@@ -224,7 +240,7 @@ impl Mcp {
         let fields = result["structuredContent"].clone();
         match result["isError"].as_bool() {
             Some(false) | None if answer["error"].is_null() => Ok(fields),
-            _ if answer["error"].is_null() => Err(fields["error"].clone()),
+            _ if answer["error"].is_null() => Err(known(fields["error"].clone())),
             _ => Err(answer["error"].clone()),
         }
     }

@@ -55,7 +55,7 @@ pub struct PageFields {
     /// screenshot_id of the picture that was asked for with after_screenshot
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_screenshot: Option<String>,
-    /// The same as codes: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading
+    /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incidents: Option<Vec<&'static str>>,
     /// What happened on the side: a dialog that was answered, a tab that was opened, a download that was refused, several elements that matched; the page's words in it are between the marks of this reply
@@ -150,7 +150,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
         _ => None,
     });
     let opened: Vec<String> = opened.collect();
-    let codes: Vec<_> = after.incidents.iter().map(code).collect();
+    let codes: Vec<_> = after.incidents.iter().map(incident_name).collect();
     Answer::new(
         text,
         &PageFields {
@@ -211,7 +211,7 @@ nothing else works on this page until then.\n"
     )
 }
 
-fn code(incident: &Incident) -> &'static str {
+fn incident_name(incident: &Incident) -> &'static str {
     match incident {
         Incident::Dialog { .. } => "dialog_answered",
         Incident::TabOpened { .. } => "tab_opened",
@@ -234,7 +234,8 @@ fn told(incident: &Incident) -> String {
     match incident {
         Incident::Dialog { kind, message, accepted } => {
             let answer = if *accepted { "accepted" } else { "dismissed" };
-            format!("the page opened a {kind} dialog, which was {answer}; it said {}", cut(message))
+            let article = if kind == "alert" { "an" } else { "a" };
+            format!("the page opened {article} {kind} dialog, which was {answer}; it said {}", cut(message))
         }
         Incident::TabOpened { tab, url } => {
             format!("the page opened tab {tab} for {}; browser_tabs switches to it", cut(url))
@@ -256,5 +257,26 @@ fn told(incident: &Incident) -> String {
             format!("the page tried to leave for a {}: address and was taken to about:blank", cut(scheme))
         }
         Incident::StillLoading => "the page was still loading when this was taken".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_comes_in_between_is_told_as_one() {
+        let question = Some(Question { kind: "confirm", message: "Sure?".into() });
+        let after = After {
+            url: String::new(),
+            title: String::new(),
+            navigated: false,
+            snapshot: None,
+            question,
+            told: None,
+            incidents: Vec::new(),
+        };
+        assert_eq!(unexpected(Outcome::Acted(after)).code, "dialog_open");
+        assert_eq!(unexpected(Outcome::Tabs(Vec::new())).code, "internal");
     }
 }
