@@ -4,6 +4,7 @@ use crate::{
     cdp::{CallError, Command, Connection, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
+    resume::pages,
     script,
     snapshot::Store,
     state::{Ended, Shared, State},
@@ -76,12 +77,12 @@ pub struct Browser {
     /// One call at a time: an action must not find the page moved by another.
     pub(crate) turn: Mutex<()>,
     /// What cursors lead to.
-    snapshots: std::sync::Mutex<Store>,
+    pub(crate) snapshots: Arc<std::sync::Mutex<Store>>,
 }
 
 /// Which empty page may become the tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Claim {
+pub(crate) enum Claim {
     /// One that Chromium started with will do.
     Any,
     /// None but a page made for it: an empty one may be a popup, which its opener can reach.
@@ -101,31 +102,35 @@ impl Browser {
     /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
     pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Browser, BrowserError> {
         let shared = Arc::new(Shared::new((options.width, options.height)));
-        let observing = Arc::clone(&shared);
-        connection.observe(move |event, reactions| observing.apply(event, reactions));
-        let (turn, snapshots) = (Mutex::new(()), std::sync::Mutex::new(Store::default()));
+        let (turn, snapshots) = (Mutex::new(()), Arc::default());
         let browser = Browser { connection, shared, options, turn, snapshots };
+        browser.watch();
         let deadline = Deadline::of(browser.limit(), "attach");
-        let page = |r#type| p::TargetFilter { r#type, exclude: false };
-        let discover = p::SetDiscoverTargets { discover: true, filter: vec![page("page")] };
-        let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
-        let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
-        // Every page is paused before its first byte, so that a popup can be closed before it runs.
-        let pause_pages = p::SetAutoAttach {
-            auto_attach: true,
-            wait_for_debugger_on_start: true,
-            flatten: true,
-            filter: vec![page("page")],
-        };
-        browser.shared.lock().opening = true;
-        tokio::try_join!(
-            browser.call(None, &discover, deadline),
-            browser.call(None, &deny_downloads, deadline),
-            browser.call(None, &deny_permissions, deadline),
-            browser.call(None, &pause_pages, deadline),
-        )?;
+        browser.greet(deadline).await?;
         browser.open_tab(Claim::Any, deadline).await?;
         Ok(browser)
+    }
+
+    /// Has every event of the connection applied to the state.
+    pub(crate) fn watch(&self) {
+        let observing = Arc::clone(&self.shared);
+        self.connection.observe(move |event, reactions| observing.apply(event, reactions));
+    }
+
+    /// What a Chromium is told first; the pages it has are announced, and wait to be claimed.
+    pub(crate) async fn greet(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let pages = pages();
+        let discover = p::SetDiscoverTargets { discover: true, filter: pages.filter.clone() };
+        let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
+        let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
+        self.shared.lock().opening = true;
+        tokio::try_join!(
+            self.call(None, &discover, deadline),
+            self.call(None, &deny_downloads, deadline),
+            self.call(None, &deny_permissions, deadline),
+            self.call(None, &pages, deadline),
+        )?;
+        Ok(())
     }
 
     pub fn state(&self) -> TabState {
@@ -205,32 +210,38 @@ impl Browser {
         opened
     }
 
-    async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().opening = true;
         let claimed = self.claim_page(claim, deadline).await;
-        let (old, spare, session) = {
+        let (old, session) = {
             let mut state = self.shared.lock();
             state.opening = false;
             // Without a new tab the old one stays, with what it knows: the next call tries again.
             let p::Attached { session_id, target_info } = claimed?;
             let id = state.next_tab();
-            let new = Tab::new(id, target_info.target_id, session_id.clone(), &state.serials);
+            let new = Tab::new(id, target_info.target_id, session_id.clone(), &state.book);
             state.ended = None;
             state.ended_told = false;
-            (state.tab.replace(new), std::mem::take(&mut state.unclaimed), session_id)
+            (state.tab.replace(new), session_id)
         };
         self.set_up(&session, deadline).await?;
         // Last, because a Chromium with a window exits with its last page.
-        for spare in spare {
+        self.close_spares(deadline).await?;
+        let Some(Tab { target, frames, .. }) = old else { return Ok(()) };
+        frames.end();
+        self.close_target(&target, deadline).await
+    }
+
+    /// Closes the pages that nobody claimed.
+    pub(crate) async fn close_spares(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let spares = std::mem::take(&mut self.shared.lock().unclaimed);
+        for spare in spares {
             // As a popup is closed, which it may be: see `close_popup`.
             self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
             self.close_target(&spare.target_info.target_id, deadline).await?;
             self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
         }
-        match old {
-            Some(old) => self.close_target(&old.target, deadline).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     pub(crate) async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
@@ -269,7 +280,8 @@ impl Browser {
         self.wait(deadline, move |state| blank(state, &is_ours)).await
     }
 
-    async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+    /// Our script runs in the document that is there, too; where it has run before, it notices and stops.
+    pub(crate) async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
         let to = Some(session);
         let BrowserOptions { width, height, .. } = self.options;
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };

@@ -2,8 +2,10 @@
 
 use crate::{
     cdp::{CallError, Closed},
+    fate::{Fate, told},
     page_text::{PageText, Words},
     snapshot::BadPattern,
+    text::cut,
 };
 use policy::TabId;
 use std::{borrow::Cow, fmt::Display};
@@ -54,8 +56,9 @@ pub enum BrowserError {
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
     FocusLost { element: String, taken_by: Option<Words> },
-    #[error("the ref {reference} stands for nothing on this page any more")]
-    StaleRef { reference: String },
+    /// `page_words` is what the page called the element, or where the page was.
+    #[error("{}", told(.reference, .fate.as_ref(), .page_words.as_ref()))]
+    StaleRef { reference: String, fate: Option<Fate>, page_words: Option<PageText> },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
@@ -78,6 +81,11 @@ pub enum BrowserError {
 }
 
 impl BrowserError {
+    /// A ref that stands for nothing; what became of it is found out where the call ends.
+    pub(crate) fn stale(reference: &str) -> BrowserError {
+        BrowserError::StaleRef { reference: cut(reference, 32), fate: None, page_words: None }
+    }
+
     pub fn code(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             BrowserError::Timeout { action, seconds } => {

@@ -139,11 +139,7 @@ impl Browser {
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
-    pub(crate) async fn guarded_page(
-        &self,
-        stroke: &Stroke,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
+    pub(crate) async fn guarded_page(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let frames = self.every_frame()?;
         let sent = match self.arm(frames.iter(), Input::Keys, frames.first(), deadline).await {
             Ok(()) => self.strike_key(stroke, deadline).await,
@@ -185,9 +181,9 @@ impl Browser {
     /// Disarms all frames and lets them come to rest; returns whether any of them had to stop something.
     async fn disarm(&self, frames: &[String], expecting: bool, deadline: Deadline) -> bool {
         let limit = deadline.within(RESTING);
-        let resting = frames
-            .iter()
-            .map(|frame| async move { self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await });
+        let resting = frames.iter().map(|frame| async move {
+            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await
+        });
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
         join_all(resting).await.into_iter().any(|rested| rested.is_ok_and(|rested| rested.stopped))
     }

@@ -1,13 +1,13 @@
 //! What a click or text would really reach, told by Chromium, which sees closed shadow roots as no script can.
 
 use crate::{
+    aim::Problem,
     ask::LARGEST_ANSWER,
     browser::Browser,
     cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
-    aim::Problem,
     locate::Element,
     page_text::{PageText, Words},
 };
@@ -41,7 +41,7 @@ impl Browser {
         point: Point,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let covered = || Problem::Covered.of(&element.reference, Some(Words::Ours("another frame")));
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
@@ -73,7 +73,7 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
             return Err(stale());
         };

@@ -9,6 +9,7 @@ mod browser;
 pub mod cdp;
 mod deadline;
 mod error;
+mod fate;
 mod flags;
 mod frames;
 mod guard;
@@ -16,6 +17,8 @@ mod hit;
 mod incident;
 mod locate;
 mod page_text;
+mod past;
+mod resume;
 mod roots;
 mod script;
 mod snapshot;
@@ -27,10 +30,12 @@ mod verbs;
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use deadline::TimeLimit;
 pub use error::BrowserError;
+pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_line,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
+    head_line,
 };
 pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};

@@ -36,7 +36,7 @@ pub(crate) struct Element {
 
 impl Element {
     pub fn stale(&self) -> BrowserError {
-        BrowserError::StaleRef { reference: self.reference.clone() }
+        BrowserError::stale(&self.reference)
     }
 
     /// What all refs of its document begin with.
@@ -109,9 +109,17 @@ struct Within<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum There {
-    Element { r#ref: String },
-    Frame { frame: String, #[serde(flatten)] spot: Option<Spot> },
-    Nothing { problem: Problem },
+    Element {
+        r#ref: String,
+    },
+    Frame {
+        frame: String,
+        #[serde(flatten)]
+        spot: Option<Spot>,
+    },
+    Nothing {
+        problem: Problem,
+    },
 }
 
 impl Browser {
@@ -160,7 +168,7 @@ impl Browser {
     }
 
     pub(crate) fn element(&self, reference: &str) -> Result<Element, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: cut(reference, 32) };
+        let stale = || BrowserError::stale(reference);
         let (serial, number) = parse_ref(reference).ok_or_else(stale)?;
         let state = self.shared.lock();
         let frame = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)).ok_or_else(stale)?;
@@ -288,7 +296,14 @@ mod tests {
     fn frame(exact: &[&str], close: &[&str], part: &[&str]) -> Found {
         let list = |refs: &[&str]| refs.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let total = [exact.len(), close.len(), part.len()];
-        Found { exact: list(exact), close: list(close), part: list(part), near: Vec::new(), total, looked: None }
+        Found {
+            exact: list(exact),
+            close: list(close),
+            part: list(part),
+            near: Vec::new(),
+            total,
+            looked: None,
+        }
     }
 
     #[test]

@@ -5,9 +5,9 @@
 
 use crate::{
     cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
-    frames::Serials,
     incident::{Incident, Incidents},
     page_text::PageText,
+    past::Book,
     script,
     tab::{LONGEST_TITLE, LONGEST_URL, Tab, attach_to_frames},
     text::cut,
@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub tab: Option<Tab>,
     pub behind: Vec<Tab>,
     last_tab: u32,
-    pub serials: Serials,
+    pub book: Book,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
     /// Set while a tab is being opened: pages that attach wait, paused, until it is known which is ours.
@@ -157,7 +157,7 @@ impl State {
         let p::Attached { session_id, target_info } = attached;
         match &*target_info.r#type {
             "iframe" => match parent.and_then(|parent| self.tab_of(parent)) {
-                Some((tab, _)) => tab.adopt_frame(session_id, &target_info.target_id, reactions),
+                Some((tab, _)) => tab.adopt_frame(session_id, target_info, reactions),
                 // Of a tab that is gone.
                 None => reactions.post(Some(session_id), &p::Resume {}),
             },
@@ -183,7 +183,7 @@ impl State {
     fn adopt_popup(&mut self, popup: &p::Attached, reactions: &mut Reactions<'_>) {
         let p::Attached { session_id, target_info } = popup;
         let id = self.next_tab();
-        let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.serials);
+        let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.book);
         tab.url = cut(&target_info.url, LONGEST_URL);
         let url = PageText::cut(&target_info.url, LONGEST_URL);
         self.incidents.add(Incident::TabOpened { tab: id, url });
@@ -207,8 +207,7 @@ impl State {
     fn detached(&mut self, session: &SessionId) {
         self.unclaimed.retain(|unclaimed| unclaimed.session_id != *session);
         if let Some(gone) = self.behind.iter().position(|tab| tab.session == *session) {
-            let gone = self.behind.remove(gone);
-            self.incidents.add(Incident::TabGone { tab: gone.id });
+            self.tab_gone(gone);
         } else if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {
             self.front_gone(Ended::Closed);
         } else if let Some((tab, _)) = self.tab_of(session)
@@ -218,13 +217,21 @@ impl State {
         }
     }
 
+    pub fn tab_gone(&mut self, at: usize) {
+        let gone = self.behind.remove(at);
+        self.incidents.add(Incident::TabGone { tab: gone.id });
+        gone.frames.end();
+    }
+
     /// The last tab that was opened takes the place of one that closed itself.
     fn front_gone(&mut self, how: Ended) {
         if self.ended.is_none()
             && let Some(next) = self.behind.pop()
         {
             self.incidents.add(Incident::TabChanged { tab: next.id });
-            self.tab = Some(next);
+            if let Some(gone) = self.tab.replace(next) {
+                gone.frames.end();
+            }
             return;
         }
         self.ended.get_or_insert(how);
@@ -235,8 +242,7 @@ impl State {
             let status = format!("{}, {}", cut(&crash.status, 64), crash.error_code);
             self.ended = Some(Ended::Crashed { status: Some(status) });
         } else if let Some(gone) = self.behind.iter().position(|tab| tab.target == crash.target_id) {
-            let gone = self.behind.remove(gone);
-            self.incidents.add(Incident::TabGone { tab: gone.id });
+            self.tab_gone(gone);
         }
     }
 }
@@ -251,4 +257,3 @@ fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
     reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
     reactions.post(session, &p::Resume {});
 }
-

@@ -219,7 +219,8 @@ fn every_widget_is_worked_by_role_and_name_ten_times_out_of_ten() {
 }
 
 fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
-    mcp.goto(session, &format!("http://widgets.test/{}", task.page));
+    let page = json!({"session_id": session, "url": format!("http://widgets.test/{}", task.page)});
+    mcp.call("browser_navigate", page).map_err(|error| format!("browser_navigate: {error}"))?;
     for (tool, arguments) in &task.steps {
         let mut arguments = arguments.clone();
         arguments["session_id"] = json!(session);
@@ -228,7 +229,7 @@ fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
         }
         mcp.call(tool, arguments.clone()).map_err(|error| format!("{tool} {arguments}: {error}"))?;
     }
-    let page = mcp.ok("browser_read", json!({"session_id": session}));
+    let page = mcp.call("browser_read", json!({"session_id": session})).map_err(|error| format!("browser_read: {error}"))?;
     let outline = page["snapshot"].as_str().unwrap();
     if outline.contains(task.said) {
         Ok(())

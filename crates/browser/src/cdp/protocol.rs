@@ -5,11 +5,11 @@ use super::{
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
 };
-use serde_json::value::RawValue;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
+use serde_json::value::RawValue;
 
 /// A result or event that carries nothing the driver reads.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -57,6 +57,7 @@ commands! {
     } -> Nothing;
     /// Without patterns: every request of the target waits for an answer, which the driver never gives.
     "Fetch.enable" HoldRequests {} -> Nothing;
+    "HeapProfiler.collectGarbage" CollectGarbage {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
         key: &'a str,
@@ -94,6 +95,7 @@ commands! {
     "Page.bringToFront" BringToFront {} -> Nothing;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
+    "Page.getFrameTree" GetFrameTree {} -> FrameTreeOf;
     "Page.getNavigationHistory" GetHistory {} -> History;
     "Page.navigateToHistoryEntry" GoToEntry { entry_id: i64 } -> Nothing;
     "Page.reload" Reload {} -> Nothing;
@@ -106,6 +108,7 @@ commands! {
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
+    "Runtime.disable" DisableRuntime {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
     "Runtime.evaluate" Evaluate<'a> {
         expression: &'a str, unique_context_id: &'a str, silent: bool,
@@ -276,6 +279,8 @@ received! {
     Handle { object_id: Option<Id> }
     Captured { data: String }
     Frame { id: Id, parent_id: Option<Id>, url: Words, unreachable_url: Option<Words> }
+    FrameTreeOf { frame_tree: FrameTree }
+    FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }
@@ -288,7 +293,7 @@ received! {
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
-    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words }
+    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words, parent_frame_id: Option<Id> }
 
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }

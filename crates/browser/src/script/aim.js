@@ -43,8 +43,7 @@ const isDrawnBox = (el) => {
 // A box to tick that is drawn by its label is clicked there.
 const drawnFor = (el) => {
   if (isDrawnBox(el)) return el;
-  const labels = controlTable(el)?.labels?.(el);
-  return labels ? Array.from(labels).slice(0, MAX_REFERENCES).find(isDrawnBox) ?? null : null;
+  return LABELLED.has(tagOf(el)) ? labelsOf(el).find(isDrawnBox) ?? null : null;
 };
 
 // The point in the middle of what is in view, or the given one, which is never scrolled to.

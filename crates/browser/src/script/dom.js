@@ -27,6 +27,7 @@ const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
 const openRoot = getter(Element, 'shadowRoot');
 const attributeNames = method(Element, 'getAttributeNames');
+const byTag = method(Document, 'getElementsByTagName');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
 const nextElement = getter(Element, 'nextElementSibling');
@@ -69,7 +70,6 @@ const INPUT = {
   value: getter(HTMLInputElement, 'value'),
   checked: getter(HTMLInputElement, 'checked'),
   indeterminate: getter(HTMLInputElement, 'indeterminate'),
-  labels: getter(HTMLInputElement, 'labels'),
   list: getter(HTMLInputElement, 'list'),
   form: getter(HTMLInputElement, 'form'),
   select: method(HTMLInputElement, 'select'),
@@ -77,19 +77,16 @@ const INPUT = {
 };
 const TEXTAREA = {
   value: getter(HTMLTextAreaElement, 'value'),
-  labels: getter(HTMLTextAreaElement, 'labels'),
   form: getter(HTMLTextAreaElement, 'form'),
   select: method(HTMLTextAreaElement, 'select'),
   setSelectionRange: method(HTMLTextAreaElement, 'setSelectionRange'),
 };
 const SELECT = {
-  labels: getter(HTMLSelectElement, 'labels'),
   form: getter(HTMLSelectElement, 'form'),
   selected: getter(HTMLSelectElement, 'selectedOptions'),
 };
 const BUTTON = {
   type: getter(HTMLButtonElement, 'type'),
-  labels: getter(HTMLButtonElement, 'labels'),
   form: getter(HTMLButtonElement, 'form'),
 };
 const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
@@ -102,11 +99,6 @@ const TABLE = {
 const ROW = { cells: getter(HTMLTableRowElement, 'cells') };
 const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
 const LABEL = { control: getter(HTMLLabelElement, 'control') };
-const OTHER_LABELS = {
-  meter: getter(HTMLMeterElement, 'labels'),
-  output: getter(HTMLOutputElement, 'labels'),
-  progress: getter(HTMLProgressElement, 'labels'),
-};
 const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
 
 const controlTable = (el) =>
@@ -198,8 +190,12 @@ const inSameTree = (el, id) => {
 // Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
 const UNSEEN = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
 
+// Most text is plain, and then there is nothing to do.
+const TO_CLEAN = /[^ -~]|  /;
+
 // Page text on one line, without characters that nobody sees.
 const clean = (text, limit) => {
+  if (text.length <= limit && !TO_CLEAN.test(text)) return text;
   const plain = text.slice(0, limit * 4 + 64).replace(UNSEEN, '').replace(/\s+/g, ' ');
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };

@@ -2,7 +2,22 @@
 
 const elementOf = (number) => {
   const el = elements.get(number)?.deref();
-  return el && isConnected(el) ? el : null;
+  return el && isHere(el) ? el : null;
+};
+
+// A page can move an element into the document of a frame, where another script of ours has its own ref for it.
+const isHere = (el) => isConnected(el) && ownerDocument(el) === document;
+
+// What became of a ref that led to nothing.
+const whatBecame = ({ prefix, number, options }) => {
+  if (number < 1 || number > lastRef) return { fate: 'never_given' };
+  const el = elements.get(number)?.deref();
+  if (el && isHere(el)) return { fate: visibility(el) === true ? 'untold' : 'hidden' };
+  const was = lastTold.get(number) ?? null;
+  if (el && isConnected(el)) return { fate: 'moved', ...was };
+  if (!was) return { fate: 'removed' };
+  const now = find({ prefix, by: { kind: 'role', ...was }, index: 0, look: null, options });
+  return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
 };
 
 const describe = (el) => {

@@ -261,6 +261,32 @@ const labelText = (label, control) =>
   (attribute(label, 'aria-label') ?? '').trim() ||
   contentOf(label, { exclude: control, referenced: true, whole: !isDrawn(label) });
 
+const LABELLED = new Set('button input meter output progress select textarea'.split(' '));
+
+// A page can make this slow, by labels that hold labels; those beyond it name nothing.
+const LABEL_MILLISECONDS = 200;
+
+// A control's own list of labels searches its whole tree each time; so each tree is searched once for all.
+const labelsOf = (el) => {
+  const root = getRootNode(el);
+  const { labels } = knownNow();
+  let byControl = labels.get(root);
+  if (!byControl) {
+    byControl = new Map();
+    labels.set(root, byControl);
+    const end = performance.now() + LABEL_MILLISECONDS;
+    const found = root instanceof Document ? queryAll(root, 'label') : root instanceof ShadowRoot ? rootAll(root, 'label') : NOTHING;
+    for (const label of found) {
+      if (performance.now() > end) break;
+      const control = LABEL.control(label);
+      const known = byControl.get(control);
+      if (!known) byControl.set(control, [label]);
+      else if (known.length < MAX_REFERENCES) known.push(label);
+    }
+  }
+  return byControl.get(el) ?? NOTHING;
+};
+
 const captionText = (el, tag) => {
   const caption = childByTag(el, tag);
   return caption && isDrawn(caption) ? contentOf(caption, CONTENT) : '';
@@ -268,10 +294,8 @@ const captionText = (el, tag) => {
 
 const nativeName = (el) => {
   const tag = tagOf(el);
-  const labels = controlTable(el)?.labels?.(el) ?? OTHER_LABELS[tag]?.(el);
-  if (labels) {
-    const named = Array.from(labels).slice(0, MAX_REFERENCES).map((label) => labelText(label, el));
-    const name = named.filter(Boolean).join(' ').trim();
+  if (LABELLED.has(tag)) {
+    const name = labelsOf(el).map((label) => labelText(label, el)).filter(Boolean).join(' ').trim();
     if (name) return name;
   }
   switch (tag) {
@@ -311,11 +335,10 @@ const namedByContent = (el, role) =>
 const TITLE_IS_NO_NAME = new Set(['caption', 'code', 'definition', 'paragraph']);
 const TYPED = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
 
-const nameOf = (el, role) => {
-  const name =
-    ownName(el) ||
-    (namedByContent(el, role) ? textOf(el) : '') ||
-    (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
-    (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
-  return clean(name, MAX_NAME).trim();
-};
+const nameOf = (el, role) => clean(ownName(el) || otherName(el, role), MAX_NAME).trim();
+
+// The name of what has none of its own.
+const otherName = (el, role) =>
+  (namedByContent(el, role) ? textOf(el) : '') ||
+  (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
+  (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');

@@ -23,10 +23,10 @@ const SWEEP_SHARE = 1 / 50;
 const noticeRecords = (records) => {
   const children = records.filter((record) => record.type === 'childList');
   // What goes first: the field that comes in its place may hold what it held.
-  for (const record of children) for (const node of record.removedNodes) if (isElement(node)) noticeTree(node);
+  for (const record of children) for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
   // Each part of the tree once: children that come later are told of by themselves.
   for (const record of children) {
-    for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeTree(node);
+    for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeAdded(node);
   }
   for (const record of records) {
     if (record.type === 'childList') continue;
@@ -38,11 +38,17 @@ const passwordObserver = new MutationObserver(noticeRecords);
 const WATCHED = {
   subtree: true, childList: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true,
 };
+// While a page is parsed it would be told of every element that comes, which takes more memory than the page. Until
+// then changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+const WATCHED_WHILE_PARSED = { ...WATCHED, childList: false };
 
 const watchForPasswords = (root) => {
   if (watchedRoots.has(root)) return;
   watchedRoots.add(root);
-  passwordObserver.observe(root, WATCHED);
+  if (root !== document || readyState(document) !== 'loading') return passwordObserver.observe(root, WATCHED);
+  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
+  const parsed = () => { passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
+  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
 };
 
 const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
@@ -53,13 +59,19 @@ const noticeField = (el) => {
   if (tag === 'input' || tag === 'textarea' || hasAttribute(el, 'contenteditable')) isSecretNow(el);
 };
 
-const noticeTree = (top) => {
+// Most of what comes holds no element yet: while a page of 100,000 is parsed, no walk for each of them.
+const noticeAdded = (el) => {
+  if (firstElementChild(el) || shadowRoot(el)) noticeTree(el, noticed);
+  else noticeField(el);
+};
+
+const noticeTree = (top, walked) => {
   const tops = [top];
   while (tops.length) {
     const walker = createTreeWalker(document, tops.pop(), NodeFilter.SHOW_ELEMENT);
     for (let el = currentNode(walker); el; el = nextNode(walker)) {
       if (!isElement(el)) continue;
-      noticed.add(el);
+      walked?.add(el);
       noticeField(el);
       const root = shadowRoot(el);
       if (!root) continue;
@@ -71,7 +83,7 @@ const noticeTree = (top) => {
 
 const sweepForPasswords = () => {
   const started = performance.now();
-  noticeTree(document);
+  noticeTree(document, null);
   setTimeout(sweepForPasswords, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
 };
 

@@ -81,5 +81,5 @@ const shownInstead = (el, role, name, actionable, own) => {
 const labelShows = (el) => {
   const type = inputType(el);
   if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return false;
-  return Array.from(INPUT.labels(el) ?? []).slice(0, MAX_REFERENCES).some((label) => visibility(label) && !isUnseenBox(label));
+  return labelsOf(el).some((label) => visibility(label) && !isUnseenBox(label));
 };

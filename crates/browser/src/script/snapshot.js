@@ -26,6 +26,14 @@ const refOf = (el) => {
   return number;
 };
 
+// What was last told of an element, for when it is gone. Of refs beyond the bound the oldest are forgotten.
+const MOST_TOLD = 50000;
+const lastTold = new Map();
+const remember = (number, role, name) => {
+  if (lastTold.size >= MOST_TOLD && !lastTold.has(number)) lastTold.delete(lastTold.keys().next().value);
+  lastTold.set(number, { role, name });
+};
+
 // The driver tells which child frame an <iframe> shows.
 const childFrames = new WeakMap();
 const frameOwners = new Map();
@@ -71,6 +79,8 @@ const walk = (root, visit, text, brk, tellHidden = false) => {
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); }
+    // What only holds text that its name has told.
+    if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRoot(node) && !ownership().ownedBy.has(node)) continue;
     const children = tellHidden ? allChildren(node) : toldChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedPart(node, '::before'), generatedPart(node, '::after')];
@@ -111,8 +121,8 @@ const isRepeated = (el) => {
 };
 
 const nameToTell = (el, role, actionable) => {
-  if (!role) return actionable ? nameOf(el, 'button') : '';
-  return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
+  if (!role) return actionable ? clean(otherName(el, 'button'), MAX_NAME).trim() : '';
+  return TOLD_BELOW.has(role) && !actionable ? '' : clean(otherName(el, role), MAX_NAME).trim();
 };
 
 // Whether what a node is told by cannot be seen.
@@ -123,8 +133,15 @@ const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own
   return role === 'img' && name ? isUnseenBox(el, true) : Boolean(name) && own !== '' && lookOf(el).gone;
 };
 
+// A page so large that its garbage should be collected before it is read. V8 sees the memory of the whole machine,
+// not that of the jail, and would let it pile up until the kernel ends the tab.
+const LARGE_PAGE = 20000;
+const LARGE = 'large';
+const isLarge = () => lengthOf(byTag(document, '*')) > LARGE_PAGE;
+
 // `sources`, which tests hand in, takes the DOM node of each node told.
-const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = null }) => {
+const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, swept = true, sources = null }) => {
+  if (!swept && isLarge()) return LARGE;
   tellValues(options);
   const tellHidden = options.exclude_hidden_elements === false;
   const nodes = [];
@@ -173,7 +190,11 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
     }
     if (Object.keys(states).length) node.s = states;
     // There is nothing that an agent may do to a secret field, unless a setting says that it may point at it.
-    if (actionable && hidden !== TOLD && (!secret || options.exclude_password_fields === false)) node.e = `${prefix}e${refOf(el)}`;
+    if (actionable && hidden !== TOLD && (!secret || options.exclude_password_fields === false)) {
+      const number = refOf(el);
+      node.e = `${prefix}e${number}`;
+      remember(number, node.r, name);
+    }
     if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe' && hidden !== TOLD) node.f = childFrames.get(el) ?? '';
     emit(node, el);
@@ -202,7 +223,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
       // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
       const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
-      const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
+      const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
       textPart(whole.slice(from, to), depth, mark);
       from = to;
     }
@@ -227,7 +248,15 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, sources = nul
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);
   const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
-  return JSON.stringify(told);
+  return inAscii(JSON.stringify(told));
+};
+
+// Chromium carries plain ASCII twice as fast as anything else. Beyond this many exceptions it is not worth it.
+const MOST_ESCAPED = 20000;
+const inAscii = (json) => {
+  const odd = json.match(/[^\0-\x7f]/g);
+  if (!odd || odd.length > MOST_ESCAPED) return json;
+  return json.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 };
 
 // A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.

@@ -25,7 +25,7 @@ pub use tree::{InteractiveElement, Tree, TreeNode};
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use find::Query;
-pub(crate) use node::{FrameSnapshot, MOST_NODES, Page, stitch};
+pub(crate) use node::{FrameAnswer, FrameSnapshot, MOST_NODES, Page, stitch};
 pub(crate) use store::{Document, Last, Store};
 
 use crate::page_text::FENCE_BYTES;

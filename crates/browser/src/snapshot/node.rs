@@ -21,8 +21,7 @@ const MOST_SHOWN: usize = 80;
 /// One frame, as its script tells it. Short keys: there may be 120,000 of these in a reply.
 ///
 /// It comes as JSON in a string: handing 10,000 objects over one by one takes Chromium longer than reading the page.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug)]
 pub(crate) struct FrameSnapshot(Frame);
 
 impl TryFrom<String> for FrameSnapshot {
@@ -30,6 +29,28 @@ impl TryFrom<String> for FrameSnapshot {
 
     fn try_from(json: String) -> Result<FrameSnapshot, serde_json::Error> {
         serde_json::from_str(&json).map(FrameSnapshot)
+    }
+}
+
+/// What the script answers: the frame, or that it is too large to be read just so.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct FrameAnswer(Option<FrameSnapshot>);
+
+impl TryFrom<String> for FrameAnswer {
+    type Error = serde_json::Error;
+
+    fn try_from(text: String) -> Result<FrameAnswer, serde_json::Error> {
+        if text == "large" {
+            return Ok(FrameAnswer(None));
+        }
+        FrameSnapshot::try_from(text).map(|frame| FrameAnswer(Some(frame)))
+    }
+}
+
+impl FrameAnswer {
+    pub fn into_snapshot(self) -> Option<FrameSnapshot> {
+        self.0
     }
 }
 

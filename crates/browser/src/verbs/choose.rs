@@ -33,12 +33,28 @@ enum Wanted<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Way {
-    Problem { problem: Problem },
-    Missing { missing: usize, disabled: bool, options: Vec<PageText> },
-    Several { #[serde(rename = "several")] _several: bool },
-    Done { #[serde(rename = "done")] _done: bool },
-    Clicks { clicks: Vec<String> },
-    Key { key: String },
+    Problem {
+        problem: Problem,
+    },
+    Missing {
+        missing: usize,
+        disabled: bool,
+        options: Vec<PageText>,
+    },
+    Several {
+        #[serde(rename = "several")]
+        _several: bool,
+    },
+    Done {
+        #[serde(rename = "done")]
+        _done: bool,
+    },
+    Clicks {
+        clicks: Vec<String>,
+    },
+    Key {
+        key: String,
+    },
 }
 
 impl Browser {
@@ -54,8 +70,13 @@ impl Browser {
         match way {
             Way::Done { .. } => {}
             Way::Key { key } => {
-                self.in_field(&element, "focusField", &serde_json::json!({ "number": element.number }), deadline)
-                    .await?;
+                self.in_field(
+                    &element,
+                    "focusField",
+                    &serde_json::json!({ "number": element.number }),
+                    deadline,
+                )
+                .await?;
                 let key = if key == "ArrowUp" { &ARROW_UP } else { &ARROW_DOWN };
                 let stroke = Stroke::of(&Chord::from(key));
                 let shot = Shot {
@@ -75,7 +96,12 @@ impl Browser {
                     Some(SelectOption::Index(index)) => format!("number {index}"),
                     None => String::new(),
                 };
-                return Err(BrowserError::NoSuchOption { element: element.reference, wanted, disabled, options });
+                return Err(BrowserError::NoSuchOption {
+                    element: element.reference,
+                    wanted,
+                    disabled,
+                    options,
+                });
             }
             Way::Several { .. } => return Err(BrowserError::OneOptionOnly { element: element.reference }),
         }
@@ -86,7 +112,12 @@ impl Browser {
         Ok(None)
     }
 
-    async fn way_to(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<Way, BrowserError> {
+    async fn way_to(
+        &self,
+        select: &Select,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<Way, BrowserError> {
         let prefix = element.prefix();
         let choosing = Choosing { prefix, number: element.number, options: wanted(&select.options) };
         let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
@@ -94,7 +125,12 @@ impl Browser {
     }
 
     /// A page that was left has nothing to check any more.
-    async fn has_chosen(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<bool, BrowserError> {
+    async fn has_chosen(
+        &self,
+        select: &Select,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<bool, BrowserError> {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
@@ -127,8 +163,13 @@ impl Browser {
         self.start();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
-            let shot =
-                Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: true };
+            let shot = Shot {
+                element: &element,
+                how,
+                input: Input::Mouse,
+                decided: Some(decided),
+                repeatable: true,
+            };
             let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
             self.guarded(shot, Hand::Press(press), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;

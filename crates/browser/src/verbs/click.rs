@@ -44,7 +44,12 @@ impl Browser {
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
     /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(crate) async fn press_mouse(&self, aim: &Aim, press: Press, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn press_mouse(
+        &self,
+        aim: &Aim,
+        press: Press,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let event = |r#type, button, buttons, click_count| p::DispatchMouse {
             r#type,
             x: aim.x,

@@ -93,7 +93,10 @@ impl Browser {
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
             biased;
-            facts = self.facts(action, deadline) => facts,
+            facts = self.facts(action, deadline) => match facts {
+                Err(error) => Err(self.with_fate(error, deadline).await),
+                facts => facts,
+            },
             question = self.asked(), if !may_be_asked(action) => Err(question.error()),
         }
     }
@@ -176,7 +179,10 @@ impl Browser {
         tokio::select! {
             // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
             biased;
-            outcome = self.act(action, facts, viewer, deadline) => outcome,
+            outcome = self.act(action, facts, viewer, deadline) => match outcome {
+                Err(error) => Err(self.with_fate(error, deadline).await),
+                outcome => outcome,
+            },
             // What was begun is not undone: it goes on when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
         }
@@ -236,12 +242,7 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    async fn after(
-        &self,
-        told: Told,
-        viewer: &Viewer,
-        deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
         let snapshot = self.page_after(viewer, deadline).await?;
         let mut state = self.shared.lock();
         Ok(After {
@@ -277,7 +278,7 @@ fn purpose_of(action: &Action) -> Purpose {
 
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
-    facts.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
+    facts.ok_or_else(|| BrowserError::stale(""))
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.

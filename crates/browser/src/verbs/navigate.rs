@@ -2,8 +2,14 @@
 
 use super::{Outcome, Viewer, settle::has_reached};
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::{PageText, Words}, state::State, text::cut,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    page_text::{PageText, Words},
+    state::State,
+    text::cut,
 };
 use policy::{LoadState, Navigate};
 use std::time::Duration;

@@ -25,7 +25,8 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
         self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
+        let shot =
+            Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
         self.guarded(shot, Hand::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
@@ -44,7 +45,8 @@ impl Browser {
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
         self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
+        let shot =
+            Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
         let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;

@@ -4,10 +4,13 @@ use super::Viewer;
 use crate::{
     ask::AskError,
     browser::{Browser, SnapshotOptions},
+    cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{Cursor, Document, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch},
+    snapshot::{
+        Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch,
+    },
     text::cut,
 };
 use futures_util::future::{join, join_all};
@@ -30,6 +33,8 @@ struct Wanted<'a> {
     nodes: usize,
     bytes: usize,
     options: &'a SnapshotOptions,
+    /// Garbage was collected: the script reads a large page only then.
+    swept: bool,
 }
 
 /// A page and where it came from.
@@ -84,7 +89,7 @@ impl Browser {
         let mut view = shown(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
             let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
-            let at = there.ok_or_else(|| BrowserError::StaleRef { reference: cut(reference, 32) })?;
+            let at = there.ok_or_else(|| BrowserError::stale(reference))?;
             view.span = page.subtree(at);
         }
         let shown = page.show(&view);
@@ -133,9 +138,32 @@ impl Browser {
             let same = self.frames_to_ask().first() == frames.first();
             if attempts == ATTEMPTS || same {
                 let document = frames.into_iter().next().filter(|_| same);
+                // Chromium tells of a title late, or not at all.
+                if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
+                    tab.title.clone_from(&page.title);
+                }
                 return Ok(Reading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
+        }
+    }
+
+    /// `None`: the page is so large that garbage must be collected first.
+    async fn ask_snapshot(
+        &self,
+        frame: &str,
+        wanted: &Wanted<'_>,
+        limit: Deadline,
+    ) -> Result<Option<FrameSnapshot>, AskError> {
+        let told: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", wanted, limit).await?;
+        Ok(told.into_snapshot())
+    }
+
+    async fn sweep(&self, frame: &str, limit: Deadline) -> Result<(), AskError> {
+        let Some((session, _)) = self.world(frame, limit).await? else { return Ok(()) };
+        match self.connection.call(Some(&session), &p::CollectGarbage {}, limit.at).await {
+            Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
+            Err(error) => Err(AskError::Failed(self.explain(limit.error(error)).await)),
         }
     }
 
@@ -150,7 +178,14 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let take = || join_all(frames.iter().enumerate().map(|(place, frame)| self.read_frame(frames, place, frame, deadline)));
+        let take = || {
+            join_all(
+                frames
+                    .iter()
+                    .enumerate()
+                    .map(|(place, frame)| self.read_frame(frames, place, frame, deadline)),
+            )
+        };
         let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
         if met.new {
             taken = take().await;
@@ -184,9 +219,14 @@ impl Browser {
         } else {
             (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
         };
-        let wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot };
-        let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
-        Ok(told.of_frame(prefix))
+        let mut wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot, swept: false };
+        let mut told = self.ask_snapshot(frame, &wanted, limit).await?;
+        if told.is_none() {
+            self.sweep(frame, limit).await?;
+            wanted.swept = true;
+            told = self.ask_snapshot(frame, &wanted, limit).await?;
+        }
+        told.map(|told| told.of_frame(prefix)).ok_or(AskError::Gone)
     }
 }
 

@@ -1,13 +1,8 @@
 //! Waiting for what an action started, and no longer.
 
 use crate::{
-    browser::Browser,
-    deadline::Deadline,
-    error::BrowserError,
-    incident::Incident,
-    page_text::Words,
-    state::State,
-    tab::Next,
+    browser::Browser, deadline::Deadline, error::BrowserError, incident::Incident, page_text::Words,
+    state::State, tab::Next,
 };
 use policy::LoadState;
 use std::time::Duration;

@@ -41,7 +41,8 @@ impl Browser {
         self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
             self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
-            self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline).await?;
+            self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline)
+                .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
@@ -69,9 +70,7 @@ impl Browser {
                 let stroke = Stroke::of(&Chord::from(&DELETE));
                 self.keys_to(element, how, decided, Hand::Key(&stroke), deadline).await
             }
-            (false, _) => {
-                self.keys_to(element, how, decided, Hand::Text(&text), deadline).await
-            }
+            (false, _) => self.keys_to(element, how, decided, Hand::Text(&text), deadline).await,
         }
     }
 

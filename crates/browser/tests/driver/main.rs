@@ -11,6 +11,8 @@ mod hostile;
 mod matrix;
 mod navigation;
 mod reading;
+mod refs;
+mod resuming;
 mod screenshots;
 mod secrets;
 mod snapshots;

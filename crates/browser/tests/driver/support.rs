@@ -32,6 +32,8 @@ pub struct Driver {
     pub first_tab: cdp::SessionId,
     requests: Requests,
     chromium: Chromium,
+    endpoint: String,
+    socket: std::net::TcpStream,
 }
 
 /// `host/path` of every request that reached the server, in order.
@@ -67,15 +69,8 @@ impl Driver {
     async fn start(pages: &[(&str, &str)], options: BrowserOptions, without: Option<&str>) -> Driver {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
-        let (chromium, address, path) = start_chromium(port, without);
-        let stream = TcpStream::connect(&address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        let config = Some(cdp::websocket_config());
-        let (socket, _) =
-            tokio_tungstenite::client_async_with_config(format!("ws://{address}{path}"), stream, config)
-                .await
-                .unwrap();
-        let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
+        let (chromium, endpoint) = start_chromium(port, without);
+        let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
         let browser = Browser::attach(connection.clone(), options).await.unwrap();
         let first_tab = loop {
@@ -83,7 +78,44 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Driver { browser, connection, first_tab, requests, chromium }
+        Driver { browser, connection, first_tab, requests, chromium, endpoint, socket }
+    }
+
+    /// Cuts the connection while Chromium lives on.
+    pub async fn cut(&self) {
+        self.socket.shutdown(std::net::Shutdown::Both).unwrap();
+        self.connection.closed().wait_for(Option::is_some).await.unwrap();
+    }
+
+    /// Goes on over a new connection; whether the tab was found as it was left.
+    pub async fn resume(&mut self) -> bool {
+        let (connection, socket) = connect(&self.endpoint).await;
+        let (browser, found) = self.browser.resume(connection.clone()).await.unwrap();
+        (self.browser, self.connection, self.socket) = (browser, connection, socket);
+        found
+    }
+
+    /// Runs a script in the page's own world, as the page could.
+    pub async fn run_in_page(&self, expression: &str) -> serde_json::Value {
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Evaluate<'a> {
+            expression: &'a str,
+            return_by_value: bool,
+            await_promise: bool,
+        }
+        #[derive(serde::Deserialize)]
+        struct Evaluated {
+            result: serde_json::Value,
+        }
+        impl cdp::Command for Evaluate<'_> {
+            const METHOD: &'static str = "Runtime.evaluate";
+            type Response = Evaluated;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+        let evaluate = Evaluate { expression, return_by_value: true, await_promise: true };
+        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
+        told.result["value"].clone()
     }
 
     /// Walks one action through the same doors as the gate does.
@@ -148,20 +180,19 @@ impl Driver {
 
     /// How many pages Chromium has, ours included.
     pub async fn pages(&self) -> usize {
-        #[derive(serde::Serialize)]
-        struct GetTargets {}
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Targets {
-            target_infos: Vec<cdp::protocol::TargetInfo>,
+        page_targets(&self.connection).await.len()
+    }
+
+    /// Closes every page over a connection of its own.
+    pub async fn close_pages(&self) {
+        let (connection, _socket) = connect(&self.endpoint).await;
+        for page in page_targets(&connection).await {
+            let close = cdp::protocol::CloseTarget { target_id: &page.target_id };
+            connection.call(None, &close, soon()).await.unwrap();
         }
-        impl cdp::Command for GetTargets {
-            const METHOD: &'static str = "Target.getTargets";
-            type Response = Targets;
+        while !page_targets(&connection).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-        let told = self.connection.call(None, &GetTargets {}, deadline).await.unwrap();
-        told.target_infos.iter().filter(|target| target.r#type == "page").count()
     }
 
     /// The command line of Chromium's browser process.
@@ -173,6 +204,26 @@ impl Driver {
     pub fn kill(&mut self) {
         self.chromium.process.kill().unwrap();
     }
+}
+
+fn soon() -> tokio::time::Instant {
+    tokio::time::Instant::now() + Duration::from_secs(10)
+}
+
+async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
+    #[derive(serde::Serialize)]
+    struct GetTargets {}
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Targets {
+        target_infos: Vec<cdp::protocol::TargetInfo>,
+    }
+    impl cdp::Command for GetTargets {
+        const METHOD: &'static str = "Target.getTargets";
+        type Response = Targets;
+    }
+    let told = connection.call(None, &GetTargets {}, soon()).await.unwrap();
+    told.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
 }
 
 pub fn navigate(url: &str, wait_for: LoadState) -> Action {
@@ -195,6 +246,11 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     }
 }
 
+/// An error without the marks around the page's words.
+pub fn plain(error: &BrowserError) -> String {
+    browser::mark_page_text(&error.to_string(), "", "")
+}
+
 /// The ref on the first line of an outline that holds `part`.
 pub fn reference(outline: &str, part: &str) -> Target {
     let line =
@@ -203,7 +259,20 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String) {
+/// A connection, and its socket, by which it can be cut.
+async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
+    let authority = endpoint.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(authority).await.unwrap().into_std().unwrap();
+    let socket = stream.try_clone().unwrap();
+    let stream = TcpStream::from_std(stream).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let config = Some(cdp::websocket_config());
+    let (stream, _) = tokio_tungstenite::client_async_with_config(endpoint, stream, config).await.unwrap();
+    (cdp::Connection::over(stream, cdp::ConnectionOptions::default()), socket)
+}
+
+/// The process, and where it listens.
+fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -243,14 +312,13 @@ fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String
     let endpoint = loop {
         let start = said.len();
         assert_ne!(log.read_line(&mut said).unwrap(), 0, "Chromium ended: {said}");
-        if let Some((_, address)) = said[start..].split_once("DevTools listening on ws://") {
+        if let Some((_, address)) = said[start..].split_once("DevTools listening on ") {
             break address.trim().to_owned();
         }
     };
     // Or Chromium would stop at a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-    let (address, path) = endpoint.split_once('/').unwrap();
-    (chromium, address.to_owned(), format!("/{path}"))
+    (chromium, endpoint)
 }
 
 /// Answers every host on one port; what is not in the table is 404.
