@@ -208,12 +208,12 @@ fn a_cancelled_call_stops_the_work() {
     mcp.goto(&session, "http://a.test/");
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 100});
     let id = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    // One that waits for its turn behind it is stopped as well.
-    let read = json!({"session_id": session});
-    let waiting = mcp.begin("tools/call", json!({"name": "browser_read", "arguments": read}));
     until("the wait to begin", Duration::from_secs(30), || {
         audit_log(&home).contains("wait_for").then_some(())
     });
+    // One that waits for its turn behind it is stopped as well.
+    let read = json!({"session_id": session});
+    let waiting = mcp.begin("tools/call", json!({"name": "browser_read", "arguments": read}));
     for id in [waiting, id] {
         mcp.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
     }
