@@ -1,15 +1,13 @@
 //! One Chromium, one tab of it, and the calls that reach them.
 
 use crate::{
-    cdp::{CallError, Command, Connection, SessionId, protocol as p},
+    cdp::{Answering, Command, Connection, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
-    script,
     snapshot::Store,
     state::{Ended, Shared, State},
-    tab::{Tab, attach_to_frames},
 };
-use policy::Action;
+use policy::{Action, TabId};
 use std::{
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
@@ -55,13 +53,20 @@ pub struct Browser {
     snapshots: std::sync::Mutex<Store>,
 }
 
-/// Which empty page may become the tab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Claim {
-    /// One that Chromium started with will do.
-    Any,
-    /// None but a page made for it: an empty one may be a popup, which its opener can reach.
-    New,
+/// Keeps room for a tab of the driver's own, until it is there or the call is broken off.
+struct Opening<'a>(&'a Shared);
+
+impl<'a> Opening<'a> {
+    fn begin(shared: &'a Shared) -> Opening<'a> {
+        shared.lock().opening = true;
+        Opening(shared)
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.lock().opening = false;
+    }
 }
 
 /// What the tab shows, as of the last event; page-made text in it is bounded.
@@ -93,14 +98,13 @@ impl Browser {
             flatten: true,
             filter: vec![page("page")],
         };
-        browser.shared.lock().opening = true;
         tokio::try_join!(
             browser.call(None, &discover, deadline),
             browser.call(None, &deny_downloads, deadline),
             browser.call(None, &deny_permissions, deadline),
             browser.call(None, &pause_pages, deadline),
         )?;
-        browser.open_tab(Claim::Any, deadline).await?;
+        browser.first_tab(deadline).await?;
         Ok(browser)
     }
 
@@ -136,9 +140,13 @@ impl Browser {
                 _ => None,
             }
         };
-        self.open_tab(Claim::New, deadline).await?;
+        if self.shared.lock().fall_back() {
+            self.call_tab(&p::BringToFront {}, deadline).await?;
+        } else {
+            self.replace_tab(deadline).await?;
+        }
         match ended {
-            Some(ended) if !matches!(action, Action::Navigate(_)) => Err(ended.into()),
+            Some(ended) if !matches!(action, Action::Navigate(_) | Action::Tabs(_)) => Err(ended.into()),
             _ => Ok(()),
         }
     }
@@ -151,56 +159,63 @@ impl Browser {
         self.question().map_or(Ok(()), |question| Err(question.error()))
     }
 
-    /// Goes on in a new tab; the old one is closed, whether it answers or not.
-    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        self.open_tab(Claim::New, deadline).await
-    }
-
     /// Leaves a tab that hangs; the next call opens a new one. Its caller is told by the error at hand.
     pub(crate) fn abandon_tab(&self) {
         let mut state = self.shared.lock();
-        state.ended.get_or_insert(Ended::Closed);
+        state.ended.get_or_insert(Ended::Abandoned);
         state.ended_told = true;
+    }
+
+    /// An empty page that Chromium started with will do; the others of them are closed.
+    async fn first_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let empty = self.shared.lock().behind.iter().find(|tab| tab.url == "about:blank").map(|tab| tab.id);
+        let id = match empty {
+            Some(id) => id,
+            None => self.new_page(deadline).await?,
+        };
+        let others = {
+            let mut state = self.shared.lock();
+            state.bring_to_front(id);
+            state.incidents.take();
+            std::mem::take(&mut state.behind)
+        };
+        // Last, because a Chromium with a window exits with its last page.
+        for other in others {
+            self.close_target(&other.target, deadline).await?;
+        }
+        Ok(())
     }
 
     /// A new tab in front of the others.
     pub(crate) async fn add_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let old = self.shared.lock().tab.take();
-        let opened = self.open_tab(Claim::New, deadline).await;
+        let id = self.new_page(deadline).await?;
         let mut state = self.shared.lock();
-        match opened {
-            Ok(()) => state.behind.extend(old),
-            Err(_) => state.tab = old,
-        }
-        opened
+        let old = state.bring_to_front(id);
+        state.behind.extend(old);
+        Ok(())
     }
 
-    async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
-        self.shared.lock().opening = true;
-        let claimed = self.claim_page(claim, deadline).await;
-        let (old, spare, session) = {
-            let mut state = self.shared.lock();
-            state.opening = false;
-            // Without a new tab the old one stays, with what it knows: the next call tries again.
-            let p::Attached { session_id, target_info } = claimed?;
-            let id = state.next_tab();
-            let new = Tab::new(id, target_info.target_id, session_id.clone(), &state.serials);
-            state.ended = None;
-            state.ended_told = false;
-            (state.tab.replace(new), std::mem::take(&mut state.unclaimed), session_id)
-        };
-        self.set_up(&session, deadline).await?;
-        // Last, because a Chromium with a window exits with its last page.
-        for spare in spare {
-            // As a popup is closed, which it may be: see `close_popup`.
-            self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
-            self.close_target(&spare.target_info.target_id, deadline).await?;
-            self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
-        }
+    /// Goes on in a new tab; the old one is closed, whether it answers or not.
+    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        // Without a new tab the old one stays, with what it knows: the next call tries again.
+        let id = self.new_page(deadline).await?;
+        let old = self.shared.lock().bring_to_front(id);
         match old {
             Some(old) => self.close_target(&old.target, deadline).await,
             None => Ok(()),
         }
+    }
+
+    /// A page made for the driver and none other: an empty one may be a popup, which its opener can reach.
+    async fn new_page(&self, deadline: Deadline) -> Result<TabId, BrowserError> {
+        let _room = Opening::begin(&self.shared);
+        let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
+        let ours = |state: &mut State| {
+            state.behind.iter().find(|tab| tab.target == created.target_id).map(|tab| tab.id)
+        };
+        let id = self.wait(deadline, ours).await?;
+        self.shared.lock().incidents.forget_opened(id);
+        Ok(id)
     }
 
     pub(crate) async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
@@ -209,56 +224,6 @@ impl Browser {
             Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    /// For a page that may be gone already, which is as good.
-    async fn tell<C: Command>(
-        &self,
-        session: &SessionId,
-        command: &C,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
-        match self.connection.call(Some(session), command, deadline.at).await {
-            Ok(_) | Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(()),
-            Err(error) => Err(deadline.error(error)),
-        }
-    }
-
-    async fn claim_page(&self, claim: Claim, deadline: Deadline) -> Result<p::Attached, BrowserError> {
-        let blank = |state: &mut State, wanted: &dyn Fn(&p::TargetInfo) -> bool| {
-            let found = state.unclaimed.iter().position(|page| wanted(&page.target_info))?;
-            Some(state.unclaimed.swap_remove(found))
-        };
-        if claim == Claim::Any
-            && let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank")
-        {
-            return Ok(page);
-        }
-        let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
-        let is_ours = move |info: &p::TargetInfo| info.target_id == created.target_id;
-        self.wait(deadline, move |state| blank(state, &is_ours)).await
-    }
-
-    async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
-        let to = Some(session);
-        let BrowserOptions { width, height, .. } = self.options;
-        let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
-        let script =
-            p::AddScript { source: script::SOURCE, world_name: script::WORLD, run_immediately: true };
-        let (frames, network) = (attach_to_frames(), p::EnableNetwork::without_bodies());
-        tokio::try_join!(
-            self.call(to, &p::EnableInspector {}, deadline),
-            self.call(to, &p::EnablePage {}, deadline),
-            self.call(to, &p::SetLifecycleEvents { enabled: true }, deadline),
-            self.call(to, &p::EnableRuntime {}, deadline),
-            self.call(to, &script, deadline),
-            self.call(to, &frames, deadline),
-            self.call(to, &network, deadline),
-            self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
-            self.call(to, &metrics, deadline),
-            self.call(to, &p::Resume {}, deadline),
-        )?;
-        Ok(())
     }
 
     pub(crate) async fn call<C: Command>(
@@ -279,9 +244,39 @@ impl Browser {
         command: &C,
         deadline: Deadline,
     ) -> Result<C::Response, BrowserError> {
-        let session = self.shared.lock().tab.as_ref().map(|tab| tab.session.clone());
-        let session = session.ok_or(BrowserError::TabClosed)?;
+        let session = self.tab_session()?;
         self.call(Some(&session), command, deadline).await
+    }
+
+    /// Sends input to the tab and leaves the answer for later; what is sent in order is handled in order.
+    pub(crate) async fn send_tab<C: Command>(
+        &self,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<Answering<C::Response>, BrowserError> {
+        let session = self.tab_session()?;
+        match self.connection.send(Some(&session), command, deadline.at).await {
+            Ok(answering) => Ok(answering),
+            Err(error) => Err(self.explain(deadline.error(error)).await),
+        }
+    }
+
+    /// Waits until all of these have been handled.
+    pub(crate) async fn handled(
+        &self,
+        inputs: Vec<Answering<p::Nothing>>,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        for input in inputs {
+            if let Err(error) = input.wait(deadline.at).await {
+                return Err(self.explain(deadline.error(error)).await);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tab_session(&self) -> Result<SessionId, BrowserError> {
+        self.shared.lock().tab.as_ref().map(|tab| tab.session.clone()).ok_or(BrowserError::TabClosed)
     }
 
     /// Waits for a state of the tab; fails when the tab, the connection or the time ends first.
@@ -332,7 +327,7 @@ impl From<Ended> for BrowserError {
     fn from(ended: Ended) -> BrowserError {
         match ended {
             Ended::Crashed { status } => BrowserError::TabCrashed { status },
-            Ended::Closed => BrowserError::TabClosed,
+            Ended::Closed | Ended::Abandoned => BrowserError::TabClosed,
         }
     }
 }

@@ -56,6 +56,8 @@ pub enum BrowserError {
     FocusLost { element: String, taken_by: Option<Words> },
     #[error("the ref {reference} stands for nothing on this page any more")]
     StaleRef { reference: String },
+    #[error("the ref {reference} is one of tab {tab}, which is not in front")]
+    RefOfAnotherTab { reference: String, tab: TabId },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
@@ -104,7 +106,7 @@ impl BrowserError {
             BrowserError::TooManyTabs { .. } => "too_many_tabs",
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
             BrowserError::FocusLost { .. } => "focus_lost",
-            BrowserError::StaleRef { .. } => "stale_ref",
+            BrowserError::StaleRef { .. } | BrowserError::RefOfAnotherTab { .. } => "stale_ref",
             BrowserError::StaleCursor { .. } => "stale_cursor",
             BrowserError::BadPattern { .. } => "bad_arguments",
             BrowserError::TargetChanged { .. } => "target_changed",
@@ -153,13 +155,16 @@ impl BrowserError {
                 "The page moves the focus; click the field, then read the page."
             }
             BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
+            BrowserError::RefOfAnotherTab { .. } => "Switch to that tab with browser_tabs first.",
             BrowserError::StaleCursor { .. } => {
                 "Read the page again, without a cursor, and use a cursor from the new snapshot."
             }
             BrowserError::BadPattern { .. } => "Give a simpler regular expression, or use text instead.",
             BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
             BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
-            BrowserError::TabClosed => "The next call gets a new, empty tab; navigate again.",
+            BrowserError::TabClosed => {
+                "The next call goes on in the tab before it, or in a new, empty one: read it first."
+            }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
             BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {
@@ -198,6 +203,7 @@ impl BrowserError {
             | BrowserError::NoSuchTab { .. }
             | BrowserError::TooManyTabs { .. }
             | BrowserError::StaleRef { .. }
+            | BrowserError::RefOfAnotherTab { .. }
             | BrowserError::StaleCursor { .. }
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }

@@ -76,8 +76,6 @@ pub fn launch_flags(options: &LaunchOptions) -> Vec<String> {
     match options.display {
         Display::Headless => {
             flags.push("--headless".to_owned());
-            // No popups at all: it has no popup blocker, and a page that opens hundreds stops its own renderer.
-            flags.push("--block-new-web-contents".to_owned());
         }
         Display::X11 => {
             flags.push("--ozone-platform=x11".to_owned());
@@ -109,9 +107,7 @@ mod tests {
             ] {
                 assert!(flags.iter().any(|flag| flag == needed), "{needed}");
             }
-            for only_headless in ["--headless", "--block-new-web-contents"] {
-                assert_eq!(flags.iter().any(|flag| flag == only_headless), display == Display::Headless);
-            }
+            assert_eq!(flags.iter().any(|flag| flag == "--headless"), display == Display::Headless);
             assert_eq!(flags.iter().filter(|flag| flag.starts_with("--disable-features=")).count(), 1);
             let weakened = ["sandbox", "disable-web-security", "debugging-port", "ignore-certificate"];
             assert!(!flags.iter().any(|flag| weakened.iter().any(|word| flag.contains(word))));

@@ -6,8 +6,8 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    locate::{Element, FRAME_WAIT},
-    page_text::Words,
+    locate::{Element, FRAME_WAIT, LOOK_AGAIN},
+    page_text::{PageText, Words},
     verbs::unchanged,
 };
 use futures_util::future::join_all;
@@ -36,15 +36,20 @@ pub(crate) struct Shot<'a> {
     pub decided: Option<&'a ElementFacts>,
     /// Whether it is one gesture, which can be sent again when it was stopped.
     pub repeatable: bool,
+    /// What a drag ends on.
+    pub drop: Option<&'a Element>,
 }
 
-#[derive(Serialize)]
-struct Arming {
+/// What one frame lets through.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Arming {
     /// The element that is meant; none in every frame but its own.
     number: Option<u64>,
     keys: bool,
     /// Whether the document itself is meant, with nothing on it that has the focus.
     page: bool,
+    /// What may be dropped on.
+    drop: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -53,11 +58,22 @@ struct Resting {
     expecting: bool,
 }
 
-/// How a frame was after it had come to rest.
-#[derive(Deserialize)]
+/// What came of input in one frame, once that had come to rest.
+#[derive(Default, Deserialize)]
 struct Rested {
-    /// Whether the guard stopped something.
+    /// Whether anything reached what was meant.
+    began: bool,
+    /// Whether the guard stopped something, and what would have got it.
     stopped: bool,
+    by: Option<PageText>,
+}
+
+impl Shot<'_> {
+    fn arming(&self, frame: &str) -> Arming {
+        let number = (self.element.frame == *frame).then_some(self.element.number);
+        let drop = self.drop.filter(|drop| drop.frame == *frame).map(|drop| drop.number);
+        Arming { number, keys: self.input == Input::Keys, page: false, drop }
+    }
 }
 
 impl Browser {
@@ -70,22 +86,31 @@ impl Browser {
         send: impl AsyncFn(&Aim) -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let tries = if shot.repeatable { TRIES } else { 1 };
+        let mut by = None;
         for attempt in 0..tries {
             let frames = self.every_frame()?;
             let sent = match self.take_aim(&frames, shot, attempt > 0, deadline).await {
                 Ok(aim) => send(&aim).await,
                 Err(error) => Err(error),
             };
-            let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;
+            let expecting = sent.is_ok().then_some(&shot.element.frame);
+            let came = self.disarm(frames, expecting, deadline).await;
             sent?;
-            if !strayed {
+            if !came.stopped {
                 return Ok(());
             }
+            by = came.by.map(Words::Page).or(by);
+            if came.began {
+                // Half of it had its effect; to send it again would have that twice.
+                break;
+            }
         }
-        let by = Words::Ours("what the page moved in its way");
         Err(match shot.input {
-            Input::Mouse => Problem::Covered.of(&shot.element.reference, Some(by)),
-            Input::Keys => Problem::Focus.of(&shot.element.reference, None),
+            Input::Mouse => {
+                let by = by.unwrap_or(Words::Ours("what the page moved in its way"));
+                Problem::Covered.of(&shot.element.reference, Some(by))
+            }
+            Input::Keys => Problem::Focus.of(&shot.element.reference, by),
         })
     }
 
@@ -98,8 +123,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Aim, BrowserError> {
         let others = frames.iter().filter(|frame| **frame != shot.element.frame);
-        self.arm(others, shot.input, None, deadline).await?;
-        let looking = Looking { how: shot.how, steady, arm: Some(shot.input) };
+        self.arm(others.map(|frame| (frame, shot.arming(frame))), deadline).await?;
+        let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
         if let Some(decided) = shot.decided {
             unchanged(decided, &aim.facts)?;
@@ -124,30 +149,27 @@ impl Browser {
         send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let frames = self.every_frame()?;
-        let sent = match self.arm(frames.iter(), Input::Keys, frames.first(), deadline).await {
+        let main = frames.first().cloned();
+        let arming = |frame: &String| Arming { keys: true, page: main.as_ref() == Some(frame), ..Arming::default() };
+        let sent = match self.arm(frames.iter().map(|frame| (frame, arming(frame))), deadline).await {
             Ok(()) => send().await,
             Err(error) => Err(error),
         };
-        let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;
+        let expecting = main.as_ref().filter(|_| sent.is_ok());
+        let came = self.disarm(frames, expecting, deadline).await;
         sent?;
-        if strayed { Err(Problem::Focus.of("the page", None)) } else { Ok(()) }
+        if came.stopped { Err(Problem::Focus.of("the page", came.by.map(Words::Page))) } else { Ok(()) }
     }
 
-    /// Arms frames against all input, but for keys to the document of `page`.
-    ///
     /// A frame that cannot be armed could take what is not meant for it, so then nothing is sent.
     async fn arm(
         &self,
-        frames: impl Iterator<Item = &String>,
-        input: Input,
-        page: Option<&String>,
+        frames: impl Iterator<Item = (&String, Arming)>,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let limit = deadline.within(FRAME_WAIT);
-        let arming = frames.map(|frame| async move {
-            let arming = Arming { number: None, keys: input == Input::Keys, page: page == Some(frame) };
-            self.ask::<_, bool>(frame, "arm", &arming, limit).await
-        });
+        let arming =
+            frames.map(|(frame, arming)| async move { self.ask::<_, bool>(frame, "arm", &arming, limit).await });
         for armed in join_all(arming).await {
             match armed {
                 Ok(_) | Err(AskError::Gone) => {}
@@ -161,14 +183,49 @@ impl Browser {
         Ok(())
     }
 
-    /// Disarms all frames and lets them come to rest; returns whether any of them had to stop something.
-    async fn disarm(&self, frames: &[String], expecting: bool, deadline: Deadline) -> bool {
+    /// Disarms all frames and lets them come to rest; tells what came of the input in any of them.
+    ///
+    /// The frame that was given something to react to gets the time to begin.
+    async fn disarm(&self, mut frames: Vec<String>, expecting: Option<&String>, deadline: Deadline) -> Rested {
         let limit = deadline.within(RESTING);
-        let resting = frames
-            .iter()
-            .map(|frame| async move { self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await });
+        if !self.input_handled(limit).await {
+            // What is still on its way must find its guard.
+            return Rested::default();
+        }
+        // Frames that came meanwhile have stopped what they got.
+        let new: Vec<_> =
+            self.every_frame().unwrap_or_default().into_iter().filter(|now| !frames.contains(now)).collect();
+        frames.extend(new);
+        let resting = frames.iter().map(|frame| async move {
+            let resting = Resting { expecting: expecting == Some(frame) };
+            self.ask::<_, Rested>(frame, "rest", &resting, limit).await
+        });
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
-        join_all(resting).await.into_iter().any(|rested| rested.is_ok_and(|rested| rested.stopped))
+        join_all(resting).await.into_iter().flatten().fold(Rested::default(), |all, one| Rested {
+            began: all.began || one.began,
+            stopped: all.stopped || one.stopped,
+            by: all.by.or(one.by),
+        })
+    }
+
+    /// Waits for input whose sender gave up, because a question of the page's came between.
+    async fn input_handled(&self, limit: Deadline) -> bool {
+        let Ok(session) = self.tab_session() else { return true };
+        while self.connection.has_input_under_way(&session) {
+            if limit.left().is_zero() {
+                return false;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        true
+    }
+
+    /// Disarms what an action that was broken off has left armed.
+    pub(crate) async fn disarm_all(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let frames = self.every_frame()?;
+        let main = frames.first().cloned();
+        self.disarm(frames, main.as_ref(), deadline).await;
+        Ok(())
     }
 
     /// Lets the tab's own document come to rest, when nothing was sent to it.

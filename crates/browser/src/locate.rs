@@ -161,7 +161,13 @@ impl Browser {
         let stale = || BrowserError::StaleRef { reference: cut(reference, 32) };
         let (serial, number) = parse_ref(reference).ok_or_else(stale)?;
         let state = self.shared.lock();
-        let frame = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)).ok_or_else(stale)?;
+        let Some(frame) = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)) else {
+            let elsewhere = state.behind.iter().find(|tab| tab.frames.by_serial(serial).is_some());
+            return Err(match elsewhere {
+                Some(tab) => BrowserError::RefOfAnotherTab { reference: cut(reference, 32), tab: tab.id },
+                None => stale(),
+            });
+        };
         Ok(Element { frame: frame.clone(), number, reference: reference.to_owned() })
     }
 

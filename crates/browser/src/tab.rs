@@ -18,6 +18,9 @@ pub(crate) const LONGEST_URL: usize = 8 * 1024;
 const LOADERS_KEPT: usize = 16;
 /// Requests that are waited for; a page that makes more at once is not waited for longer.
 const MOST_REQUESTS: usize = 128;
+/// Dialogs that are answered for the agent between two of its actions. A page that opens more has the next one left
+/// open, which stops it: a loop of alerts would never end otherwise.
+const MOST_ANSWERED: usize = 20;
 /// What may change a page when it comes. Pictures, sounds and streams do not, or never end.
 const AWAITED: [&str; 5] = ["Document", "Script", "Stylesheet", "XHR", "Fetch"];
 
@@ -47,6 +50,10 @@ pub(crate) struct Tab {
     pub requests: HashSet<Id>,
     /// The question that the page has put, and that waits for an answer; nothing of the page runs meanwhile.
     pub dialog: Option<OpenDialog>,
+    /// Dialogs that were answered since the present action began.
+    pub answered: usize,
+    /// The agent is on its way to another page: what this one still asks is answered with no.
+    pub leaving: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +104,8 @@ impl Tab {
             steps: 0,
             requests: HashSet::new(),
             dialog: None,
+            answered: 0,
+            leaving: false,
         }
     }
 
@@ -193,11 +202,13 @@ impl Tab {
             "prompt" => "prompt",
             _ => "confirm",
         };
-        if front && matches!(kind, "confirm" | "prompt") {
+        let asks = front && matches!(kind, "confirm" | "prompt");
+        if (asks || self.answered == MOST_ANSWERED) && !self.leaving {
             let url = cut(&dialog.url, LONGEST_URL);
             self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url });
             return;
         }
+        self.answered = (self.answered + 1).min(MOST_ANSWERED);
         let accept = matches!(kind, "alert" | "beforeunload");
         reactions.post(Some(session), &p::HandleDialog { accept, prompt_text: None });
         incidents.add(Incident::Dialog { kind: kind.to_owned(), message, accepted: accept });
@@ -234,6 +245,7 @@ impl Tab {
             self.next = Next::None;
             self.requests.clear();
             self.dialog = None;
+            self.leaving = false;
             self.url = cut(frame.unreachable_url.as_deref().unwrap_or(&frame.url), LONGEST_URL);
             if let Some(scheme) = refused_scheme(&frame.url) {
                 self.refused = Some(scheme.clone());

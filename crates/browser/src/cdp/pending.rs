@@ -77,6 +77,11 @@ impl Pending {
         answer.send(result).ok();
     }
 
+    pub fn has_input_under_way(&self, session: &SessionId) -> bool {
+        let mut calls = self.calls.values();
+        calls.any(|call| call.method.starts_with("Input.") && call.session.as_ref() == Some(session))
+    }
+
     /// Calls to a renderer that crashed, or to a target that went, get no answer from Chromium.
     pub fn hear(&mut self, event: &Event) {
         let (session, error): (_, fn(&'static str) -> CallError) = match (&event.kind, &event.session) {

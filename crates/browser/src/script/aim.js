@@ -27,10 +27,10 @@ const PURPOSES = {
   hover: { hit: true },
   drag: { enabled: true, hit: true },
   drop: { hit: true },
-  type: { enabled: true, hit: true, fits: isEditable, problem: 'not_editable' },
+  type: { enabled: true, hit: true, keys: true, fits: isEditable, problem: 'not_editable' },
   select: { enabled: true, fits: isChooser, problem: 'not_a_list' },
   check: { enabled: true, hit: true, fits: (el) => CHECKABLE.has(roleOf(el)), problem: 'not_checkable' },
-  press: { enabled: true },
+  press: { enabled: true, keys: true },
   scroll: {},
   see: {},
 };
@@ -66,16 +66,34 @@ const HOSTS = new Set(
 );
 const mayHide = (el) => (HOSTS.has(tagOf(el)) || tagOf(el).includes('-')) && !shadowRoot(el);
 
-const look = (prefix, el, { purpose, point: given = null }) => {
+// Ways to scroll an element out from under what sticks to an edge of the view.
+const ALIGNMENTS = ['center', 'end', 'start', 'center'];
+
+// Where the element is hit, and what is hit there. With `align` it is scrolled about until it is hit itself.
+const strike = (el, drawn, given, align) => {
+  let point = intoView(drawn, given);
+  let hit = point ? elementAt(point.x, point.y) : null;
+  for (const block of align && !given ? ALIGNMENTS : []) {
+    if (hit && meets(hit, el)) break;
+    scrollIntoView(drawn, { block, inline: 'center', behavior: 'instant' });
+    point = pointOf(drawn);
+    hit = point ? elementAt(point.x, point.y) : null;
+  }
+  return { point, hit };
+};
+
+const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   const asks = PURPOSES[purpose];
   if (!isConnected(el)) return { problem: 'gone' };
   if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
   const drawn = drawnFor(el);
-  if (!drawn) return { problem: 'invisible' };
+  // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
+  const keyed = asks.keys && deepActive() === el;
+  if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
-  const point = intoView(drawn, given);
+  if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: NO_BOX, hides: false, pointless: true, facts: factsOf(prefix, el) };
+  const { point, hit } = strike(el, drawn, given, asks.hit === true && align);
   if (!point) return { problem: 'invisible' };
-  const hit = elementAt(point.x, point.y);
   if (asks.hit) {
     if (!hit) return { problem: 'invisible' };
     if (!meets(hit, el)) return { problem: 'covered', by: describe(hit) };
@@ -84,8 +102,10 @@ const look = (prefix, el, { purpose, point: given = null }) => {
   const facts = factsOf(prefix, told);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && mayHide(hit), facts };
+  const hides = asks.hit === true && mayHide(hit);
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides, pointless: false, facts };
 };
+const NO_BOX = { left: 0, top: 0, width: 0, height: 0 };
 
 const runningAnimations = method(Document, 'getAnimations');
 const animationEffect = getter(Animation, 'effect');
@@ -104,17 +124,20 @@ const isMoving = (el) => runningAnimations(document).some((animation) => {
 const FINAL = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
 
 // Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
-// `arm` the guard is armed in the same moment, so that nothing of the page runs between the two.
-const aim = async ({ prefix, number, how, steady, wait, armed: keys }) => {
+// `arming` the guard is armed in the same moment, so that nothing of the page runs between the two.
+const aim = async ({ prefix, number, how, steady, wait, arming }) => {
   const end = performance.now() + wait;
   let before = null;
+  let aligned = false;
   for (;;) {
     const el = elementOf(number);
-    const seen = el ? look(prefix, el, how) : { problem: 'gone' };
+    const seen = el ? look(prefix, el, how, !aligned) : { problem: 'gone' };
+    // Once is enough: a page must not be scrolled to and fro while something covers it.
+    aligned ||= seen.problem === 'covered';
     if (FINAL.has(seen.problem)) return seen;
     const still = before && before.x === seen.x && before.y === seen.y;
     if (!seen.problem && (still || (!steady && !isMoving(el)))) {
-      if (keys !== undefined && keys !== null) arm({ number, keys });
+      if (arming) arm(arming);
       return seen;
     }
     before = seen.problem ? null : seen;
@@ -139,8 +162,14 @@ const insideFrame = (owner, x, y) => {
 const through = ({ frame, x, y }) => {
   const owner = frameOwners.get(frame)?.deref();
   if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  const inView = (at) => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let at = insideFrame(owner, x, y);
-  if (at.x < 0 || at.y < 0 || at.x >= innerWidth || at.y >= innerHeight) {
+  // What scrolls around the frame first, then the page, for a frame that is larger than the view.
+  if (!inView(at) || elementAt(at.x, at.y) !== owner) {
+    scrollIntoView(owner, { block: 'center', inline: 'center', behavior: 'instant' });
+    at = insideFrame(owner, x, y);
+  }
+  if (!inView(at)) {
     scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: 'instant' });
     at = insideFrame(owner, x, y);
   }

@@ -26,5 +26,5 @@ pub(crate) const SOURCE: &str = concat!(
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, aim, at, focused, struck, through, adoptFrame, typeInto, enterField, focusField, editorOf, arm, rest, ",
-    "choose, isChosen, isChecked, scrollState, scrolled, source }) });\n})();",
+    "choose, isChosen, putBack, isChecked, scrollState, scrolled, source }) });\n})();",
 );

@@ -29,6 +29,17 @@ impl Browser {
         let commits = self.start();
         let steps = self.steps();
         self.call_tab(&p::GoToEntry { entry_id: entry.id }, deadline).await?;
+        self.moved(commits, steps, deadline).await
+    }
+
+    pub(super) async fn reload(&self, deadline: Deadline) -> Result<After, BrowserError> {
+        let commits = self.start();
+        let steps = self.steps();
+        self.call_tab(&p::Reload {}, deadline).await?;
+        self.moved(commits, steps, deadline).await
+    }
+
+    async fn moved(&self, commits: u64, steps: u64, deadline: Deadline) -> Result<After, BrowserError> {
         let moved = |state: &mut State| {
             let tab = state.tab.as_ref()?;
             (tab.commits != commits || tab.steps != steps || tab.refused.is_some()).then_some(())
@@ -38,18 +49,6 @@ impl Browser {
             Ok(()) | Err(BrowserError::Timeout { .. }) => {}
             Err(error) => return Err(error),
         }
-        self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
-    }
-
-    pub(super) async fn reload(&self, deadline: Deadline) -> Result<After, BrowserError> {
-        let commits = self.start();
-        self.call_tab(&p::Reload {}, deadline).await?;
-        let moved = |state: &mut State| {
-            let tab = state.tab.as_ref()?;
-            (tab.commits != commits || tab.refused.is_some()).then_some(())
-        };
-        self.wait(deadline, moved).await?;
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }

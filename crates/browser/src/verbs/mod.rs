@@ -24,6 +24,7 @@ pub use tabs::TabInfo;
 
 use crate::{
     browser::Browser,
+    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
     aim::{How, Looking, Purpose},
@@ -32,7 +33,7 @@ use crate::{
     snapshot::{Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, Permitted, ReadFormat, Target};
+use policy::{Action, ElementFacts, Facts, LoadState, Permitted, ReadFormat, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -76,8 +77,9 @@ impl Browser {
         self.ensure_tab(action, deadline).await?;
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
+            biased;
             facts = self.facts(action, deadline) => facts,
-            question = self.asked(), if !may_be_asked(action) => Err(question.error()),
+            question = self.asked(), if !ignores_questions(action) => Err(question.error()),
         }
     }
 
@@ -144,13 +146,25 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = self.deadline(action.name());
         self.ensure_tab(&action, deadline).await?;
-        if may_be_asked(&action) {
+        if ignores_questions(&action) {
             return self.act(action, facts, deadline).await;
         }
-        tokio::select! {
+        let may_close = changes_the_page(&action);
+        let outcome = tokio::select! {
+            // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
+            biased;
             outcome = self.act(action, facts, deadline) => outcome,
-            // What was begun is not undone: it goes on when the question is answered.
+            // What was sent to the page is not undone: it finds its guard when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
+        };
+        match outcome {
+            Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
+                self.call_tab(&p::BringToFront {}, deadline).await?;
+                let commits = self.start();
+                self.settle(LoadState::Load, deadline).await?;
+                self.after(commits, deadline).await.map(Outcome::Acted)
+            }
+            outcome => outcome,
         }
     }
 
@@ -218,9 +232,17 @@ impl Browser {
     }
 }
 
-/// Actions that are about a question, or that leave it.
-fn may_be_asked(action: &Action) -> bool {
+/// Tabs are listed, opened and closed by Chromium, without the page.
+fn ignores_questions(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
+}
+
+/// A page may close itself because of such an action.
+fn changes_the_page(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::Navigate(_) | Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_)
+    )
 }
 
 fn purpose_of(action: &Action) -> Purpose {

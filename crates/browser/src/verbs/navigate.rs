@@ -24,10 +24,16 @@ impl Browser {
         wanted: &Navigate,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        self.dismiss_dialog(deadline).await?;
-        self.leave_frozen_page(deadline).await?;
         self.start();
-        match self.open(wanted, deadline).await {
+        self.leave(true);
+        let opened = async {
+            self.dismiss_dialog(deadline).await?;
+            self.leave_frozen_page(deadline).await?;
+            self.open(wanted, deadline).await
+        };
+        let opened = opened.await;
+        self.leave(false);
+        match opened {
             Err(error @ BrowserError::Timeout { .. }) => {
                 self.give_up().await?;
                 Err(error)
@@ -36,12 +42,19 @@ impl Browser {
         }
     }
 
+    fn leave(&self, leaving: bool) {
+        if let Some(tab) = self.shared.lock().tab.as_mut() {
+            tab.leaving = leaving;
+        }
+    }
+
     async fn open(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
         let url = wanted.url.as_str();
+        let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
         self.not_refused()?;
         if let Some(net_error) = navigated.error_text {
-            return Err(self.navigation_error(url, &net_error, deadline).await?);
+            return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
         }
         // Without a loader it was a jump within the page, which is there at once.
         if let Some(loader) = navigated.loader_id {
@@ -92,10 +105,13 @@ impl Browser {
         &self,
         url: &str,
         net_error: &str,
+        downloads: u64,
         deadline: Deadline,
     ) -> Result<BrowserError, BrowserError> {
         if net_error == "net::ERR_ABORTED" {
-            let download = |state: &mut State| state.incidents.download().cloned();
+            let download = |state: &mut State| {
+                (state.downloads != downloads).then(|| state.incidents.take_download()).flatten()
+            };
             match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}

@@ -25,7 +25,7 @@ impl Browser {
     ) -> Result<After, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
         let commits = self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
+        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false, drop: None };
         self.guarded(shot, deadline, async |aim| self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await)
             .await?;
         self.settle(LoadState::Load, deadline).await?;
@@ -45,7 +45,7 @@ impl Browser {
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
         let commits = self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
+        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false, drop: Some(&target) };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
         let dragged = self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;

@@ -28,7 +28,7 @@ struct Position {
     most: f64,
     /// What is in view.
     page: f64,
-    /// The middle of the viewport.
+    /// Where the wheel turns it.
     x: f64,
     y: f64,
 }

@@ -45,12 +45,13 @@ impl State {
 }
 
 impl Browser {
-    /// Forgets what happened before an action; returns the count that tells whether it led to another page.
+    /// Forgets what was on its way before an action; returns the count that tells whether it led to another page.
     pub(super) fn start(&self) -> u64 {
         let mut state = self.shared.lock();
-        state.incidents.take();
         state.tab.as_mut().map_or(0, |tab| {
             tab.refused = None;
+            tab.answered = 0;
+            tab.leaving = false;
             tab.requests.clear();
             tab.begun = tab.commits;
             tab.commits

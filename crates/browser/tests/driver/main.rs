@@ -3,6 +3,7 @@
 // Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod dialogs;
 mod elements;
 mod failures;
 mod hostile;
@@ -12,3 +13,4 @@ mod screenshots;
 mod secrets;
 mod snapshots;
 mod support;
+mod tabs;

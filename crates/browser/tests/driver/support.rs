@@ -1,10 +1,12 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
 use browser::{
-    Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, cdp, launch_flags,
+    After, Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, TabInfo, cdp,
+    launch_flags,
 };
 use policy::{
-    Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Target, TypeText, WebUrl,
+    Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Tabs, Target, TypeText,
+    WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -55,18 +57,9 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        Driver::start(pages, options, None).await
-    }
-
-    /// A Chromium that opens popups, as the one with a window does.
-    pub async fn with_popups(pages: &[(&str, &str)]) -> Driver {
-        Driver::start(pages, BrowserOptions::default(), Some("--block-new-web-contents")).await
-    }
-
-    async fn start(pages: &[(&str, &str)], options: BrowserOptions, without: Option<&str>) -> Driver {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
-        let (chromium, address, path) = start_chromium(port, without);
+        let (chromium, address, path) = start_chromium(port);
         let stream = TcpStream::connect(&address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let config = Some(cdp::websocket_config());
@@ -118,8 +111,28 @@ impl Driver {
 
     /// Clicks and returns the outline of the page afterwards.
     pub async fn click(&self, target: Target) -> Result<String, BrowserError> {
-        match self.act(Action::Click(Click::on(target))).await? {
-            Outcome::Acted(after) => Ok(text_of(after.snapshot.as_ref().unwrap())),
+        self.after(click(target)).await.map(|after| outline_of(&after))
+    }
+
+    /// What an action that may change the page came to.
+    pub async fn after(&self, action: Action) -> Result<After, BrowserError> {
+        match self.act(action).await? {
+            Outcome::Acted(after) => Ok(after),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The code an action fails with.
+    pub async fn code(&self, action: Action) -> String {
+        match self.act(action).await {
+            Err(error) => error.code().into_owned(),
+            Ok(outcome) => panic!("{outcome:?}"),
+        }
+    }
+
+    pub async fn tabs(&self, wanted: Tabs) -> Vec<TabInfo> {
+        match self.act(Action::Tabs(wanted)).await.unwrap() {
+            Outcome::Tabs(tabs) => tabs,
             other => panic!("{other:?}"),
         }
     }
@@ -162,6 +175,19 @@ impl Driver {
     }
 }
 
+pub fn click(target: Target) -> Action {
+    Action::Click(Click::on(target))
+}
+
+pub fn outline_of(after: &After) -> String {
+    text_of(after.snapshot.as_ref().unwrap_or_else(|| panic!("{after:?}")))
+}
+
+/// Bounds every call of a page that never answers.
+pub fn impatient(seconds: u64) -> BrowserOptions {
+    BrowserOptions { action_timeout: Duration::from_secs(seconds), ..BrowserOptions::default() }
+}
+
 pub fn navigate(url: &str, wait_for: LoadState) -> Action {
     Action::Navigate(Navigate { url: WebUrl::parse(url).unwrap(), wait_for })
 }
@@ -189,7 +215,7 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String) {
+fn start_chromium(site: u16) -> (Chromium, String, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -208,8 +234,7 @@ fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String, String
     // The flags of a jail, but for what only a jail has: a pipe, a proxy and a profile of its own.
     let flags = launch_flags(&LaunchOptions::default());
     let jail_only = ["--remote-debugging-pipe", "--proxy-", "--user-data-dir"];
-    let left_out: Vec<&str> = jail_only.into_iter().chain(without).collect();
-    command.args(flags.iter().filter(|flag| !left_out.iter().any(|prefix| flag.starts_with(prefix))));
+    command.args(flags.iter().filter(|flag| !jail_only.iter().any(|prefix| flag.starts_with(prefix))));
     let mut process = command
         .arg("--remote-debugging-port=0")
         .arg(format!("--user-data-dir={}", profile.path().display()))
