@@ -168,9 +168,16 @@ impl Browser {
 
     /// An empty page that Chromium started with will do; the others of them are closed.
     async fn first_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let empty = self.shared.lock().behind.iter().find(|tab| tab.url == "about:blank").map(|tab| tab.id);
+        let empty = {
+            let state = self.shared.lock();
+            let empty = state.behind.iter().find(|tab| tab.url == "about:blank");
+            empty.map(|tab| (tab.id, tab.session.clone()))
+        };
         let id = match empty {
-            Some(id) => id,
+            Some((id, session)) => {
+                self.is_set_up(&session, deadline).await?;
+                id
+            }
             None => self.new_page(deadline).await?,
         };
         let others = {
@@ -211,11 +218,19 @@ impl Browser {
         let _room = Opening::begin(&self.shared);
         let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
         let ours = |state: &mut State| {
-            state.behind.iter().find(|tab| tab.target == created.target_id).map(|tab| tab.id)
+            let tab = state.behind.iter().find(|tab| tab.target == created.target_id)?;
+            Some((tab.id, tab.session.clone()))
         };
-        let id = self.wait(deadline, ours).await?;
+        let (id, session) = self.wait(deadline, ours).await?;
         self.shared.lock().incidents.forget_opened(id);
+        self.is_set_up(&session, deadline).await?;
         Ok(id)
+    }
+
+    /// Waits for the answer to the last of what `State::adopt` sent: a tab that goes to another page before its
+    /// renderer has heard of it all would tell nothing of that page.
+    async fn is_set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call(Some(session), &p::SetLifecycleEvents { enabled: true }, deadline).await.map(|_| ())
     }
 
     pub(crate) async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {

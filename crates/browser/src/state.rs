@@ -210,8 +210,10 @@ impl State {
         let p::Attached { session_id, target_info } = page;
         let id = self.next_tab();
         let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.serials);
-        tab.url = cut(&target_info.url, LONGEST_URL);
-        let url = PageText::cut(&target_info.url, LONGEST_URL);
+        if !target_info.url.is_empty() {
+            tab.url = cut(&target_info.url, LONGEST_URL);
+        }
+        let url = PageText::new(&tab.url);
         self.incidents.add(Incident::TabOpened { tab: id, url });
         self.behind.push(tab);
         let to = Some(session_id);

@@ -63,6 +63,8 @@ pub(crate) struct OpenDialog {
     pub message: PageText,
     /// The page that asks.
     pub url: String,
+    /// What a prompt is filled with; accepted without a word, that is the answer.
+    pub filled: String,
 }
 
 /// A navigation that is on its way.
@@ -205,7 +207,8 @@ impl Tab {
         let asks = front && matches!(kind, "confirm" | "prompt");
         if (asks || self.answered == MOST_ANSWERED) && !self.leaving {
             let url = cut(&dialog.url, LONGEST_URL);
-            self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url });
+            let filled = dialog.default_prompt.as_ref().map(|text| cut(text, LONGEST_URL)).unwrap_or_default();
+            self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url, filled });
             return;
         }
         self.answered = (self.answered + 1).min(MOST_ANSWERED);

@@ -81,6 +81,7 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         let dialog = self.shared.lock().tab.as_mut().and_then(|tab| tab.dialog.take());
         let dialog = dialog.ok_or(BrowserError::NoDialog)?;
+        let prompt_text = prompt_text.or(accept.then_some(dialog.filled.as_str()));
         let handle = p::HandleDialog { accept, prompt_text };
         match self.call(Some(&dialog.session), &handle, deadline.within(CLOSING)).await {
             // The page closed it by itself.

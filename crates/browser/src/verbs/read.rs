@@ -7,6 +7,7 @@ use crate::{
     error::BrowserError,
     locate::FRAME_WAIT,
     snapshot::{Cursor, FrameSnapshot, MOST_NODES, Page, Snapshot, View, stitch},
+    tab::LONGEST_TITLE,
     text::cut,
 };
 use futures_util::future::join_all;
@@ -85,10 +86,18 @@ impl Browser {
             let page = self.read_frames(&frames, deadline).await?;
             // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
             if attempts == ATTEMPTS || self.frames_to_ask().first() == frames.first() {
-                return Ok((self.state().url, page));
+                return Ok((self.titled(&page.title), page));
             }
             attempts += 1;
         }
+    }
+
+    /// Notes the title that was read, which Chromium tells later; returns the address.
+    fn titled(&self, title: &str) -> String {
+        let mut state = self.shared.lock();
+        let Some(tab) = state.tab.as_mut() else { return String::new() };
+        tab.title = cut(title, LONGEST_TITLE);
+        tab.url.clone()
     }
 
     async fn read_frames(

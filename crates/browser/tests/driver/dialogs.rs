@@ -67,9 +67,7 @@ async fn alerts_and_leaving_are_answered_at_once_and_told() {
     driver.goto("http://shop.test/leave").await;
     driver.click(role("button", "stay")).await.unwrap();
     driver.tabs(Tabs::Close(TabId(1))).await;
-    while driver.pages().await > 1 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    driver.has_pages(1).await;
 }
 
 #[tokio::test]
@@ -114,14 +112,15 @@ async fn what_a_tab_behind_asks_is_answered_with_no_and_told() {
         other => panic!("{other:?}"),
     }
     driver.tabs(Tabs::Switch(TabId(1))).await;
+    driver.outline().await;
     assert_eq!(driver.browser.state().title, "false");
     driver.click(role("button", "Late")).await.unwrap();
     driver.tabs(Tabs::Switch(TabId(2))).await;
-    while driver.tabs(Tabs::List).await[0].title.as_str() != "late false" {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let mut told = Vec::new();
+    while told.is_empty() {
+        told = driver.after(Action::Reload).await.unwrap().incidents;
     }
-    let after = driver.after(Action::Reload).await.unwrap();
-    assert_eq!(after.incidents, [no("late?")]);
+    assert_eq!(told, [no("late?")]);
 }
 
 #[tokio::test]

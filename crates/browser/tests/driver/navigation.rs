@@ -1,7 +1,7 @@
 //! Going to pages: how far to wait, where it ends, what is refused.
 
 use crate::support::{Driver, navigate};
-use browser::{BrowserOptions, Incident, Outcome};
+use browser::{BrowserOptions, Outcome};
 use policy::LoadState;
 use std::time::Duration;
 

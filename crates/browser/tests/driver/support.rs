@@ -146,8 +146,17 @@ impl Driver {
         self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
     }
 
-    /// How many pages Chromium has, ours included.
-    pub async fn pages(&self) -> usize {
+    /// Waits until Chromium has so many pages, ours included; it gives one some time to close by itself.
+    pub async fn has_pages(&self, count: usize) {
+        let closed = async {
+            while self.pages().await != count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the tabs are closed");
+    }
+
+    async fn pages(&self) -> usize {
         #[derive(serde::Serialize)]
         struct GetTargets {}
         #[derive(serde::Deserialize)]

@@ -57,7 +57,7 @@ async fn a_popup_becomes_a_tab_that_is_told_listed_switched_to_and_closed() {
         assert!(error.to_string().contains("t1") && error.hint().contains("browser_tabs"), "{error}");
         let tabs = driver.tabs(Tabs::Close(TabId(id))).await;
         assert_eq!(shown(&tabs), [(1, "http://shop.test/", true)], "{name}");
-        assert_eq!(driver.pages().await, 1, "{name}");
+        driver.has_pages(1).await;
     }
 }
 
@@ -104,7 +104,7 @@ async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
 async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     let pages = [
         ("shop.test/", "<button onclick=\"window.open('/pop')\">Sign in</button><h1>shop</h1>"),
-        ("shop.test/pop", "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => close(), 50)'>Later</button>"),
+        ("shop.test/pop", "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button>"),
     ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
@@ -117,9 +117,7 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     driver.click(role("button", "Sign in")).await.unwrap();
     driver.tabs(Tabs::Switch(TabId(3))).await;
     driver.after(click(role("button", "Later"))).await.ok();
-    while driver.pages().await > 1 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    driver.has_pages(1).await;
     driver.act(Action::Read(Read::default())).await.ok();
     assert!(driver.outline().await.contains("\"shop\""));
     assert_eq!(shown(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
@@ -151,12 +149,12 @@ async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
 #[tokio::test]
 async fn a_popup_to_what_no_tab_may_show_is_taken_back() {
     let pages = [
-        ("shop.test/", "<button onclick=\"window.open(URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'})))\">Blob</button>"),
+        ("shop.test/", "<button onclick=\"window.open(window.URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'})))\">Blob</button>"),
         NEXT,
     ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
-    driver.click(role("button", "Blob")).await.ok();
+    driver.click(role("button", "Blob")).await.unwrap();
     driver.tabs(Tabs::Switch(TabId(2))).await;
     assert!(!driver.outline().await.contains("blob"));
     assert!(driver.goto("http://shop.test/next").await.contains("next"));
