@@ -141,6 +141,25 @@ impl Driver {
         self.browser.resolve(action).await.unwrap().target.unwrap()
     }
 
+    /// What a script of the page's own makes, as a string; the page in front is the one that was opened first.
+    pub async fn value(&self, script: &str) -> String {
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Evaluate<'a> {
+            expression: &'a str,
+            return_by_value: bool,
+            await_promise: bool,
+        }
+        impl cdp::Command for Evaluate<'_> {
+            const METHOD: &'static str = "Runtime.evaluate";
+            type Response = cdp::protocol::Evaluated<String>;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+        let evaluate = Evaluate { expression: script, return_by_value: true, await_promise: true };
+        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
+        told.result.value.unwrap_or_else(|| panic!("{script}: {:?}", told.exception_details))
+    }
+
     /// How often a page was asked of the server.
     pub fn requests_of(&self, page: &str) -> usize {
         self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
