@@ -32,6 +32,8 @@ pub(crate) enum Purpose {
     Check,
     Press,
     Scroll,
+    /// Turned over, wherever it is in view.
+    Wheel,
     See,
 }
 

@@ -1,4 +1,4 @@
-//! Arming every frame of the tab, so that a click or a key reaches the element it is meant for or nothing.
+//! Arming the frame of an element, so that a click or a key reaches that element or nothing.
 
 use crate::{
     aim::{Aim, How, Looking, Problem},
@@ -19,6 +19,9 @@ use std::time::Duration;
 const RESTING: Duration = Duration::from_secs(2);
 /// What was stopped had no effect, so it may be sent again: the page moves, or hovering moved it.
 const TRIES: usize = 4;
+/// How long frames that were not meant may take to tell what they stopped. One that hangs tells nothing, and gets
+/// nothing either.
+const TELLING: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
@@ -74,11 +77,26 @@ impl Shot<'_> {
         let drop = self.drop.filter(|drop| drop.frame == *frame).map(|drop| drop.number);
         Arming { number, keys: self.input == Input::Keys, page: false, drop }
     }
+
+    /// Whether it may begin in one frame and end in another: text does when the focus hops, and a drag.
+    fn all(&self) -> bool {
+        self.input == Input::Keys || self.drop.is_some()
+    }
+}
+
+impl Rested {
+    fn and(self, other: Rested) -> Rested {
+        Rested {
+            began: self.began || other.began,
+            stopped: self.stopped || other.stopped,
+            by: self.by.or(other.by),
+        }
+    }
 }
 
 impl Browser {
-    /// Sends input to an element while every frame is armed, and lets the page come to rest; fails if the input went
-    /// astray, and was stopped.
+    /// Sends input to an element while its frame is armed for it, and lets the page come to rest; fails if the input
+    /// went astray, and was stopped.
     pub(crate) async fn guarded(
         &self,
         shot: Shot<'_>,
@@ -88,13 +106,11 @@ impl Browser {
         let tries = if shot.repeatable { TRIES } else { 1 };
         let mut by = None;
         for attempt in 0..tries {
-            let frames = self.every_frame()?;
-            let sent = match self.take_aim(&frames, shot, attempt > 0, deadline).await {
+            let sent = match self.take_aim(shot, attempt > 0, deadline).await {
                 Ok(aim) => send(&aim).await,
                 Err(error) => Err(error),
             };
-            let expecting = sent.is_ok().then_some(&shot.element.frame);
-            let came = self.disarm(frames, expecting, deadline).await;
+            let came = self.disarm(&shot.element.frame, sent.is_ok(), shot.all(), deadline).await;
             sent?;
             if !came.stopped {
                 return Ok(());
@@ -115,15 +131,14 @@ impl Browser {
     }
 
     /// The last look before input is sent: it arms the element's own frame in the same moment.
-    async fn take_aim(
-        &self,
-        frames: &[String],
-        shot: Shot<'_>,
-        steady: bool,
-        deadline: Deadline,
-    ) -> Result<Aim, BrowserError> {
-        let others = frames.iter().filter(|frame| **frame != shot.element.frame);
-        self.arm(others.map(|frame| (frame, shot.arming(frame))), deadline).await?;
+    async fn take_aim(&self, shot: Shot<'_>, steady: bool, deadline: Deadline) -> Result<Aim, BrowserError> {
+        if self.every_frame()?.1 {
+            let reason = Words::Ours("it has too many frames to act in it safely");
+            return Err(BrowserError::PageScript { reason });
+        }
+        if let Some(drop) = shot.drop.filter(|drop| drop.frame != shot.element.frame) {
+            self.arm(&drop.frame, shot.arming(&drop.frame), deadline).await?;
+        }
         let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
         if let Some(decided) = shot.decided {
@@ -132,14 +147,11 @@ impl Browser {
         Ok(aim)
     }
 
-    fn every_frame(&self) -> Result<Vec<String>, BrowserError> {
+    /// All frames of the tab, the main one first, and whether it has had more than are known.
+    fn every_frame(&self) -> Result<(Vec<String>, bool), BrowserError> {
         let state = self.shared.lock();
         let tab = state.tab.as_ref().ok_or(BrowserError::TabClosed)?;
-        if tab.frames.untracked() {
-            let reason = Words::Ours("it has too many frames to act in it safely");
-            return Err(BrowserError::PageScript { reason });
-        }
-        Ok(tab.frames.inside(&tab.target))
+        Ok((tab.frames.inside(&tab.target), tab.frames.untracked()))
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
@@ -148,64 +160,42 @@ impl Browser {
         deadline: Deadline,
         send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
-        let frames = self.every_frame()?;
-        let main = frames.first().cloned();
-        let arming = |frame: &String| Arming { keys: true, page: main.as_ref() == Some(frame), ..Arming::default() };
-        let sent = match self.arm(frames.iter().map(|frame| (frame, arming(frame))), deadline).await {
+        let main = self.every_frame()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
+        let arming = Arming { keys: true, page: true, ..Arming::default() };
+        let sent = match self.arm(&main, arming, deadline).await {
             Ok(()) => send().await,
             Err(error) => Err(error),
         };
-        let expecting = main.as_ref().filter(|_| sent.is_ok());
-        let came = self.disarm(frames, expecting, deadline).await;
+        let came = self.disarm(&main, sent.is_ok(), true, deadline).await;
         sent?;
         if came.stopped { Err(Problem::Focus.of("the page", came.by.map(Words::Page))) } else { Ok(()) }
     }
 
-    /// A frame that cannot be armed could take what is not meant for it, so then nothing is sent.
-    async fn arm(
-        &self,
-        frames: impl Iterator<Item = (&String, Arming)>,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
-        let limit = deadline.within(FRAME_WAIT);
-        let arming =
-            frames.map(|(frame, arming)| async move { self.ask::<_, bool>(frame, "arm", &arming, limit).await });
-        for armed in join_all(arming).await {
-            match armed {
-                Ok(_) | Err(AskError::Gone) => {}
-                Err(AskError::Failed(BrowserError::Timeout { .. })) if !deadline.left().is_zero() => {
-                    let reason = Words::Ours("one of its frames does not answer");
-                    return Err(BrowserError::PageScript { reason });
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+    async fn arm(&self, frame: &str, arming: Arming, deadline: Deadline) -> Result<(), BrowserError> {
+        self.ask::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
         Ok(())
     }
 
-    /// Disarms all frames and lets them come to rest; tells what came of the input in any of them.
-    ///
-    /// The frame that was given something to react to gets the time to begin.
-    async fn disarm(&self, mut frames: Vec<String>, expecting: Option<&String>, deadline: Deadline) -> Rested {
+    /// Disarms a frame and lets it come to rest; tells what came of the input there. With `all`, or when nothing of it
+    /// came there, the other frames are asked too.
+    async fn disarm(&self, frame: &String, sent: bool, all: bool, deadline: Deadline) -> Rested {
         let limit = deadline.within(RESTING);
         if !self.input_handled(limit).await {
-            // What is still on its way must find its guard.
+            // What is still on its way must not find another guard than it was sent with.
             return Rested::default();
         }
-        // Frames that came meanwhile have stopped what they got.
-        let new: Vec<_> =
-            self.every_frame().unwrap_or_default().into_iter().filter(|now| !frames.contains(now)).collect();
-        frames.extend(new);
-        let resting = frames.iter().map(|frame| async move {
-            let resting = Resting { expecting: expecting == Some(frame) };
-            self.ask::<_, Rested>(frame, "rest", &resting, limit).await
-        });
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
-        join_all(resting).await.into_iter().flatten().fold(Rested::default(), |all, one| Rested {
-            began: all.began || one.began,
-            stopped: all.stopped || one.stopped,
-            by: all.by.or(one.by),
-        })
+        let rest = async |frame, expecting, limit| {
+            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await.unwrap_or_default()
+        };
+        let came = rest(frame, sent, limit).await;
+        if !sent || (came.began && !all) {
+            return came;
+        }
+        let frames = self.every_frame().unwrap_or_default().0;
+        let telling = limit.within(TELLING);
+        let others = frames.iter().filter(|other| *other != frame).map(|other| rest(other, false, telling));
+        join_all(others).await.into_iter().fold(came, Rested::and)
     }
 
     /// Waits for input whose sender gave up, because a question of the page's came between.
@@ -220,11 +210,11 @@ impl Browser {
         true
     }
 
-    /// Disarms what an action that was broken off has left armed.
+    /// Disarms what an action that was broken off has left armed, and lets the page come to rest.
     pub(crate) async fn disarm_all(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let frames = self.every_frame()?;
-        let main = frames.first().cloned();
-        self.disarm(frames, main.as_ref(), deadline).await;
+        if let Some(main) = self.every_frame()?.0.first() {
+            self.disarm(main, true, true, deadline).await;
+        }
         Ok(())
     }
 

@@ -32,6 +32,7 @@ const PURPOSES = {
   check: { enabled: true, hit: true, fits: (el) => CHECKABLE.has(roleOf(el)), problem: 'not_checkable' },
   press: { enabled: true, keys: true },
   scroll: {},
+  wheel: { anywhere: true },
   see: {},
 };
 
@@ -47,9 +48,25 @@ const drawnFor = (el) => {
   return labels ? Array.from(labels).slice(0, MAX_REFERENCES).find(isDrawnBox) ?? null : null;
 };
 
+// The middle of what is in view of an element, within all that clips it.
+const pointInView = (el) => {
+  let { left, top, right, bottom } = boundingRect(el);
+  const clip = (box) => {
+    [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+    [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
+  };
+  clip({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  for (let at = flatParent(el); at; at = flatParent(at)) {
+    if (isElement(at) && getComputedStyle(at).overflow !== 'visible') clip(boundingRect(at));
+  }
+  return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
+};
+
 // The point in the middle of what is in view, or the given one, which is never scrolled to.
-const intoView = (drawn, given) => {
+const intoView = (drawn, given, anywhere) => {
   if (given) return given;
+  const seen = anywhere ? pointInView(drawn) : null;
+  if (seen) return seen;
   const box = boundingRect(drawn);
   const middle = { x: box.left + box.width / 2, y: box.top + box.height / 2 };
   const { innerWidth: width, innerHeight: height } = globalThis;
@@ -70,8 +87,8 @@ const mayHide = (el) => (HOSTS.has(tagOf(el)) || tagOf(el).includes('-')) && !sh
 const ALIGNMENTS = ['center', 'end', 'start', 'center'];
 
 // Where the element is hit, and what is hit there. With `align` it is scrolled about until it is hit itself.
-const strike = (el, drawn, given, align) => {
-  let point = intoView(drawn, given);
+const strike = (el, drawn, given, anywhere, align) => {
+  let point = intoView(drawn, given, anywhere);
   let hit = point ? elementAt(point.x, point.y) : null;
   for (const block of align && !given ? ALIGNMENTS : []) {
     if (hit && meets(hit, el)) break;
@@ -92,7 +109,7 @@ const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
   if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: NO_BOX, hides: false, pointless: true, facts: factsOf(prefix, el) };
-  const { point, hit } = strike(el, drawn, given, asks.hit === true && align);
+  const { point, hit } = strike(el, drawn, given, asks.anywhere === true, asks.hit === true && align);
   if (!point) return { problem: 'invisible' };
   if (asks.hit) {
     if (!hit) return { problem: 'invisible' };

@@ -40,21 +40,30 @@ const SEARCHES = {
   text: ({ text }) => {
     const wanted = clean(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
+    const words = lower.split(' ');
     const seen = new Set();
-    const judge = (el, told, found) => {
-      const tier = tierOf(told, wanted, lower);
-      if (tier < 0) return;
-      const meant = effective(el, null) ?? el;
-      if (seen.has(meant)) return;
+    const add = (tier, meant, found) => {
+      if (tier < 0 || seen.has(meant)) return;
       seen.add(meant);
       found.add(tier, meant);
     };
     return {
       // What has no text inside is read by its value.
-      visit: (el, shown, found) => { if (shown === 'button' && el instanceof HTMLInputElement) judge(el, nameOf(el, shown), found); },
+      visit: (el, shown, found) => {
+        if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
+        add(tierOf(nameOf(el, shown), wanted, lower), effective(el, null) ?? el, found);
+      },
+      // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
         const parent = typeof node === 'string' ? null : flatParent(node);
-        if (parent && isElement(parent) && !isMaskedText(node)) judge(parent, textOf(parent), found);
+        if (!parent || !isElement(parent) || isMaskedText(node)) return;
+        const own = clean(characters(node), MAX_NAME).trim();
+        const ownWords = own.toLowerCase().split(' ');
+        if (!own || !ownWords.some((word) => words.some((one) => one.includes(word) || word.includes(one)))) return;
+        const meant = effective(parent, null) ?? parent;
+        const tiers = [own, textOf(parent), meant === parent ? '' : textOf(meant)].map((told) => tierOf(told, wanted, lower));
+        const met = tiers.filter((tier) => tier >= 0);
+        if (met.length) add(Math.min(...met), meant, found);
       },
     };
   },

@@ -1,16 +1,15 @@
-// While an agent's click or key is on its way, nothing but its target gets it.
+// Nothing but the target of an agent's click or key gets it.
 //
-// Between the last look and the event a page can slide a frame of another site under the pointer, or move the
-// focus into one. So every frame is armed first: what reaches another frame, or another element, is stopped
-// before any listener of the page hears of it and before it has an effect. All input comes from the driver, so a
-// document that it has not armed, because it came a moment ago, takes none.
+// Between the last look and the event a page can slide a frame of another site under the pointer, move the focus
+// into one, or load one. All input comes from the driver, so this stands in every document from its beginning and
+// stops all of it before any listener of the page hears of it and before it has an effect. The last look arms it in
+// one frame, and there it lets through what is meant for one element.
 
 const listen = method(EventTarget, 'addEventListener');
 const STARTS = new Set(['pointerdown', 'mousedown', 'keydown', 'beforeinput']);
 const FOLLOWS = new Set(['pointerup', 'mouseup', 'click', 'auxclick', 'dblclick', 'contextmenu', 'keypress', 'keyup', 'drop']);
 
-// Clicks that no press came before are the page's own, as when a script clicks on a label.
-const unarmed = () => ({ el: null, drop: null, keys: false, holds: null, met: true, began: false, stopped: false, by: null });
+const unarmed = () => ({ el: null, drop: null, keys: false, holds: null, met: false, began: false, stopped: false, by: null });
 let armed = unarmed();
 
 const isMeant = (type, target) => {
@@ -21,10 +20,13 @@ const isMeant = (type, target) => {
   return armed.met;
 };
 
+// A click that no mouse made comes from a key that was let through, or from a script that clicks on a label. A mouse
+// changes text only by a drop, which is looked at as such; no script makes this event.
+const isOwn = ({ type, detail }) =>
+  (type === 'click' && detail === 0) || (type === 'beforeinput' && !armed.keys && (armed.el !== null || armed.drop !== null));
+
 const stopStray = (event) => {
-  if (!event.isTrusted) return;
-  // A button of an editor may well change its text; keys and text that we send may not go elsewhere.
-  if (event.type === 'beforeinput' && !armed.keys) return;
+  if (!event.isTrusted || isOwn(event)) return;
   const [target] = event.composedPath();
   if (isMeant(event.type, target)) { armed.began = true; return; }
   // A key that moves the focus, as Tab does, comes up elsewhere.
@@ -36,12 +38,15 @@ const stopStray = (event) => {
   event.stopImmediatePropagation();
 };
 
-// document.open() takes all listeners away; those that are still there are not added twice.
+// document.open() takes all listeners away, and with them all that the document holds: then they are added again. Those
+// that are still there are not added twice.
 const stand = () => { for (const type of [...STARTS, ...FOLLOWS]) listen(globalThis, type, stopStray, { capture: true }); };
 stand();
+new MutationObserver(stand).observe(document, { childList: true });
 
 // Inside an editor it is the editor that gets the keys. A field may turn into a secret one while it is typed into.
-const takesKeys = (target, el) => (target === el || isInside(el, target)) && !isSecret(el);
+const takesKeys = (target, el) =>
+  (target === el || (isHtml(target) && isEditingHost(target) && isInside(el, target))) && !isSecret(el);
 
 // Keys for the page itself, when nothing on it has the focus.
 const isPage = (target) => target === documentElement(document) || (isElement(target) && tagOf(target) === 'body');
@@ -49,8 +54,7 @@ const isPage = (target) => target === documentElement(document) || (isElement(ta
 const arm = ({ number, keys, page, drop }) => {
   const el = number === null ? (page ? document : null) : elementOf(number);
   const onto = drop === null ? null : elementOf(drop);
-  armed = { ...unarmed(), el, drop: onto, keys, holds: page ? isPage : keys ? takesKeys : meets, met: false };
-  stand();
+  armed = { ...unarmed(), el, drop: onto, keys, holds: page ? isPage : keys ? takesKeys : meets };
   watchChanges();
   return true;
 };

@@ -25,6 +25,6 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("source.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, aim, at, focused, struck, through, adoptFrame, typeInto, enterField, focusField, editorOf, arm, rest, ",
+    "snapshot, find, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, arm, rest, ",
     "choose, isChosen, putBack, isChecked, scrollState, scrolled, source }) });\n})();",
 );

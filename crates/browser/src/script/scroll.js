@@ -75,12 +75,14 @@ const scrollState = ({ number, across }) => {
 
 // Waits until the position has stayed the same for two frames.
 const scrolled = async ({ across }) => {
+  const el = wheeled ?? pageRoot();
+  wheeled = null;
   let before = null;
   for (let frame = 0, same = 0; frame < MOST_SCROLL_FRAMES && same < 2; frame += 1) {
     await nextFrame();
-    const { at } = measure(wheeled, across);
+    const { at } = measure(el, across);
     same = at === before ? same + 1 : 0;
     before = at;
   }
-  return { ...measure(wheeled, across), x: 0, y: 0 };
+  return { ...measure(el, across), x: 0, y: 0 };
 };

@@ -15,6 +15,9 @@ use crate::{
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
 use serde::{Deserialize, Serialize};
 
+/// Keys that scroll a page, where nothing else takes them.
+const SCROLLS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
+
 #[derive(Serialize)]
 struct Focus {
     number: u64,
@@ -58,6 +61,9 @@ impl Browser {
             None => self.guarded_page(deadline, async || self.strike_key(&stroke, deadline).await).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
+        if SCROLLS.contains(&stroke.key.as_str()) {
+            self.scrolling_ends(deadline).await?;
+        }
         self.after(commits, deadline).await
     }
 

@@ -33,7 +33,7 @@ use crate::{
     snapshot::{Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, LoadState, Permitted, ReadFormat, Target};
+use policy::{Action, ElementFacts, Facts, LoadState, Permitted, ReadFormat, Scroll, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -84,6 +84,9 @@ impl Browser {
     }
 
     async fn facts(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
+        if !matches!(action, Action::Navigate(_) | Action::Tabs(_) | Action::Dialog(_)) {
+            self.arrive(deadline).await?;
+        }
         let mut facts = Facts { page_url: self.page_url(), ..Facts::default() };
         if let Some(target) = action.target() {
             facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
@@ -253,7 +256,8 @@ fn purpose_of(action: &Action) -> Purpose {
         Action::Press(_) => Purpose::Press,
         Action::Select(_) => Purpose::Select,
         Action::Check(_) => Purpose::Check,
-        Action::Scroll(_) => Purpose::Scroll,
+        Action::Scroll(Scroll::By { .. }) => Purpose::Wheel,
+        Action::Scroll(Scroll::To(_)) => Purpose::Scroll,
         Action::Screenshot(_) => Purpose::See,
         _ => Purpose::Click,
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     browser::Browser,
+    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
     incident::Incident,
@@ -60,8 +61,10 @@ impl Browser {
 
     /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
     pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
-        let loading = deadline.within(LOADING);
-        let fetching = deadline.within(FETCHING);
+        // Some time stays for reading the page at the end.
+        let most = deadline.left() * 3 / 4;
+        let loading = deadline.within(LOADING.min(most));
+        let fetching = deadline.within(FETCHING.min(most));
         for _ in 0..MOST_HOPS {
             let awaited = self.shared.lock().awaited(wanted);
             let patience = match awaited {
@@ -76,6 +79,7 @@ impl Browser {
                 Err(BrowserError::Timeout { .. }) if awaited == Awaited::Request => self.give_up_on_request(),
                 Err(BrowserError::Timeout { .. }) => {
                     self.shared.lock().incidents.add(Incident::StillLoading);
+                    self.stop_waiting(deadline).await?;
                     return self.not_refused();
                 }
                 Err(error) => return Err(error),
@@ -84,6 +88,33 @@ impl Browser {
             self.rest(deadline).await?;
         }
         Ok(())
+    }
+
+    /// While another page is on its way Chromium lets nothing be asked of the present one, so it is waited for; one
+    /// that does not come is called off.
+    pub(super) async fn arrive(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let arrived = |state: &mut State| {
+            let coming = state.tab.as_ref().is_some_and(|tab| tab.next == Next::Started);
+            (!coming).then_some(())
+        };
+        match self.wait(deadline.within(LOADING.min(deadline.left() / 2)), arrived).await {
+            Err(BrowserError::Timeout { .. }) => {
+                self.shared.lock().incidents.add(Incident::StillLoading);
+                self.stop_waiting(deadline).await
+            }
+            arrived => arrived,
+        }
+    }
+
+    async fn stop_waiting(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.next == Next::Started) {
+            return Ok(());
+        }
+        match self.call_tab(&p::StopLoading {}, deadline).await {
+            // A tab between two pages refuses.
+            Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     fn give_up_on_request(&self) {

@@ -4,6 +4,7 @@ use super::{After, keyboard::Stroke};
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
+    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
     guard::{Input, Shot},
@@ -13,14 +14,13 @@ use crate::{
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
 
-/// Longer texts go in at once, as if they were pasted.
+/// Longer texts go in a line at a time, as if they were pasted.
 const MOST_STROKES: usize = 1_000;
 
 #[derive(Serialize)]
-struct Typing<'a> {
+struct Caret {
     number: u64,
-    text: &'a str,
-    /// Whether the text replaces what is there.
+    /// Over all of the field, so that the text replaces what is there.
     all: bool,
 }
 
@@ -58,26 +58,43 @@ impl Browser {
         how: How,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        // A line break in a field of one line would be Enter, which sends the form.
-        let one_line = decided.tag == "input" && typing.text.contains(['\n', '\r']);
-        if one_line || typing.text.chars().count() > MOST_STROKES {
-            let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
-            return self.in_field(element, "typeInto", &typed, deadline).await;
-        }
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
-        match (text.is_empty(), typing.clear_first) {
-            (true, false) => Ok(()),
-            (true, true) => {
-                self.keys_to(element, how, decided, deadline, async || {
-                    self.strike_key(&Stroke::of(&Chord::from(&DELETE)), deadline).await
-                })
-                .await
+        if text.is_empty() && !typing.clear_first {
+            return Ok(());
+        }
+        // A line break in a field of one line would be Enter, which sends the form.
+        let one_line = decided.tag == "input" && text.contains(['\n', '\r']);
+        let pasted = text.chars().count() > MOST_STROKES;
+        self.keys_to(element, how, decided, deadline, async || {
+            if text.is_empty() {
+                self.strike_key(&Stroke::of(&Chord::from(&DELETE)), deadline).await
+            } else if one_line {
+                self.insert(&text, deadline).await
+            } else if pasted {
+                self.insert_lines(&text, deadline).await
+            } else {
+                self.strike_text(&text, deadline).await
             }
-            (false, _) => {
-                self.keys_to(element, how, decided, deadline, async || self.strike_text(&text, deadline).await).await
+        })
+        .await
+    }
+
+    async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
+    }
+
+    /// Each line at once, with Enter between them: editors make paragraphs of that.
+    async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        for (place, line) in text.split('\n').enumerate() {
+            if place > 0 {
+                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await?;
+            }
+            if !line.is_empty() {
+                self.insert(line, deadline).await?;
             }
         }
+        Ok(())
     }
 
     async fn keys_to(
@@ -93,6 +110,6 @@ impl Browser {
     }
 }
 
-fn caret(element: &Element, all: bool) -> Typing<'static> {
-    Typing { number: element.number, text: "", all }
+fn caret(element: &Element, all: bool) -> Caret {
+    Caret { number: element.number, all }
 }

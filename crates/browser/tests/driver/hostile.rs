@@ -1,8 +1,8 @@
 //! Pages that try to stop the session, or to have the agent's click or text land somewhere else.
 
-use crate::support::{Driver, role, typing};
+use crate::support::{Driver, impatient, navigate, role, typing};
 use browser::BrowserOptions;
-use policy::{Action, Click};
+use policy::{Action, Click, LoadState};
 use std::time::Duration;
 
 const VICTIM: (&str, &str) = (
@@ -54,18 +54,55 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
 #[tokio::test]
 async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
     // Covered every other moment: a look that finds the button free says little about the press after it.
-    let page = "<style>iframe { position: fixed; left: 0; width: 300px; height: 100px; border: 0 }
-          button { position: fixed; left: 0; top: 0; width: 300px; height: 100px }</style>
-        <button>Continue</button><iframe src=http://victim.test/></iframe>
+    let sliding = |frame: &str, more: &str| {
+        format!(
+            "<style>iframe {{ position: fixed; left: 0; width: 300px; height: 100px; border: 0 }}
+          button {{ position: fixed; left: 0; top: 0; width: 300px; height: 100px }}</style>
+        <button>Continue</button>{frame}
         <script>const frame = document.querySelector('iframe'); let n = 0;
-          const slide = () => { n += 1; frame.style.top = n % 4 < 2 ? '0px' : '300px'; requestAnimationFrame(slide); };
-          slide();</script>";
-    let driver = Driver::with(&[("shop.test/", page), VICTIM]).await;
-    driver.goto("http://shop.test/").await;
-    for _ in 0..12 {
-        driver.click(role("button", "Continue")).await.ok();
+          const slide = () => {{ n += 1; frame.style.top = n % 4 < 2 ? '0px' : '300px'; {more} requestAnimationFrame(slide); }};
+          slide();</script>"
+        )
+    };
+    let plain = "<iframe src=http://victim.test/></iframe>";
+    let pages = [
+        ("shop.test/plain", sliding(plain, "")),
+        // A document that is new at the moment of the press.
+        ("shop.test/new", sliding(plain, "if (n % 6 === 0) frame.src = 'http://victim.test/?' + n;")),
+        // No script of the victim's runs, and its form can be sent.
+        ("shop.test/mute", sliding("<iframe src=http://form.test/ sandbox='allow-forms allow-same-origin'></iframe>", "")),
+        // All listeners of the document were taken away.
+        ("shop.test/rewritten", sliding("<iframe src=http://rewritten.test/></iframe>", "")),
+    ];
+    let form = "<body style='margin:0'><form action=http://victim.test/submitted><button style='width:300px;height:100px'>Pay</button></form>";
+    let rewritten = format!("<script>onload = () => {{ document.open(); document.write(`{form}`); document.close(); }}</script>");
+    let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
+    served.extend([VICTIM, ("form.test/", form), ("rewritten.test/", rewritten.as_str())]);
+    let driver = Driver::with_options(&served, impatient(4)).await;
+    for (path, _) in &pages {
+        driver.goto(&format!("http://{path}")).await;
+        for _ in 0..8 {
+            driver.click(role("button", "Continue")).await.ok();
+        }
+        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
     }
-    assert_eq!(reached(&driver), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn a_frame_that_hangs_does_not_keep_the_page_around_it_from_being_used() {
+    let pages = [
+        ("shop.test/", "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
+           <script>setTimeout(() => { document.querySelectorAll('iframe')[1].src = 'http://hang.test/never'; }, 50)</script>
+           <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>"),
+        ("spin.test/", "<script>setTimeout(() => { for (;;) {} }, 300)</script>"),
+        ("hang.test/", "<p>there</p>"),
+        ("hang.test/never", "HANG"),
+    ];
+    let driver = Driver::with(&pages).await;
+    driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    driver.after(typing(role("textbox", "Name"), "text", false, false)).await.unwrap();
+    assert!(driver.click(role("button", "Click")).await.unwrap().contains("Clicked"));
 }
 
 #[tokio::test]

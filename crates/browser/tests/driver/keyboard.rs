@@ -77,7 +77,7 @@ async fn an_editor_that_swallows_made_up_events_takes_real_keys() {
 
 #[tokio::test]
 async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
-    let page = format!("<form action=/sent><input aria-label=Name value=text><input aria-label=Other></form>
+    let page = format!("<form action=/sent><input aria-label=Name value=text><input aria-label=Other><button>Send</button></form>
         <button onclick=\"this.textContent = 'Pressed'\">Button</button><input type=checkbox aria-label=Box>
         <div style='height:3000px'></div>{LOG}");
     let driver = Driver::with(&[("shop.test/", &page), ("shop.test/sent", "<h1>sent</h1>")]).await;
@@ -90,7 +90,7 @@ async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
         (Target::Focused, "Backspace", "document.querySelector('input').value", "x"),
         (Target::Focused, "Tab", "document.activeElement.ariaLabel", "Other"),
         (Target::Focused, "Shift+Tab", "document.activeElement.ariaLabel", "Name"),
-        (role("button", "Button"), "Enter", "document.querySelector('button').textContent", "Pressed"),
+        (role("button", "Button"), "Enter", "document.querySelector('form + button').textContent", "Pressed"),
         (role("checkbox", "Box"), "Space", "String(document.querySelector('[type=checkbox]').checked)", "true"),
         (Target::Focused, "End", "String(scrollY > 0)", "true"),
     ] {

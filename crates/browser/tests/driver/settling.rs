@@ -54,7 +54,7 @@ async fn a_page_that_never_goes_quiet_is_cut_off_and_told() {
     let driver = Driver::with(&[("shop.test/", page), ("shop.test/hang", "HANG"), ("shop.test/next", "<h1>next</h1>")]).await;
     for (kind, name, told) in [("button", "Hang", true), ("link", "Away", true), ("button", "Count", false), ("button", "Spin", false)] {
         driver.goto("http://shop.test/").await;
-        let after = driver.after(click(role(kind, name))).await.unwrap();
+        let after = driver.after(click(role(kind, name))).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(after.incidents.contains(&Incident::StillLoading), told, "{name}: {after:?}");
         assert!(!after.navigated, "{name}");
         assert!(driver.goto("http://shop.test/next").await.contains("next"), "{name}");

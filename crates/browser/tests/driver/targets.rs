@@ -104,12 +104,12 @@ async fn an_element_is_waited_for_until_it_can_be_acted_on() {
     let page = "<style>body { margin: 0; height: 5000px } header { position: fixed; inset: 0 0 auto 0; height: 300px; background: gray }
            footer { position: fixed; inset: auto 0 0 0; height: 300px; background: gray }</style>
         <header>head</header><footer>foot</footer>
-        <button id=under style='position:absolute;top:120px' onclick='document.title += \"under \"'>Under</button>
-        <button id=top style='position:absolute;top:700px' onclick='document.title += \"top \"'>Below</button>
-        <button id=far style='position:absolute;top:4000px' onclick='document.title += \"far \"'>Far</button>
-        <button id=late style='display:none;position:absolute;top:400px' onclick='document.title += \"late \"'>Late</button>
-        <button id=off disabled style='position:absolute;top:420px' onclick='document.title += \"off \"'>Off</button>
-        <button id=slow style='position:absolute;top:440px;transition: left .4s;left:0' onclick='document.title += \"slow \"'>Slow</button>
+        <button id=under style='position:absolute;top:120px' onclick='document.title += \"under,\"'>Under</button>
+        <button id=top style='position:absolute;top:700px' onclick='document.title += \"top,\"'>Below</button>
+        <button id=far style='position:absolute;top:4000px' onclick='document.title += \"far,\"'>Far</button>
+        <button id=late style='display:none;position:absolute;top:400px' onclick='document.title += \"late,\"'>Late</button>
+        <button id=off disabled style='position:absolute;top:420px' onclick='document.title += \"off,\"'>Off</button>
+        <button id=slow style='position:absolute;top:440px;transition: left .4s;left:0' onclick='document.title += \"slow,\"'>Slow</button>
         <div id=veil style='position:fixed;inset:0'></div>
         <script>document.title = ''; setTimeout(() => { veil.remove(); late.style.display = ''; off.disabled = false; slow.style.left = '300px'; }, 300)</script>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
@@ -117,13 +117,14 @@ async fn an_element_is_waited_for_until_it_can_be_acted_on() {
     for name in ["Late", "Off", "Slow", "Far", "Below"] {
         driver.click(role("button", name)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    assert_eq!(driver.browser.state().title, "late off slow far top");
+    assert_eq!(driver.browser.state().title, "late,off,slow,far,top,");
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_an_element_is_told_by_its_code() {
-    let page = "<style>@keyframes m { to { left: 500px } } #m { position: absolute; animation: m .3s linear infinite alternate }</style>
+    let page = "<style>@keyframes m { to { opacity: 0.9 } } #m { position: absolute; animation: m 1s infinite alternate }</style>
         <button disabled>Off</button><p>text</p><button id=m>Moving</button>
+        <script>const hop = () => { m.style.left = 100 + Math.random() * 500 + 'px'; requestAnimationFrame(hop); }; hop();</script>
         <button id=g onmouseover='this.remove()'>Gone</button>
         <div style='height:20px;overflow:hidden'><div style='height:0;overflow:hidden'><button>Clipped</button></div></div>";
     let driver = Driver::with_options(&[("shop.test/", page)], impatient(3)).await;
