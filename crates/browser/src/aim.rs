@@ -134,10 +134,9 @@ impl Problem {
             Problem::Gone => BrowserError::StaleRef { reference: element },
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
-            Problem::Covered => BrowserError::ElementCovered {
-                element,
-                by: by.unwrap_or(Words::Ours("another element")),
-            },
+            Problem::Covered => {
+                BrowserError::ElementCovered { element, by: by.unwrap_or(Words::Ours("another element")) }
+            }
             Problem::Moving => BrowserError::ElementMoving { element },
             Problem::NotEditable => BrowserError::ElementNotEditable { element },
             Problem::NotAList => BrowserError::ElementNotAList { element },
@@ -300,7 +299,9 @@ impl Browser {
             let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
             let passed = self.ask(&parent, "through", &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
-                Passed::Problem { problem, by } => return Err(problem.of(&element.reference, by.map(Words::Page))),
+                Passed::Problem { problem, by } => {
+                    return Err(problem.of(&element.reference, by.map(Words::Page)));
+                }
                 Passed::At(point) => lifted.in_tab = point,
             }
             if same_process {

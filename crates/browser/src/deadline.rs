@@ -35,9 +35,9 @@ impl Deadline {
             CallError::Closed { closed } => BrowserError::BrowserLost { closed },
             CallError::Crashed { .. } => BrowserError::TabCrashed { status: None },
             CallError::Detached { .. } => BrowserError::TabClosed,
-            CallError::TooLarge { .. } => {
-                BrowserError::PageScript { reason: Words::Ours("it answered with more than is taken of a page") }
-            }
+            CallError::TooLarge { .. } => BrowserError::PageScript {
+                reason: Words::Ours("it answered with more than is taken of a page"),
+            },
             source => BrowserError::Protocol { source },
         }
     }

@@ -136,7 +136,9 @@ impl BrowserError {
             BrowserError::ElementNotAList { .. } => {
                 "Click it to open its list, read the page, and click the option."
             }
-            BrowserError::ElementNotCheckable { .. } => "Read the page, and choose a checkbox, radio or switch.",
+            BrowserError::ElementNotCheckable { .. } => {
+                "Read the page, and choose a checkbox, radio or switch."
+            }
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
             BrowserError::NoSuchOption { .. } => "Choose one of its options, by what is read on it.",
             BrowserError::OneOptionOnly { .. } => "Choose one.",

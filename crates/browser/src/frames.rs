@@ -170,9 +170,7 @@ impl Frames {
         let frame = self.by_id.get_mut(id)?;
         let serial = match frame.serial {
             Some(serial) => serial,
-            None => {
-                *frame.serial.insert(self.serials.next())
-            }
+            None => *frame.serial.insert(self.serials.next()),
         };
         Some(prefix_of(serial))
     }

@@ -1,13 +1,13 @@
 //! What a click or text would really reach, told by Chromium, which sees closed shadow roots as no script can.
 
 use crate::{
+    aim::Problem,
     ask::LARGEST_ANSWER,
     browser::Browser,
     cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
-    aim::Problem,
     locate::Element,
     page_text::{PageText, Words},
 };
@@ -61,7 +61,9 @@ impl Browser {
         let told = self.hand_over(&session, &world, hit, "struck", &number, deadline).await;
         match told? {
             None => Err(stale()),
-            Some(Struck { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
+            Some(Struck { problem: Some(problem), by }) => {
+                Err(problem.of(&element.reference, by.map(Words::Page)))
+            }
             Some(Struck { problem: None, .. }) => Ok(()),
         }
     }

@@ -107,9 +107,17 @@ struct Within<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum There {
-    Element { r#ref: String },
-    Frame { frame: String, #[serde(flatten)] spot: Option<Spot> },
-    Nothing { problem: Problem },
+    Element {
+        r#ref: String,
+    },
+    Frame {
+        frame: String,
+        #[serde(flatten)]
+        spot: Option<Spot>,
+    },
+    Nothing {
+        problem: Problem,
+    },
 }
 
 impl Browser {
@@ -286,7 +294,14 @@ mod tests {
     fn frame(exact: &[&str], close: &[&str], part: &[&str]) -> Found {
         let list = |refs: &[&str]| refs.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let total = [exact.len(), close.len(), part.len()];
-        Found { exact: list(exact), close: list(close), part: list(part), near: Vec::new(), total, looked: None }
+        Found {
+            exact: list(exact),
+            close: list(close),
+            part: list(part),
+            near: Vec::new(),
+            total,
+            looked: None,
+        }
     }
 
     #[test]

@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_between_characters_and_says_so() {
-        for (text, most, expected) in [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc…"), ("ääää", 6, "ä…")] {
+        for (text, most, expected) in [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc…"), ("ääää", 6, "ä…")]
+        {
             assert_eq!(PageText::new(text).shortened(most).as_str(), expected);
         }
     }

@@ -49,7 +49,9 @@ pub(crate) struct State {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
-    Crashed { status: Option<String> },
+    Crashed {
+        status: Option<String>,
+    },
     Closed,
     /// It hangs, and was given up.
     Abandoned,
@@ -267,4 +269,3 @@ fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
     reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
     reactions.post(session, &p::Resume {});
 }
-

@@ -16,6 +16,8 @@ pub(crate) const LONGEST_TITLE: usize = 512;
 pub(crate) const LONGEST_URL: usize = 8 * 1024;
 /// How many of a tab's documents are remembered, to tell that an awaited one has come and gone.
 const LOADERS_KEPT: usize = 16;
+/// A tab that has shown so many documents because of one action, or since, loads itself over and over.
+const RESTLESS: u64 = 3;
 /// Requests that are waited for; a page that makes more at once is not waited for longer.
 const MOST_REQUESTS: usize = 128;
 /// Dialogs that are answered for the agent between two of its actions. A page that opens more has the next one left
@@ -115,6 +117,10 @@ impl Tab {
         self.session == *session || self.frame_sessions.contains(session)
     }
 
+    pub fn is_restless(&self) -> bool {
+        self.commits - self.begun >= RESTLESS
+    }
+
     /// `front` says that it is the tab the agent works in.
     pub fn apply(
         &mut self,
@@ -207,7 +213,8 @@ impl Tab {
         let asks = front && matches!(kind, "confirm" | "prompt");
         if (asks || self.answered == MOST_ANSWERED) && !self.leaving {
             let url = cut(&dialog.url, LONGEST_URL);
-            let filled = dialog.default_prompt.as_ref().map(|text| cut(text, LONGEST_URL)).unwrap_or_default();
+            let filled =
+                dialog.default_prompt.as_ref().map(|text| cut(text, LONGEST_URL)).unwrap_or_default();
             self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url, filled });
             return;
         }

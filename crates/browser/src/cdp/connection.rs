@@ -220,8 +220,9 @@ impl<R: DeserializeOwned> Answering<R> {
     pub async fn wait(self, deadline: Instant) -> Result<R, CallError> {
         let method = self.method;
         let answered = timeout_at(deadline, self.answered).await;
-        let result =
-            answered.map_err(|_| CallError::Timeout { method })?.map_err(|_| closed_error(&self.closed))??;
+        let result = answered
+            .map_err(|_| CallError::Timeout { method })?
+            .map_err(|_| closed_error(&self.closed))??;
         serde_json::from_slice(&result).map_err(|source| CallError::Decode { method, source })
     }
 }

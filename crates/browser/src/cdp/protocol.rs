@@ -5,11 +5,11 @@ use super::{
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
 };
-use serde_json::value::RawValue;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
+use serde_json::value::RawValue;
 
 /// A result or event that carries nothing the driver reads.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -99,10 +99,23 @@ const strike = (el, drawn, given, anywhere, align) => {
   return { point, hit };
 };
 
+const lockedTo = getter(Document, 'pointerLockElement');
+const unlock = method(Document, 'exitPointerLock');
+const fullscreenElement = getter(Document, 'fullscreenElement');
+const exitFullscreen = method(Document, 'exitFullscreen');
+
+// A person presses Escape when a page holds the pointer, or shows one element instead of itself.
+const escape = (el) => {
+  if (lockedTo(document)) unlock(document);
+  const shown = fullscreenElement(document);
+  if (shown && !isInside(el, shown)) exitFullscreen(document).catch(() => {});
+};
+
 const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   const asks = PURPOSES[purpose];
   if (!isConnected(el)) return { problem: 'gone' };
   if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
+  if (asks.hit) escape(el);
   const drawn = drawnFor(el);
   // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
   const keyed = asks.keys && deepActive() === el;

@@ -34,12 +34,28 @@ enum Wanted<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Way {
-    Problem { problem: Problem },
-    Missing { missing: usize, disabled: bool, options: Vec<PageText> },
-    Several { #[serde(rename = "several")] _several: bool },
-    Done { #[serde(rename = "done")] _done: bool },
-    Clicks { clicks: Vec<String> },
-    Key { key: String },
+    Problem {
+        problem: Problem,
+    },
+    Missing {
+        missing: usize,
+        disabled: bool,
+        options: Vec<PageText>,
+    },
+    Several {
+        #[serde(rename = "several")]
+        _several: bool,
+    },
+    Done {
+        #[serde(rename = "done")]
+        _done: bool,
+    },
+    Clicks {
+        clicks: Vec<String>,
+    },
+    Key {
+        key: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -57,7 +73,8 @@ impl Browser {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
         let commits = self.start();
         // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
-        self.in_field(&element, "focusField", &serde_json::json!({ "number": element.number }), deadline).await?;
+        self.in_field(&element, "focusField", &serde_json::json!({ "number": element.number }), deadline)
+            .await?;
         let way = self.way_to(select, &element, deadline).await?;
         match way {
             Way::Done { .. } => {}
@@ -72,7 +89,8 @@ impl Browser {
                     repeatable: false,
                     drop: None,
                 };
-                let struck = self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await;
+                let struck =
+                    self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await;
                 if let Err(error) = struck {
                     self.put_back(&element, deadline).await?;
                     return Err(error);
@@ -86,7 +104,12 @@ impl Browser {
                     Some(SelectOption::Index(index)) => format!("number {index}"),
                     None => String::new(),
                 };
-                return Err(BrowserError::NoSuchOption { element: element.reference, wanted, disabled, options });
+                return Err(BrowserError::NoSuchOption {
+                    element: element.reference,
+                    wanted,
+                    disabled,
+                    options,
+                });
             }
             Way::Several { .. } => return Err(BrowserError::OneOptionOnly { element: element.reference }),
         }
@@ -98,7 +121,12 @@ impl Browser {
         self.after(commits, deadline).await
     }
 
-    async fn way_to(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<Way, BrowserError> {
+    async fn way_to(
+        &self,
+        select: &Select,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<Way, BrowserError> {
         let prefix = element.prefix();
         let choosing = Choosing { prefix, number: element.number, options: wanted(&select.options) };
         let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
@@ -114,7 +142,12 @@ impl Browser {
     }
 
     /// A page that was left has nothing to check any more.
-    async fn has_chosen(&self, select: &Select, element: &Element, deadline: Deadline) -> Result<bool, BrowserError> {
+    async fn has_chosen(
+        &self,
+        select: &Select,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<bool, BrowserError> {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
@@ -129,7 +162,14 @@ impl Browser {
         for (place, reference) in options.iter().enumerate() {
             let element = self.element(reference)?;
             let how = How { purpose: Purpose::Click, spot: None };
-            let shot = Shot { element: &element, how, input: Input::Mouse, decided: None, repeatable: true, drop: None };
+            let shot = Shot {
+                element: &element,
+                how,
+                input: Input::Mouse,
+                decided: None,
+                repeatable: true,
+                drop: None,
+            };
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = Press { button: MouseButton::Left, count: 1, modifiers };
             self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
@@ -147,8 +187,14 @@ impl Browser {
         let commits = self.start();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
-            let shot =
-                Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: true, drop: None };
+            let shot = Shot {
+                element: &element,
+                how,
+                input: Input::Mouse,
+                decided: Some(decided),
+                repeatable: true,
+                drop: None,
+            };
             let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
             self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
             self.settle(LoadState::Load, deadline).await?;

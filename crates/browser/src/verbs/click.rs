@@ -35,15 +35,28 @@ impl Browser {
         let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
         let commits = self.start();
         let repeatable = click.count == 1;
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable, drop: None };
-        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await).await?;
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(decided),
+            repeatable,
+            drop: None,
+        };
+        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await)
+            .await?;
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
     /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(super) async fn press_mouse(&self, aim: &Aim, press: Press, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(super) async fn press_mouse(
+        &self,
+        aim: &Aim,
+        press: Press,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let event = |r#type, button, buttons, click_count| p::DispatchMouse {
             r#type,
             x: aim.x,

@@ -53,9 +53,17 @@ impl Browser {
             Some(decided) => {
                 let (element, how) = self.again(&press.target, decided, Purpose::Press, deadline).await?;
                 if press.target != Target::Focused {
-                    self.in_field(&element, "focusField", &Focus { number: element.number }, deadline).await?;
+                    self.in_field(&element, "focusField", &Focus { number: element.number }, deadline)
+                        .await?;
                 }
-                let shot = Shot { element: &element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
+                let shot = Shot {
+                    element: &element,
+                    how,
+                    input: Input::Keys,
+                    decided: Some(decided),
+                    repeatable: false,
+                    drop: None,
+                };
                 self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await?;
             }
             None => self.guarded_page(deadline, async || self.strike_key(&stroke, deadline).await).await?,
@@ -99,7 +107,9 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         match self.ask(&element.frame, function, argument, deadline).await {
             Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => Err(problem.of(&element.reference, by.map(Words::Page))),
+            Ok(Done { problem: Some(problem), by }) => {
+                Err(problem.of(&element.reference, by.map(Words::Page)))
+            }
             Err(AskError::Gone) => Err(element.stale()),
             Err(AskError::Failed(error)) => Err(error),
         }
@@ -180,7 +190,8 @@ fn place_of(c: char) -> Option<(String, u32, bool)> {
             if let Some(digit) = SHIFTED_DIGITS.find(c) {
                 return Some((format!("Digit{digit}"), 48 + u32::try_from(digit).ok()?, true));
             }
-            let (plain, _, name, code) = MARKS.into_iter().find(|(plain, shifted, ..)| c == *plain || c == *shifted)?;
+            let (plain, _, name, code) =
+                MARKS.into_iter().find(|(plain, shifted, ..)| c == *plain || c == *shifted)?;
             Some((name.to_owned(), code, c != plain))
         }
     }

@@ -23,11 +23,11 @@ pub use screenshot::{Image, Omitted};
 pub use tabs::TabInfo;
 
 use crate::{
+    aim::{How, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    aim::{How, Looking, Purpose},
     incident::Incident,
     locate::{Element, Located},
     snapshot::{Found, Snapshot},
@@ -215,7 +215,7 @@ impl Browser {
         }
     }
 
-    fn page_url(&self) -> String {
+    pub(super) fn page_url(&self) -> String {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 

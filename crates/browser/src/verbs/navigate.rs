@@ -2,8 +2,15 @@
 
 use super::{Outcome, settle::has_reached};
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::{PageText, Words}, state::State, text::cut,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    incident::Incident,
+    page_text::{PageText, Words},
+    state::State,
+    tab::Tab,
+    text::cut,
 };
 use policy::{LoadState, Navigate, ReadFormat};
 use std::time::Duration;
@@ -29,7 +36,15 @@ impl Browser {
         let opened = async {
             self.dismiss_dialog(deadline).await?;
             self.leave_frozen_page(deadline).await?;
-            self.open(wanted, deadline).await
+            let left = self.page_url();
+            match self.open(wanted, deadline).await? {
+                // A page that keeps loading itself may do so over the next one. Not in another tab.
+                Outcome::Navigated { final_url, .. } if final_url == left && self.is_restless() => {
+                    self.replace_tab(deadline).await?;
+                    self.open(wanted, deadline).await
+                }
+                opened => Ok(opened),
+            }
         };
         let opened = opened.await;
         self.leave(false);
@@ -40,6 +55,10 @@ impl Browser {
             }
             other => other,
         }
+    }
+
+    fn is_restless(&self) -> bool {
+        self.shared.lock().tab.as_ref().is_some_and(Tab::is_restless)
     }
 
     fn leave(&self, leaving: bool) {

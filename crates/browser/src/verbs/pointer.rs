@@ -25,9 +25,18 @@ impl Browser {
     ) -> Result<After, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
         let commits = self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false, drop: None };
-        self.guarded(shot, deadline, async |aim| self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await)
-            .await?;
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(decided),
+            repeatable: false,
+            drop: None,
+        };
+        self.guarded(shot, deadline, async |aim| {
+            self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await
+        })
+        .await?;
         self.settle(LoadState::Load, deadline).await?;
         self.after(commits, deadline).await
     }
@@ -45,9 +54,17 @@ impl Browser {
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
         let commits = self.start();
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false, drop: Some(&target) };
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(from),
+            repeatable: false,
+            drop: Some(&target),
+        };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
-        let dragged = self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
+        let dragged =
+            self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;

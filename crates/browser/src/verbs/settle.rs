@@ -1,14 +1,8 @@
 //! Waiting for what an action started, and no longer.
 
 use crate::{
-    browser::Browser,
-    cdp::protocol as p,
-    deadline::Deadline,
-    error::BrowserError,
-    incident::Incident,
-    page_text::Words,
-    state::State,
-    tab::Next,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    page_text::Words, state::State, tab::Next,
 };
 use policy::LoadState;
 use std::time::Duration;
@@ -19,8 +13,10 @@ const LOADING: Duration = Duration::from_secs(10);
 const STARTING: Duration = Duration::from_secs(1);
 /// What a page asks for because of an action may take this long.
 const FETCHING: Duration = Duration::from_secs(3);
-/// Pages that lead on by themselves are followed this many times.
-const MOST_HOPS: usize = 10;
+/// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
+const MOST_HOPS: u64 = 5;
+/// Looks at what is awaited; each waits for something else.
+const MOST_LOOKS: usize = 20;
 
 /// What an action has set going and what has not come yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +61,11 @@ impl Browser {
         let most = deadline.left() * 3 / 4;
         let loading = deadline.within(LOADING.min(most));
         let fetching = deadline.within(FETCHING.min(most));
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MOST_LOOKS {
             let awaited = self.shared.lock().awaited(wanted);
+            if awaited != Awaited::Nothing && self.hops() > MOST_HOPS {
+                break;
+            }
             let patience = match awaited {
                 Awaited::Nothing => return self.not_refused(),
                 Awaited::Request => loading.within(STARTING),
@@ -87,7 +86,13 @@ impl Browser {
             self.not_refused()?;
             self.rest(deadline).await?;
         }
-        Ok(())
+        self.shared.lock().incidents.add(Incident::StillLoading);
+        self.not_refused()
+    }
+
+    /// Documents shown since the action began.
+    fn hops(&self) -> u64 {
+        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
     }
 
     /// While another page is on its way Chromium lets nothing be asked of the present one, so it is waited for; one

@@ -105,7 +105,8 @@ impl Browser {
         deadline: Deadline,
         send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
-        let shot = Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
+        let shot =
+            Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
         self.guarded(shot, deadline, async |_| send().await).await
     }
 }

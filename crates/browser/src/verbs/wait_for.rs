@@ -2,12 +2,7 @@
 
 use super::{After, settle::has_reached};
 use crate::{
-    aim::Purpose,
-    browser::Browser,
-    deadline::Deadline,
-    error::BrowserError,
-    snapshot::Query,
-    state::State,
+    aim::Purpose, browser::Browser, deadline::Deadline, error::BrowserError, snapshot::Query, state::State,
 };
 use policy::{Condition, Find, Pattern, Target, WaitFor};
 use std::time::{Duration, Instant};
@@ -17,7 +12,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 
 impl Browser {
-    pub(super) async fn wait_until(&self, wanted: &WaitFor, deadline: Deadline) -> Result<After, BrowserError> {
+    pub(super) async fn wait_until(
+        &self,
+        wanted: &WaitFor,
+        deadline: Deadline,
+    ) -> Result<After, BrowserError> {
         let commits = self.start();
         // Some time stays for reading the page at the end.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
@@ -72,7 +71,8 @@ impl Browser {
     async fn shows(&self, text: &str, limit: Deadline) -> Result<bool, BrowserError> {
         let pattern = Some(Pattern::Text(text.to_owned()));
         let find = Find { pattern, limit: 1, ..Find::default() };
-        let query = Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
+        let query =
+            Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
         let (_, page) = self.read_page(limit).await?;
         // A text is found in one pass over the page, without a pattern that could take long.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;

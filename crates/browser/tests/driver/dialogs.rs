@@ -12,8 +12,14 @@ fn answer(accept: bool, text: Option<&str>) -> Action {
 
 #[tokio::test]
 async fn a_question_waits_for_its_answer_and_the_page_gets_it() {
-    let pages = [("shop.test/", "<button onclick=\"document.title = String(confirm('sure?'))\">Confirm</button>
-        <button onclick=\"document.title = String(prompt('who?', 'me'))\">Prompt</button>"), NEXT];
+    let pages = [
+        (
+            "shop.test/",
+            "<button onclick=\"document.title = String(confirm('sure?'))\">Confirm</button>
+        <button onclick=\"document.title = String(prompt('who?', 'me'))\">Prompt</button>",
+        ),
+        NEXT,
+    ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     for (button, kind, accept, text, expected) in [
@@ -41,8 +47,11 @@ async fn a_question_waits_for_its_answer_and_the_page_gets_it() {
 async fn alerts_and_leaving_are_answered_at_once_and_told() {
     let pages = [
         ("shop.test/", "<script>alert('first')</script><h1>after</h1>"),
-        ("shop.test/leave", "<script>onbeforeunload = e => { e.preventDefault(); }</script><button>stay</button>
-           <a href=/next>Next</a>"),
+        (
+            "shop.test/leave",
+            "<script>onbeforeunload = e => { e.preventDefault(); }</script><button>stay</button>
+           <a href=/next>Next</a>",
+        ),
         NEXT,
     ];
     let driver = Driver::with(&pages).await;
@@ -103,7 +112,8 @@ async fn what_a_tab_behind_asks_is_answered_with_no_and_told() {
     let page = "<button onclick=\"document.title = String(confirm('sure?'))\">Ask</button>
         <button onclick=\"setTimeout(() => { document.title = 'late ' + confirm('late?') }, 300)\">Late</button>";
     let driver = Driver::with(&[("shop.test/", page), NEXT]).await;
-    let no = |message: &str| Incident::Dialog { kind: "confirm".into(), message: message.into(), accepted: false };
+    let no =
+        |message: &str| Incident::Dialog { kind: "confirm".into(), message: message.into(), accepted: false };
     driver.goto("http://shop.test/").await;
     driver.after(click(role("button", "Ask"))).await.unwrap();
     driver.tabs(Tabs::New).await;

@@ -51,7 +51,10 @@ async fn a_page_is_loaded_again_also_one_that_came_from_a_form() {
 async fn a_page_that_holds_on_to_the_agent_is_left_all_the_same() {
     let pages = [
         ("shop.test/one", "<h1>one</h1>"),
-        ("shop.test/trap", "<h1>trap</h1><script>onpopstate = () => history.pushState(1, '', '/trap'); history.pushState(1, '', '/trap');</script>"),
+        (
+            "shop.test/trap",
+            "<h1>trap</h1><script>onpopstate = () => history.pushState(1, '', '/trap'); history.pushState(1, '', '/trap');</script>",
+        ),
         ("shop.test/hang", "HANG"),
     ];
     let driver = Driver::with_options(&pages, impatient(5)).await;

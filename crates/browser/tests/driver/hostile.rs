@@ -70,12 +70,17 @@ async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
         // A document that is new at the moment of the press.
         ("shop.test/new", sliding(plain, "if (n % 6 === 0) frame.src = 'http://victim.test/?' + n;")),
         // No script of the victim's runs, and its form can be sent.
-        ("shop.test/mute", sliding("<iframe src=http://form.test/ sandbox='allow-forms allow-same-origin'></iframe>", "")),
+        (
+            "shop.test/mute",
+            sliding("<iframe src=http://form.test/ sandbox='allow-forms allow-same-origin'></iframe>", ""),
+        ),
         // All listeners of the document were taken away.
         ("shop.test/rewritten", sliding("<iframe src=http://rewritten.test/></iframe>", "")),
     ];
     let form = "<body style='margin:0'><form action=http://victim.test/submitted><button style='width:300px;height:100px'>Pay</button></form>";
-    let rewritten = format!("<script>onload = () => {{ document.open(); document.write(`{form}`); document.close(); }}</script>");
+    let rewritten = format!(
+        "<script>onload = () => {{ document.open(); document.write(`{form}`); document.close(); }}</script>"
+    );
     let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     served.extend([VICTIM, ("form.test/", form), ("rewritten.test/", rewritten.as_str())]);
     let driver = Driver::with_options(&served, impatient(4)).await;

@@ -54,7 +54,11 @@ async fn text_of_any_kind_goes_into_fields_of_any_kind_in_order() {
         };
         driver.after(typing(role(role_name, field), what, clear, false)).await.unwrap();
         let value = driver.value(&format!("value('{field}')")).await;
-        assert_eq!(value, expected.replace('\n', if field == "Input" { " " } else { "\n" }), "{field} {what}");
+        assert_eq!(
+            value,
+            expected.replace('\n', if field == "Input" { " " } else { "\n" }),
+            "{field} {what}"
+        );
     }
 }
 
@@ -91,7 +95,12 @@ async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
         (Target::Focused, "Tab", "document.activeElement.ariaLabel", "Other"),
         (Target::Focused, "Shift+Tab", "document.activeElement.ariaLabel", "Name"),
         (role("button", "Button"), "Enter", "document.querySelector('form + button').textContent", "Pressed"),
-        (role("checkbox", "Box"), "Space", "String(document.querySelector('[type=checkbox]').checked)", "true"),
+        (
+            role("checkbox", "Box"),
+            "Space",
+            "String(document.querySelector('[type=checkbox]').checked)",
+            "true",
+        ),
         (Target::Focused, "End", "String(scrollY > 0)", "true"),
     ] {
         driver.after(press(target.clone(), chord)).await.unwrap_or_else(|error| panic!("{chord}: {error}"));
@@ -106,7 +115,8 @@ async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
 
 #[tokio::test]
 async fn keys_without_a_focus_go_to_the_page_and_text_to_nothing() {
-    let page = "<p id=out></p><script>onkeydown = (e) => { out.textContent = e.target.tagName + e.key; };</script>";
+    let page =
+        "<p id=out></p><script>onkeydown = (e) => { out.textContent = e.target.tagName + e.key; };</script>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let after = driver.after(press(Target::Focused, "j")).await.unwrap();
@@ -117,14 +127,21 @@ async fn keys_without_a_focus_go_to_the_page_and_text_to_nothing() {
 #[tokio::test]
 async fn tab_into_and_out_of_a_frame_is_no_stray_key() {
     let pages = [
-        ("shop.test/", "<input aria-label=Before><iframe src=http://other.test/></iframe><input aria-label=After>"),
+        (
+            "shop.test/",
+            "<input aria-label=Before><iframe src=http://other.test/></iframe><input aria-label=After>",
+        ),
         ("other.test/", "<input aria-label=Inside>"),
     ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     driver.after(press(role("textbox", "Before"), "Tab")).await.unwrap();
     let after = driver.after(typing(Target::Focused, "in the frame", false, false)).await.unwrap();
-    assert!(outline_of(&after).contains("Inside\" [focused] [ref") || outline_of(&after).contains("in the frame"), "{}", outline_of(&after));
+    assert!(
+        outline_of(&after).contains("Inside\" [focused] [ref") || outline_of(&after).contains("in the frame"),
+        "{}",
+        outline_of(&after)
+    );
     driver.after(press(Target::Focused, "Tab")).await.unwrap();
     let facts = driver.facts(&typing(Target::Focused, "x", false, false)).await;
     assert_eq!(facts.name, "After");
@@ -132,11 +149,17 @@ async fn tab_into_and_out_of_a_frame_is_no_stray_key() {
 
 #[tokio::test]
 async fn a_focus_that_hops_away_gets_nothing_and_is_told() {
-    let hop = "<input aria-label=One maxlength=1 oninput='this.nextElementSibling.focus()'><input aria-label=Two>";
+    let hop =
+        "<input aria-label=One maxlength=1 oninput='this.nextElementSibling.focus()'><input aria-label=Two>";
     let away = "<input aria-label=One onkeydown='document.activeElement.blur()'><input aria-label=Two>";
     let steal = "<input aria-label=One onfocus='two.focus()'><input id=two aria-label=Two>";
     let secret = "<input aria-label=One oninput='if (this.value.length > 2) this.type = \"password\"'><input aria-label=Two>";
-    let pages = [("shop.test/hop", hop), ("shop.test/away", away), ("shop.test/steal", steal), ("shop.test/secret", secret)];
+    let pages = [
+        ("shop.test/hop", hop),
+        ("shop.test/away", away),
+        ("shop.test/steal", steal),
+        ("shop.test/secret", secret),
+    ];
     let driver = Driver::with(&pages).await;
     for (path, one, two) in [("hop", "1", ""), ("away", "", ""), ("steal", "", ""), ("secret", "123", "")] {
         driver.goto(&format!("http://shop.test/{path}")).await;
@@ -145,7 +168,8 @@ async fn a_focus_that_hops_away_gets_nothing_and_is_told() {
         if path == "hop" {
             assert!(error.to_string().contains("Two"), "{error}");
         }
-        let values = driver.value("[...document.querySelectorAll('input')].map((el) => el.value).join('/')").await;
+        let values =
+            driver.value("[...document.querySelectorAll('input')].map((el) => el.value).join('/')").await;
         assert_eq!(values, format!("{one}/{two}"), "{path}");
     }
     driver.goto("http://shop.test/hop").await;

@@ -19,7 +19,9 @@ const LOG: &str = "<p id=log></p><script>const seen = []; let keyed = false;
 
 #[tokio::test]
 async fn an_option_is_chosen_with_one_change_by_a_real_key() {
-    let page = format!("<select aria-label=Colour><option>Red<option>Green<option disabled>Grey<option>Blue<optgroup label=More><option>Light blue</optgroup></select>{LOG}");
+    let page = format!(
+        "<select aria-label=Colour><option>Red<option>Green<option disabled>Grey<option>Blue<optgroup label=More><option>Light blue</optgroup></select>{LOG}"
+    );
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     for (wanted, expected) in
         [("Green", "Green"), ("blue", "Blue"), ("Light", "Light blue"), ("Blue", "Blue")]
@@ -42,7 +44,9 @@ async fn an_option_is_chosen_with_one_change_by_a_real_key() {
 #[tokio::test]
 async fn a_list_of_several_is_chosen_from_with_the_mouse() {
     let options: String = (0..40).map(|n| format!("<option>Item {n:02}")).collect();
-    let page = format!("<select multiple aria-label=Many size=4>{options}</select><select size=5 aria-label=One>{options}</select>");
+    let page = format!(
+        "<select multiple aria-label=Many size=4>{options}</select><select size=5 aria-label=One>{options}</select>"
+    );
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     driver.goto("http://shop.test/").await;
     let chosen = "[...document.querySelectorAll('select')].map((el) => [...el.selectedOptions].map((o) => o.value).join()).join('/')";
@@ -58,7 +62,8 @@ async fn a_choice_that_fails_leaves_the_list_as_it_was() {
     let stubborn = "<select aria-label=A onkeydown='event.preventDefault()'><option>One<option>Two<option selected>Three<option>Four</select>";
     let hopping = "<select aria-label=A onkeydown='document.querySelector(\"input\").focus()'><option>One<option>Two<option selected>Three<option>Four</select><input>";
     let stolen = "<select aria-label=A onfocus='document.querySelector(\"input\").focus()'><option>One<option>Two<option selected>Three<option>Four</select><input>";
-    let pages = [("shop.test/stubborn", stubborn), ("shop.test/hopping", hopping), ("shop.test/stolen", stolen)];
+    let pages =
+        [("shop.test/stubborn", stubborn), ("shop.test/hopping", hopping), ("shop.test/stolen", stolen)];
     let driver = Driver::with(&pages).await;
     for (path, code) in [("stubborn", "element_unchanged"), ("hopping", ""), ("stolen", "focus_lost")] {
         driver.goto(&format!("http://shop.test/{path}")).await;
@@ -109,7 +114,10 @@ async fn boxes_are_checked_and_unchecked_however_they_are_drawn() {
         (role("switch", "Switch"), false, "document.querySelector('[role=switch]').ariaChecked", "false"),
         (role("radio", "Right"), true, "document.querySelectorAll('[type=radio]')[1].checked", "true"),
     ] {
-        driver.after(check(target.clone(), checked)).await.unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        driver
+            .after(check(target.clone(), checked))
+            .await
+            .unwrap_or_else(|error| panic!("{target:?}: {error}"));
         assert_eq!(driver.value(&format!("String({script})")).await, expected, "{target:?} {checked}");
     }
     for (action, code) in [

@@ -5,6 +5,7 @@
 
 mod dialogs;
 mod elements;
+mod ends;
 mod failures;
 mod history;
 mod hostile;

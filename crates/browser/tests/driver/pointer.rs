@@ -22,7 +22,8 @@ async fn clicks_are_what_a_mouse_does() {
         logging("['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu']")
     );
     let driver = Driver::with(&[("shop.test/", &page)]).await;
-    let with = |button, count, modifiers| Click { button, count, modifiers, ..Click::on(role("button", "Here")) };
+    let with =
+        |button, count, modifiers| Click { button, count, modifiers, ..Click::on(role("button", "Here")) };
     let plain = Modifiers::default();
     for (click, expected) in [
         (with(MouseButton::Left, 1, plain), "pointerdown, mousedown, mouseup, click"),
@@ -73,7 +74,10 @@ async fn dragging_works_by_html_and_by_the_pages_own_code_and_in_frames() {
     let pages = [
         ("shop.test/html", HTML5),
         ("shop.test/own", pointer),
-        ("shop.test/frame", "<iframe src=http://other.test/ style='margin:30px;width:500px;height:500px'></iframe>"),
+        (
+            "shop.test/frame",
+            "<iframe src=http://other.test/ style='margin:30px;width:500px;height:500px'></iframe>",
+        ),
         ("other.test/", HTML5),
     ];
     let driver = Driver::with(&pages).await;

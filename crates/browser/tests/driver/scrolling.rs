@@ -48,7 +48,12 @@ async fn an_application_whose_page_does_not_scroll_scrolls_its_main_part() {
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let after = driver.after(by(None, Direction::Down, Distance::Pixels(400))).await.unwrap();
-    assert_eq!(driver.value("String(document.querySelector('main').scrollTop)").await, "400", "{:?}", after.told);
+    assert_eq!(
+        driver.value("String(document.querySelector('main').scrollTop)").await,
+        "400",
+        "{:?}",
+        after.told
+    );
     assert!(after.told.unwrap().contains("scrolled 400"));
 }
 

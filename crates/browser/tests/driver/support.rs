@@ -5,8 +5,8 @@ use browser::{
     launch_flags,
 };
 use policy::{
-    Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Tabs, Target, TypeText,
-    WebUrl,
+    Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Tabs, Target,
+    TypeText, WaitFor, WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -209,6 +209,10 @@ pub fn click(target: Target) -> Action {
 
 pub fn outline_of(after: &After) -> String {
     text_of(after.snapshot.as_ref().unwrap_or_else(|| panic!("{after:?}")))
+}
+
+pub fn wait_for_text(text: &str) -> Action {
+    Action::WaitFor(WaitFor { condition: Condition::Text(text.into()) })
 }
 
 /// Bounds every call of a page that never answers.

@@ -104,7 +104,10 @@ async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
 async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     let pages = [
         ("shop.test/", "<button onclick=\"window.open('/pop')\">Sign in</button><h1>shop</h1>"),
-        ("shop.test/pop", "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button>"),
+        (
+            "shop.test/pop",
+            "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button>",
+        ),
     ];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
@@ -126,8 +129,11 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
 #[tokio::test]
 async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
     let pages = [
-        ("shop.test/", "<a href=http://other.test/ target=_blank>Open</a>
-           <button onclick='for (;;) {}'>Freeze</button>"),
+        (
+            "shop.test/",
+            "<a href=http://other.test/ target=_blank>Open</a>
+           <button onclick='for (;;) {}'>Freeze</button>",
+        ),
         ("other.test/", "<h1>other</h1>"),
     ];
     let driver = Driver::with_options(&pages, impatient(3)).await;
@@ -149,7 +155,10 @@ async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
 #[tokio::test]
 async fn a_popup_to_what_no_tab_may_show_is_taken_back() {
     let pages = [
-        ("shop.test/", "<button onclick=\"window.open(window.URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'})))\">Blob</button>"),
+        (
+            "shop.test/",
+            "<button onclick=\"window.open(window.URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'})))\">Blob</button>",
+        ),
         NEXT,
     ];
     let driver = Driver::with(&pages).await;

@@ -42,7 +42,13 @@ async fn every_way_of_naming_leads_to_the_same_facts() {
         ("button", "Div", "div#d", "Div", (160.0, 50.0)),
         ("button", "Press", "button.deep", "Press", (150.0, 155.0)),
     ] {
-        let ways = [role(role_name, name), selector(css), text(words), point(at.0, at.1), reference(&outline, &format!("\"{name}\""))];
+        let ways = [
+            role(role_name, name),
+            selector(css),
+            text(words),
+            point(at.0, at.1),
+            reference(&outline, &format!("\"{name}\"")),
+        ];
         let mut told = Vec::new();
         for way in ways {
             told.push((driver.facts(&click(way.clone())).await, format!("{way:?}")));
@@ -77,7 +83,8 @@ async fn what_covers_an_element_is_told_and_a_point_yields_its_facts() {
 
 #[tokio::test]
 async fn the_first_of_several_is_taken_and_their_number_told() {
-    let page = "<button onclick='document.title = 0'>Save</button><button onclick='document.title = 1'>Save</button>
+    let page =
+        "<button onclick='document.title = 0'>Save</button><button onclick='document.title = 1'>Save</button>
         <button onclick='document.title = 2'>Save all</button>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
@@ -94,7 +101,10 @@ async fn the_first_of_several_is_taken_and_their_number_told() {
         assert_eq!(driver.browser.state().title, title, "{target:?}");
     }
     let error = driver.act(click(role("button", "Sav all"))).await.unwrap_err();
-    assert!(matches!(&error, BrowserError::ElementNotFound { candidates, .. } if !candidates.is_empty()), "{error}");
+    assert!(
+        matches!(&error, BrowserError::ElementNotFound { candidates, .. } if !candidates.is_empty()),
+        "{error}"
+    );
     assert_eq!(driver.code(click(save(2))).await, "element_not_found");
     assert_eq!(driver.code(click(point(5000.0, 5000.0))).await, "nothing_there");
 }
@@ -139,7 +149,10 @@ async fn what_is_wrong_with_an_element_is_told_by_its_code() {
     ] {
         assert_eq!(driver.code(click(target.clone())).await, code, "{target:?}");
     }
-    assert_eq!(driver.code(crate::support::typing(text("text"), "x", false, false)).await, "element_not_editable");
+    assert_eq!(
+        driver.code(crate::support::typing(text("text"), "x", false, false)).await,
+        "element_not_editable"
+    );
 }
 
 #[tokio::test]

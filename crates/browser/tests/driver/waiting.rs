@@ -41,7 +41,11 @@ async fn a_wait_in_vain_ends_at_its_bound() {
         Condition::Url("/never".into()),
         Condition::Time(Duration::from_secs(100)),
     ] {
-        assert_eq!(driver.code(wait(condition.clone())).await, "browser_action_timeout:wait_for:1s", "{condition:?}");
+        assert_eq!(
+            driver.code(wait(condition.clone())).await,
+            "browser_action_timeout:wait_for:1s",
+            "{condition:?}"
+        );
     }
     assert!(driver.outline().await.contains("here"));
 }
