@@ -6,7 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
-    guard::Input,
+    guard::Arming,
     hit::Point,
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
     page_text::{PageText, Words},
@@ -32,6 +32,8 @@ pub(crate) enum Purpose {
     Check,
     Press,
     Scroll,
+    /// Turned over, wherever it is in view.
+    Wheel,
     See,
 }
 
@@ -75,7 +77,7 @@ pub(crate) struct Looking {
     /// Seen twice in the same place, whatever the page's animations say.
     pub steady: bool,
     /// Arms the guard of the element's frame in the same moment.
-    pub arm: Option<Input>,
+    pub arm: Option<Arming>,
 }
 
 #[derive(Serialize)]
@@ -85,7 +87,7 @@ struct Aiming<'a> {
     how: How,
     steady: bool,
     wait: u128,
-    armed: Option<bool>,
+    arming: Option<Arming>,
     options: &'a SnapshotOptions,
 }
 
@@ -102,6 +104,8 @@ pub(crate) enum Looked {
         point: Point,
         /// Something may be hit there that the script cannot see.
         hides: bool,
+        /// It gets keys because it has the focus, wherever it is.
+        pointless: bool,
         around: Around,
         facts: Box<PageFacts>,
     },
@@ -223,7 +227,7 @@ impl Browser {
             how: looking.how,
             steady: looking.steady,
             wait: wait.as_millis(),
-            armed: looking.arm.map(|input| input == Input::Keys),
+            arming: looking.arm,
             options: &self.options.snapshot,
         };
         let looked = self.ask(&element.frame, "aim", &aiming, deadline).await;
@@ -239,8 +243,12 @@ impl Browser {
     ) -> Result<Aim, BrowserError> {
         match looked {
             Looked::Problem { problem, by } => Err(problem.of(&element.reference, by.map(Words::Page))),
-            Looked::Ready { point, hides, around, facts } => {
-                let lifted = self.lift(element, point, deadline).await?;
+            Looked::Ready { point, hides, pointless, around, facts } => {
+                let lifted = if pointless {
+                    Lifted { in_process: point, in_tab: point }
+                } else {
+                    self.lift(element, point, deadline).await?
+                };
                 if hides {
                     self.strikes(element, &facts.element, lifted.in_process, deadline).await?;
                 }

@@ -1,7 +1,7 @@
 //! One Chromium, one tab of it, and the calls that reach them.
 
 use crate::{
-    cdp::{CallError, Command, Connection, SessionId, protocol as p},
+    cdp::{Answering, CallError, Command, Connection, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     resume::pages,
@@ -10,7 +10,7 @@ use crate::{
     state::{Ended, Shared, State},
     tab::{Tab, attach_to_frames},
 };
-use policy::Action;
+use policy::{Action, TabId};
 use serde::Serialize;
 use std::{
     sync::{Arc, MutexGuard, PoisonError},
@@ -80,13 +80,20 @@ pub struct Browser {
     pub(crate) snapshots: Arc<std::sync::Mutex<Store>>,
 }
 
-/// Which empty page may become the tab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// One that Chromium started with will do.
-    Any,
-    /// None but a page made for it: an empty one may be a popup, which its opener can reach.
-    New,
+/// Keeps room for a tab of the driver's own, until it is there or the call is broken off.
+struct Opening<'a>(&'a Shared);
+
+impl<'a> Opening<'a> {
+    fn begin(shared: &'a Shared) -> Opening<'a> {
+        shared.lock().opening = true;
+        Opening(shared)
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.lock().opening = false;
+    }
 }
 
 /// What the tab shows, as of the last event; page-made text in it is bounded.
@@ -107,7 +114,7 @@ impl Browser {
         browser.watch();
         let deadline = Deadline::of(browser.limit(), "attach");
         browser.greet(deadline).await?;
-        browser.open_tab(Claim::Any, deadline).await?;
+        browser.first_tab(deadline).await?;
         Ok(browser)
     }
 
@@ -117,13 +124,12 @@ impl Browser {
         self.connection.observe(move |event, reactions| observing.apply(event, reactions));
     }
 
-    /// What a Chromium is told first; the pages it has are announced, and wait to be claimed.
+    /// What a Chromium is told first; the pages it has are announced.
     pub(crate) async fn greet(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let pages = pages();
         let discover = p::SetDiscoverTargets { discover: true, filter: pages.filter.clone() };
         let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
         let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
-        self.shared.lock().opening = true;
         tokio::try_join!(
             self.call(None, &discover, deadline),
             self.call(None, &deny_downloads, deadline),
@@ -171,9 +177,13 @@ impl Browser {
                 _ => None,
             }
         };
-        self.open_tab(Claim::New, deadline).await?;
+        if self.shared.lock().fall_back() {
+            self.call_tab(&p::BringToFront {}, deadline).await?;
+        } else {
+            self.replace_tab(deadline).await?;
+        }
         match ended {
-            Some(ended) if !matches!(action, Action::Navigate(_)) => Err(ended.into()),
+            Some(ended) if !matches!(action, Action::Navigate(_) | Action::Tabs(_)) => Err(ended.into()),
             _ => Ok(()),
         }
     }
@@ -186,50 +196,77 @@ impl Browser {
         self.question().map_or(Ok(()), |question| Err(question.error()))
     }
 
-    /// Goes on in a new tab; the old one is closed, whether it answers or not.
-    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        self.open_tab(Claim::New, deadline).await
-    }
-
     /// Leaves a tab that hangs; the next call opens a new one. Its caller is told by the error at hand.
     pub(crate) fn abandon_tab(&self) {
         let mut state = self.shared.lock();
-        state.ended.get_or_insert(Ended::Closed);
+        state.ended.get_or_insert(Ended::Abandoned);
         state.ended_told = true;
+    }
+
+    /// An empty page that Chromium started with will do; the others of them are closed.
+    async fn first_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let empty = {
+            let state = self.shared.lock();
+            let empty = state.behind.iter().find(|tab| tab.url == "about:blank");
+            empty.map(|tab| (tab.id, tab.session.clone()))
+        };
+        let id = match empty {
+            Some((id, session)) => {
+                self.is_set_up(&session, deadline).await?;
+                id
+            }
+            None => self.new_page(deadline).await?,
+        };
+        let others = {
+            let mut state = self.shared.lock();
+            state.bring_to_front(id);
+            state.incidents.take();
+            std::mem::take(&mut state.behind)
+        };
+        // Last, because a Chromium with a window exits with its last page.
+        for other in others {
+            self.close_target(&other.target, deadline).await?;
+        }
+        Ok(())
     }
 
     /// A new tab in front of the others.
     pub(crate) async fn add_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let old = self.shared.lock().tab.take();
-        let opened = self.open_tab(Claim::New, deadline).await;
+        let id = self.new_page(deadline).await?;
         let mut state = self.shared.lock();
-        match opened {
-            Ok(()) => state.behind.extend(old),
-            Err(_) => state.tab = old,
-        }
-        opened
+        let old = state.bring_to_front(id);
+        state.behind.extend(old);
+        Ok(())
     }
 
-    pub(crate) async fn open_tab(&self, claim: Claim, deadline: Deadline) -> Result<(), BrowserError> {
-        self.shared.lock().opening = true;
-        let claimed = self.claim_page(claim, deadline).await;
-        let (old, session) = {
-            let mut state = self.shared.lock();
-            state.opening = false;
-            // Without a new tab the old one stays, with what it knows: the next call tries again.
-            let p::Attached { session_id, target_info } = claimed?;
-            let id = state.next_tab();
-            let new = Tab::new(id, target_info.target_id, session_id.clone(), &state.book);
-            state.ended = None;
-            state.ended_told = false;
-            (state.tab.replace(new), session_id)
-        };
-        self.set_up(&session, deadline).await?;
-        // Last, because a Chromium with a window exits with its last page.
-        self.close_spares(deadline).await?;
+    /// Goes on in a new tab; the old one is closed, whether it answers or not.
+    pub(crate) async fn replace_tab(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        // Without a new tab the old one stays, with what it knows: the next call tries again.
+        let id = self.new_page(deadline).await?;
+        let old = self.shared.lock().bring_to_front(id);
         let Some(Tab { target, frames, .. }) = old else { return Ok(()) };
         frames.end();
         self.close_target(&target, deadline).await
+    }
+
+    /// A page made for the driver and none other: an empty one may be a popup, which its opener can reach.
+    async fn new_page(&self, deadline: Deadline) -> Result<TabId, BrowserError> {
+        let _room = Opening::begin(&self.shared);
+        let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
+        let ours = |state: &mut State| {
+            let tab = state.behind.iter().find(|tab| tab.target == created.target_id)?;
+            Some((tab.id, tab.session.clone()))
+        };
+        let (id, session) = self.wait(deadline, ours).await?;
+        self.shared.lock().incidents.forget_opened(id);
+        self.is_set_up(&session, deadline).await?;
+        Ok(id)
+    }
+
+    /// Waits for the answer to the last of what `State::adopt` sent: a tab that goes to another page before its
+    /// renderer has heard of it all would tell nothing of that page.
+    async fn is_set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call(Some(session), &p::SetLifecycleEvents { enabled: true }, deadline).await.map(|_| ())
     }
 
     /// Closes the pages that nobody claimed.
@@ -263,21 +300,6 @@ impl Browser {
             Ok(_) | Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(()),
             Err(error) => Err(deadline.error(error)),
         }
-    }
-
-    async fn claim_page(&self, claim: Claim, deadline: Deadline) -> Result<p::Attached, BrowserError> {
-        let blank = |state: &mut State, wanted: &dyn Fn(&p::TargetInfo) -> bool| {
-            let found = state.unclaimed.iter().position(|page| wanted(&page.target_info))?;
-            Some(state.unclaimed.swap_remove(found))
-        };
-        if claim == Claim::Any
-            && let Some(page) = blank(&mut self.shared.lock(), &|info| info.url == "about:blank")
-        {
-            return Ok(page);
-        }
-        let created = self.call(None, &p::CreateTarget { url: "about:blank" }, deadline).await?;
-        let is_ours = move |info: &p::TargetInfo| info.target_id == created.target_id;
-        self.wait(deadline, move |state| blank(state, &is_ours)).await
     }
 
     /// Our script runs in the document that is there, too; where it has run before, it notices and stops.
@@ -321,9 +343,39 @@ impl Browser {
         command: &C,
         deadline: Deadline,
     ) -> Result<C::Response, BrowserError> {
-        let session = self.shared.lock().tab.as_ref().map(|tab| tab.session.clone());
-        let session = session.ok_or(BrowserError::TabClosed)?;
+        let session = self.tab_session()?;
         self.call(Some(&session), command, deadline).await
+    }
+
+    /// Sends input to the tab and leaves the answer for later; what is sent in order is handled in order.
+    pub(crate) async fn send_tab<C: Command>(
+        &self,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<Answering<C::Response>, BrowserError> {
+        let session = self.tab_session()?;
+        match self.connection.send(Some(&session), command, deadline.at).await {
+            Ok(answering) => Ok(answering),
+            Err(error) => Err(self.explain(deadline.error(error)).await),
+        }
+    }
+
+    /// Waits until all of these have been handled.
+    pub(crate) async fn handled(
+        &self,
+        inputs: Vec<Answering<p::Nothing>>,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        for input in inputs {
+            if let Err(error) = input.wait(deadline.at).await {
+                return Err(self.explain(deadline.error(error)).await);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tab_session(&self) -> Result<SessionId, BrowserError> {
+        self.shared.lock().tab.as_ref().map(|tab| tab.session.clone()).ok_or(BrowserError::TabClosed)
     }
 
     /// Waits for a state of the tab; fails when the tab, the connection or the time ends first.
@@ -374,7 +426,7 @@ impl From<Ended> for BrowserError {
     fn from(ended: Ended) -> BrowserError {
         match ended {
             Ended::Crashed { status } => BrowserError::TabCrashed { status },
-            Ended::Closed => BrowserError::TabClosed,
+            Ended::Closed | Ended::Abandoned => BrowserError::TabClosed,
         }
     }
 }

@@ -162,6 +162,9 @@ impl BrowserError {
             BrowserError::FocusLost { .. } => {
                 "The page moves the focus; click the field, then read the page."
             }
+            BrowserError::StaleRef { fate: Some(Fate::Behind(_)), .. } => {
+                "Switch to that tab with browser_tabs first."
+            }
             BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
             BrowserError::StaleCursor { .. } => {
                 "Read the page again, without a cursor, and use a cursor from the new snapshot."
@@ -169,7 +172,9 @@ impl BrowserError {
             BrowserError::BadPattern { .. } => "Give a simpler regular expression, or use text instead.",
             BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
             BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
-            BrowserError::TabClosed => "The next call gets a new, empty tab; navigate again.",
+            BrowserError::TabClosed => {
+                "The next call goes on in the tab before it, or in a new, empty one: read it first."
+            }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
             BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {

@@ -1,4 +1,4 @@
-//! Arming every frame of the tab, so that a click or a key reaches the element it is meant for or nothing.
+//! Arming the frame of an element, so that a click or a key reaches that element or nothing.
 
 use crate::{
     aim::{Aim, How, Looking, Problem},
@@ -6,8 +6,8 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    locate::{Element, FRAME_WAIT},
-    page_text::Words,
+    locate::{Element, FRAME_WAIT, LOOK_AGAIN},
+    page_text::{PageText, Words},
     verbs::{Press, Stroke, unchanged},
 };
 use futures_util::future::join_all;
@@ -19,6 +19,9 @@ use std::time::Duration;
 const RESTING: Duration = Duration::from_secs(2);
 /// What was stopped had no effect, so it may be sent again: the page moves, or hovering moved it.
 const TRIES: usize = 4;
+/// How long frames that were not meant may take to tell what they stopped. One that hangs tells nothing, and gets
+/// nothing either.
+const TELLING: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
@@ -36,15 +39,20 @@ pub(crate) struct Shot<'a> {
     pub decided: Option<&'a ElementFacts>,
     /// Whether it is one gesture, which can be sent again when it was stopped.
     pub repeatable: bool,
+    /// What a drag ends on.
+    pub drop: Option<&'a Element>,
 }
 
-#[derive(Serialize)]
-struct Arming {
+/// What one frame lets through.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Arming {
     /// The element that is meant; none in every frame but its own.
     number: Option<u64>,
     keys: bool,
     /// Whether the document itself is meant, with nothing on it that has the focus.
     page: bool,
+    /// What may be dropped on.
+    drop: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -53,11 +61,14 @@ struct Resting {
     expecting: bool,
 }
 
-/// How a frame was after it had come to rest.
-#[derive(Deserialize)]
+/// What came of input in one frame, once that had come to rest.
+#[derive(Default, Deserialize)]
 struct Rested {
-    /// Whether the guard stopped something.
+    /// Whether anything reached what was meant.
+    began: bool,
+    /// Whether the guard stopped something, and what would have got it.
     stopped: bool,
+    by: Option<PageText>,
 }
 
 /// What a hand does once it is aimed.
@@ -68,12 +79,40 @@ pub(crate) enum Hand<'a> {
     /// Presses, moves to another element, and lets go there.
     Carry(&'a Aim),
     Key(&'a Stroke),
+    /// By a key for each character.
     Text(&'a str),
+    /// At once, as it is.
+    Insert(&'a str),
+    /// A line at once.
+    Lines(&'a str),
+}
+
+impl Shot<'_> {
+    fn arming(&self, frame: &str) -> Arming {
+        let number = (self.element.frame == *frame).then_some(self.element.number);
+        let drop = self.drop.filter(|drop| drop.frame == *frame).map(|drop| drop.number);
+        Arming { number, keys: self.input == Input::Keys, page: false, drop }
+    }
+
+    /// Whether it may begin in one frame and end in another: text does when the focus hops, and a drag.
+    fn all(&self) -> bool {
+        self.input == Input::Keys || self.drop.is_some()
+    }
+}
+
+impl Rested {
+    fn and(self, other: Rested) -> Rested {
+        Rested {
+            began: self.began || other.began,
+            stopped: self.stopped || other.stopped,
+            by: self.by.or(other.by),
+        }
+    }
 }
 
 impl Browser {
-    /// Sends input to an element while every frame is armed, and lets the page come to rest; fails if the input went
-    /// astray, and was stopped.
+    /// Sends input to an element while its frame is armed for it, and lets the page come to rest; fails if the input
+    /// went astray, and was stopped.
     pub(crate) async fn guarded(
         &self,
         shot: Shot<'_>,
@@ -81,22 +120,29 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let tries = if shot.repeatable { TRIES } else { 1 };
+        let mut by = None;
         for attempt in 0..tries {
-            let frames = self.every_frame()?;
-            let sent = match self.take_aim(&frames, shot, attempt > 0, deadline).await {
+            let sent = match self.take_aim(shot, attempt > 0, deadline).await {
                 Ok(aim) => self.send(hand, &aim, deadline).await,
                 Err(error) => Err(error),
             };
-            let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;
+            let came = self.disarm(&shot.element.frame, sent.is_ok(), shot.all(), deadline).await;
             sent?;
-            if !strayed {
+            if !came.stopped {
                 return Ok(());
             }
+            by = came.by.map(Words::Page).or(by);
+            if came.began {
+                // Half of it had its effect; to send it again would have that twice.
+                break;
+            }
         }
-        let by = Words::Ours("what the page moved in its way");
         Err(match shot.input {
-            Input::Mouse => Problem::Covered.of(&shot.element.reference, Some(by)),
-            Input::Keys => Problem::Focus.of(&shot.element.reference, None),
+            Input::Mouse => {
+                let by = by.unwrap_or(Words::Ours("what the page moved in its way"));
+                Problem::Covered.of(&shot.element.reference, Some(by))
+            }
+            Input::Keys => Problem::Focus.of(&shot.element.reference, by),
         })
     }
 
@@ -107,20 +153,21 @@ impl Browser {
             Hand::Carry(end) => self.carry(aim, end, deadline).await,
             Hand::Key(stroke) => self.strike_key(stroke, deadline).await,
             Hand::Text(text) => self.strike_text(text, deadline).await,
+            Hand::Insert(text) => self.insert(text, deadline).await,
+            Hand::Lines(text) => self.insert_lines(text, deadline).await,
         }
     }
 
     /// The last look before input is sent: it arms the element's own frame in the same moment.
-    async fn take_aim(
-        &self,
-        frames: &[String],
-        shot: Shot<'_>,
-        steady: bool,
-        deadline: Deadline,
-    ) -> Result<Aim, BrowserError> {
-        let others = frames.iter().filter(|frame| **frame != shot.element.frame);
-        self.arm(others, shot.input, None, deadline).await?;
-        let looking = Looking { how: shot.how, steady, arm: Some(shot.input) };
+    async fn take_aim(&self, shot: Shot<'_>, steady: bool, deadline: Deadline) -> Result<Aim, BrowserError> {
+        if self.every_frame()?.1 {
+            let reason = Words::Ours("it has too many frames to act in it safely");
+            return Err(BrowserError::PageScript { reason });
+        }
+        if let Some(drop) = shot.drop.filter(|drop| drop.frame != shot.element.frame) {
+            self.arm(&drop.frame, shot.arming(&drop.frame), deadline).await?;
+        }
+        let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
         if let Some(decided) = shot.decided {
             unchanged(decided, &aim.facts)?;
@@ -128,64 +175,71 @@ impl Browser {
         Ok(aim)
     }
 
-    fn every_frame(&self) -> Result<Vec<String>, BrowserError> {
+    /// All frames of the tab, the main one first, and whether it has had more than are known.
+    fn every_frame(&self) -> Result<(Vec<String>, bool), BrowserError> {
         let state = self.shared.lock();
         let tab = state.tab.as_ref().ok_or(BrowserError::TabClosed)?;
-        if tab.frames.untracked() {
-            let reason = Words::Ours("it has too many frames to act in it safely");
-            return Err(BrowserError::PageScript { reason });
-        }
-        Ok(tab.frames.inside(&tab.target))
+        Ok((tab.frames.inside(&tab.target), tab.frames.untracked()))
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
     pub(crate) async fn guarded_page(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
-        let frames = self.every_frame()?;
-        let sent = match self.arm(frames.iter(), Input::Keys, frames.first(), deadline).await {
+        let main = self.every_frame()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
+        let arming = Arming { keys: true, page: true, ..Arming::default() };
+        let sent = match self.arm(&main, arming, deadline).await {
             Ok(()) => self.strike_key(stroke, deadline).await,
             Err(error) => Err(error),
         };
-        let strayed = self.disarm(&frames, sent.is_ok(), deadline).await;
+        let came = self.disarm(&main, sent.is_ok(), true, deadline).await;
         sent?;
-        if strayed { Err(Problem::Focus.of("the page", None)) } else { Ok(()) }
+        if came.stopped { Err(Problem::Focus.of("the page", came.by.map(Words::Page))) } else { Ok(()) }
     }
 
-    /// Arms frames against all input, but for keys to the document of `page`.
-    ///
-    /// A frame that cannot be armed could take what is not meant for it, so then nothing is sent.
-    async fn arm(
-        &self,
-        frames: impl Iterator<Item = &String>,
-        input: Input,
-        page: Option<&String>,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
-        let limit = deadline.within(FRAME_WAIT);
-        let arming = frames.map(|frame| async move {
-            let arming = Arming { number: None, keys: input == Input::Keys, page: page == Some(frame) };
-            self.ask::<_, bool>(frame, "arm", &arming, limit).await
-        });
-        for armed in join_all(arming).await {
-            match armed {
-                Ok(_) | Err(AskError::Gone) => {}
-                Err(AskError::Failed(BrowserError::Timeout { .. })) if !deadline.left().is_zero() => {
-                    let reason = Words::Ours("one of its frames does not answer");
-                    return Err(BrowserError::PageScript { reason });
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+    async fn arm(&self, frame: &str, arming: Arming, deadline: Deadline) -> Result<(), BrowserError> {
+        self.ask::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
         Ok(())
     }
 
-    /// Disarms all frames and lets them come to rest; returns whether any of them had to stop something.
-    async fn disarm(&self, frames: &[String], expecting: bool, deadline: Deadline) -> bool {
+    /// Disarms a frame and lets it come to rest; tells what came of the input there. With `all`, or when nothing of it
+    /// came there, the other frames are asked too.
+    async fn disarm(&self, frame: &String, sent: bool, all: bool, deadline: Deadline) -> Rested {
         let limit = deadline.within(RESTING);
-        let resting = frames.iter().map(|frame| async move {
-            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await
-        });
+        if !self.input_handled(limit).await {
+            // What is still on its way must not find another guard than it was sent with.
+            return Rested::default();
+        }
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
-        join_all(resting).await.into_iter().any(|rested| rested.is_ok_and(|rested| rested.stopped))
+        let rest = async |frame, expecting, limit| {
+            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await.unwrap_or_default()
+        };
+        let came = rest(frame, sent, limit).await;
+        if !sent || (came.began && !all) {
+            return came;
+        }
+        let frames = self.every_frame().unwrap_or_default().0;
+        let telling = limit.within(TELLING);
+        let others = frames.iter().filter(|other| *other != frame).map(|other| rest(other, false, telling));
+        join_all(others).await.into_iter().fold(came, Rested::and)
+    }
+
+    /// Waits for input whose sender gave up, because a question of the page's came between.
+    async fn input_handled(&self, limit: Deadline) -> bool {
+        let Ok(session) = self.tab_session() else { return true };
+        while self.connection.has_input_under_way(&session) {
+            if limit.left().is_zero() {
+                return false;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        true
+    }
+
+    /// Disarms what an action that was broken off has left armed, and lets the page come to rest.
+    pub(crate) async fn disarm_all(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if let Some(main) = self.every_frame()?.0.first() {
+            self.disarm(main, true, true, deadline).await;
+        }
+        Ok(())
     }
 
     /// Lets the tab's own document come to rest, when nothing was sent to it.

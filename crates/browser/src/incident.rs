@@ -62,11 +62,18 @@ impl Incidents {
         self.0.drain(..).collect()
     }
 
-    pub fn download(&self) -> Option<&PageText> {
-        self.0.iter().rev().find_map(|incident| match incident {
-            Incident::DownloadRefused { url } => Some(url),
+    /// Takes out the newest refusal of a download, for an error that tells of it.
+    pub fn take_download(&mut self) -> Option<PageText> {
+        let at = self.0.iter().rposition(|incident| matches!(incident, Incident::DownloadRefused { .. }))?;
+        match self.0.remove(at) {
+            Some(Incident::DownloadRefused { url }) => Some(url),
             _ => None,
-        })
+        }
+    }
+
+    /// A tab that the driver opened itself is no news.
+    pub fn forget_opened(&mut self, id: TabId) {
+        self.0.retain(|incident| !matches!(incident, Incident::TabOpened { tab, .. } if *tab == id));
     }
 }
 
@@ -80,9 +87,9 @@ mod tests {
         for n in 0..KEPT + 2 {
             incidents.add(Incident::DownloadRefused { url: PageText::new(&n.to_string()) });
         }
-        assert_eq!(incidents.download().map(PageText::as_str), Some("9"));
+        assert_eq!(incidents.take_download().as_ref().map(PageText::as_str), Some("9"));
         let told = incidents.take();
-        assert_eq!(told.len(), KEPT);
+        assert_eq!(told.len(), KEPT - 1);
         assert_eq!(told[0], Incident::DownloadRefused { url: PageText::new("2") });
         assert!(incidents.take().is_empty());
     }

@@ -1,7 +1,7 @@
 //! Going on after a lost connection: the tab, its pages and the refs into them outlive it.
 
 use crate::{
-    browser::{Browser, Claim},
+    browser::Browser,
     cdp::{Connection, Id, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
@@ -21,6 +21,7 @@ impl Browser {
         let wanted = {
             let mut state = self.shared.lock();
             state.unclaimed.clear();
+            state.resuming = true;
             // Their pages are closed with the spares: what was in front is what the agent was working on.
             while !state.behind.is_empty() {
                 state.tab_gone(0);
@@ -42,10 +43,11 @@ impl Browser {
             .call(None, &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..pages() }, deadline)
             .await?;
         browser.greet(deadline).await?;
+        // All pages that there were have been announced by now.
+        browser.shared.lock().resuming = false;
         if let Some(target) = wanted {
             match browser.take_over(&target, deadline.within(TAKING_OVER)).await {
                 Ok(true) => {
-                    browser.shared.lock().opening = false;
                     browser.close_spares(deadline).await?;
                     return Ok((browser, true));
                 }
@@ -54,7 +56,8 @@ impl Browser {
                 Err(error) => tracing::warn!(%error, "a tab was not found as it was left"),
             }
         }
-        browser.open_tab(Claim::New, deadline).await?;
+        browser.replace_tab(deadline).await?;
+        browser.close_spares(deadline).await?;
         Ok((browser, false))
     }
 

@@ -17,8 +17,8 @@ use serde_json::value::RawValue;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Page targets that wait to be claimed while a tab opens; others are closed at once.
-const UNCLAIMED_KEPT: usize = 8;
+/// Pages that wait to be claimed after a lost connection; others are closed at once.
+const UNCLAIMED_KEPT: usize = 16;
 /// Tabs of a session; a page that opens more has them closed at once.
 pub(crate) const MOST_TABS: usize = 8;
 
@@ -36,10 +36,14 @@ pub(crate) struct State {
     pub book: Book,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
-    /// Set while a tab is being opened: pages that attach wait, paused, until it is known which is ours.
+    /// Set while the driver opens a tab of its own, for which there is always room.
     pub opening: bool,
+    /// Set while the driver looks for its tab on a new connection: pages wait, paused, until it is known which it is.
+    pub resuming: bool,
     pub unclaimed: Vec<p::Attached>,
     pub incidents: Incidents,
+    /// Downloads refused so far; tells whether a navigation ended in one.
+    pub downloads: u64,
     /// What is being dragged, once the browser has taken over from the page.
     pub dragged: Option<Box<RawValue>>,
     /// How the tab in front ended, until there is a new one.
@@ -50,8 +54,12 @@ pub(crate) struct State {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
-    Crashed { status: Option<String> },
+    Crashed {
+        status: Option<String>,
+    },
     Closed,
+    /// It hangs, and was given up.
+    Abandoned,
 }
 
 impl Shared {
@@ -114,7 +122,7 @@ impl State {
         match (&event.kind, &event.session) {
             (EventKind::Attached(attached), _) => self.attached(attached, event.session.as_ref(), reactions),
             (EventKind::Detached(gone), _) => self.detached(&gone.session_id),
-            (EventKind::TargetCrashed(crash), _) => self.target_crashed(crash),
+            (EventKind::TargetCrashed(crash), _) => self.target_crashed(crash, reactions),
             (EventKind::TargetChanged(changed), _) => {
                 let info = &changed.target_info;
                 let mut tabs = self.tab.iter_mut().chain(&mut self.behind);
@@ -125,6 +133,7 @@ impl State {
             (EventKind::DownloadWillBegin(download), _) => {
                 let url = PageText::cut(&download.url, LONGEST_URL);
                 self.incidents.add(Incident::DownloadRefused { url });
+                self.downloads += 1;
             }
             (EventKind::DragIntercepted(drag), Some(session)) => {
                 if self.tab.as_ref().is_some_and(|tab| tab.owns(session)) {
@@ -139,8 +148,13 @@ impl State {
             (kind, Some(session)) => {
                 // Taken out meanwhile, because the tab is a part of the state too.
                 let mut incidents = std::mem::take(&mut self.incidents);
-                if let Some((tab, front)) = self.tab_of(session) {
-                    tab.apply(kind, session, front, &mut incidents, reactions);
+                match (self.tab_of(session), kind) {
+                    (Some((tab, front)), _) => tab.apply(kind, session, front, &mut incidents, reactions),
+                    // A tab that is being closed must not wait for an answer.
+                    (None, EventKind::DialogOpening(_)) => {
+                        reactions.post(Some(session), &p::HandleDialog { accept: true, prompt_text: None });
+                    }
+                    (None, _) => {}
                 }
                 self.incidents = incidents;
             }
@@ -161,11 +175,11 @@ impl State {
                 // Of a tab that is gone.
                 None => reactions.post(Some(session_id), &p::Resume {}),
             },
-            "page" if self.opening && self.unclaimed.len() < UNCLAIMED_KEPT => {
+            "page" if self.resuming && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
             }
-            "page" if self.tab.is_some() && self.behind.len() + 1 < MOST_TABS => {
-                self.adopt_popup(attached, reactions);
+            "page" if !self.resuming && self.tabs() < MOST_TABS + usize::from(self.opening) => {
+                self.adopt(attached, reactions);
             }
             "page" => {
                 let url = PageText::cut(&target_info.url, LONGEST_URL);
@@ -177,20 +191,48 @@ impl State {
         }
     }
 
-    /// A page that a page opened is one of the session's tabs: it is set up before it runs.
+    pub fn tabs(&self) -> usize {
+        self.behind.len() + usize::from(self.tab.is_some())
+    }
+
+    /// Puts a tab in front; returns the one that was there.
+    pub fn bring_to_front(&mut self, id: TabId) -> Option<Tab> {
+        let at = self.behind.iter().position(|tab| tab.id == id)?;
+        let new = self.behind.remove(at);
+        self.ended = None;
+        self.ended_told = false;
+        self.tab.replace(new)
+    }
+
+    /// When the tab in front has closed itself, the one that was in front before takes its place.
+    pub fn fall_back(&mut self) -> bool {
+        if !matches!(self.ended, Some(Ended::Closed)) {
+            return false;
+        }
+        let Some(next) = self.behind.last().map(|tab| tab.id) else { return false };
+        if let Some(gone) = self.bring_to_front(next) {
+            gone.frames.end();
+        }
+        self.incidents.add(Incident::TabChanged { tab: next });
+        true
+    }
+
+    /// Every page is one of the session's tabs, whoever opened it: it is set up before it runs.
     ///
     /// Nothing is waited for: a popup with an opener shares the opener's renderer, and the pause of the one stops both.
-    fn adopt_popup(&mut self, popup: &p::Attached, reactions: &mut Reactions<'_>) {
-        let p::Attached { session_id, target_info } = popup;
+    fn adopt(&mut self, page: &p::Attached, reactions: &mut Reactions<'_>) {
+        let p::Attached { session_id, target_info } = page;
         let id = self.next_tab();
         let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.book);
-        tab.url = cut(&target_info.url, LONGEST_URL);
-        let url = PageText::cut(&target_info.url, LONGEST_URL);
+        if !target_info.url.is_empty() {
+            tab.url = cut(&target_info.url, LONGEST_URL);
+        }
+        let url = PageText::new(&tab.url);
         self.incidents.add(Incident::TabOpened { tab: id, url });
         self.behind.push(tab);
         let to = Some(session_id);
         let (width, height) = self.viewport;
-        // The same as `Browser::set_up` does with a tab of its own.
+        // The same as `Browser::set_up` does with a tab that is met again.
         reactions.post(to, &p::EnableInspector {});
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::SetLifecycleEvents { enabled: true });
@@ -209,7 +251,8 @@ impl State {
         if let Some(gone) = self.behind.iter().position(|tab| tab.session == *session) {
             self.tab_gone(gone);
         } else if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {
-            self.front_gone(Ended::Closed);
+            // An action that is under way must not go on in another tab.
+            self.ended.get_or_insert(Ended::Closed);
         } else if let Some((tab, _)) = self.tab_of(session)
             && tab.frame_sessions.remove(session)
         {
@@ -223,26 +266,13 @@ impl State {
         gone.frames.end();
     }
 
-    /// The last tab that was opened takes the place of one that closed itself.
-    fn front_gone(&mut self, how: Ended) {
-        if self.ended.is_none()
-            && let Some(next) = self.behind.pop()
-        {
-            self.incidents.add(Incident::TabChanged { tab: next.id });
-            if let Some(gone) = self.tab.replace(next) {
-                gone.frames.end();
-            }
-            return;
-        }
-        self.ended.get_or_insert(how);
-    }
-
-    fn target_crashed(&mut self, crash: &p::TargetCrashed) {
+    fn target_crashed(&mut self, crash: &p::TargetCrashed, reactions: &mut Reactions<'_>) {
         if self.tab.as_ref().is_some_and(|tab| tab.target == crash.target_id) {
             let status = format!("{}, {}", cut(&crash.status, 64), crash.error_code);
             self.ended = Some(Ended::Crashed { status: Some(status) });
         } else if let Some(gone) = self.behind.iter().position(|tab| tab.target == crash.target_id) {
             self.tab_gone(gone);
+            reactions.post(None, &p::CloseTarget { target_id: &crash.target_id });
         }
     }
 }

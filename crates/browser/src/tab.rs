@@ -17,8 +17,13 @@ pub(crate) const LONGEST_TITLE: usize = 512;
 pub(crate) const LONGEST_URL: usize = 8 * 1024;
 /// How many of a tab's documents are remembered, to tell that an awaited one has come and gone.
 const LOADERS_KEPT: usize = 16;
+/// A tab that has shown so many documents because of one action, or since, loads itself over and over.
+const RESTLESS: u64 = 3;
 /// Requests that are waited for; a page that makes more at once is not waited for longer.
 const MOST_REQUESTS: usize = 128;
+/// Dialogs that are answered for the agent between two of its actions. A page that opens more has the next one left
+/// open, which stops it: a loop of alerts would never end otherwise.
+const MOST_ANSWERED: usize = 20;
 /// What may change a page when it comes. Pictures, sounds and streams do not, or never end.
 const AWAITED: [&str; 5] = ["Document", "Script", "Stylesheet", "XHR", "Fetch"];
 
@@ -48,6 +53,10 @@ pub(crate) struct Tab {
     pub requests: HashSet<Id>,
     /// The question that the page has put, and that waits for an answer; nothing of the page runs meanwhile.
     pub dialog: Option<OpenDialog>,
+    /// Dialogs that were answered since the present action began.
+    pub answered: usize,
+    /// The agent is on its way to another page: what this one still asks is answered with no.
+    pub leaving: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +66,8 @@ pub(crate) struct OpenDialog {
     pub message: PageText,
     /// The page that asks.
     pub url: String,
+    /// What a prompt is filled with; accepted without a word, that is the answer.
+    pub filled: String,
 }
 
 /// A navigation that is on its way.
@@ -98,6 +109,8 @@ impl Tab {
             steps: 0,
             requests: HashSet::new(),
             dialog: None,
+            answered: 0,
+            leaving: false,
         }
     }
 
@@ -134,6 +147,10 @@ impl Tab {
 
     pub fn owns(&self, session: &SessionId) -> bool {
         self.session == *session || self.frame_sessions.contains(session)
+    }
+
+    pub fn is_restless(&self) -> bool {
+        self.commits - self.begun >= RESTLESS
     }
 
     /// `front` says that it is the tab the agent works in.
@@ -225,11 +242,15 @@ impl Tab {
             "prompt" => "prompt",
             _ => "confirm",
         };
-        if front && matches!(kind, "confirm" | "prompt") {
+        let asks = front && matches!(kind, "confirm" | "prompt");
+        if (asks || self.answered == MOST_ANSWERED) && !self.leaving {
             let url = cut(&dialog.url, LONGEST_URL);
-            self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url });
+            let filled =
+                dialog.default_prompt.as_ref().map(|text| cut(text, LONGEST_URL)).unwrap_or_default();
+            self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url, filled });
             return;
         }
+        self.answered = (self.answered + 1).min(MOST_ANSWERED);
         let accept = matches!(kind, "alert" | "beforeunload");
         reactions.post(Some(session), &p::HandleDialog { accept, prompt_text: None });
         incidents.add(Incident::Dialog { kind: kind.to_owned(), message, accepted: accept });
@@ -271,6 +292,7 @@ impl Tab {
             self.next = Next::None;
             self.requests.clear();
             self.dialog = None;
+            self.leaving = false;
             self.url = cut(frame.unreachable_url.as_deref().unwrap_or(&frame.url), LONGEST_URL);
             if let Some(scheme) = refused_scheme(&frame.url) {
                 self.refused = Some(scheme.clone());

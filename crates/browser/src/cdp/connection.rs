@@ -6,7 +6,7 @@
 use super::{
     CallError, Command, Event, EventKind, SessionId,
     bounded::LONGEST_ID,
-    pending::{Call, Pending},
+    pending::{Answer, Call, Pending},
     wire,
 };
 use bytes::Bytes;
@@ -14,8 +14,10 @@ use futures_util::{
     Sink, SinkExt, Stream, StreamExt,
     stream::{SplitSink, SplitStream},
 };
+use serde::de::DeserializeOwned;
 use std::{
     fmt,
+    marker::PhantomData,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -153,6 +155,16 @@ impl Connection {
         command: &C,
         deadline: Instant,
     ) -> Result<C::Response, CallError> {
+        self.send(session, command, deadline).await?.wait(deadline).await
+    }
+
+    /// Sends a command, and leaves its answer for later: what is sent in order reaches Chromium in order.
+    pub async fn send<C: Command>(
+        &self,
+        session: Option<&SessionId>,
+        command: &C,
+        deadline: Instant,
+    ) -> Result<Answering<C::Response>, CallError> {
         let method = C::METHOD;
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let text =
@@ -160,12 +172,14 @@ impl Connection {
         let (answer, answered) = oneshot::channel();
         let largest_reply = command.largest_reply();
         let call = Call { id, method, session: session.cloned(), text, largest_reply, answer };
-        let exchange = async {
-            self.calls.send(call).await.map_err(|_| self.closed_error())?;
-            answered.await.map_err(|_| self.closed_error())?
-        };
-        let result = timeout_at(deadline, exchange).await.map_err(|_| CallError::Timeout { method })??;
-        serde_json::from_slice(&result).map_err(|source| CallError::Decode { method, source })
+        let sent = timeout_at(deadline, self.calls.send(call)).await;
+        sent.map_err(|_| CallError::Timeout { method })?.map_err(|_| self.closed_error())?;
+        Ok(Answering { method, answered, closed: self.closed.clone(), response: PhantomData })
+    }
+
+    /// Whether input that was sent to a target has not been handled yet, be anyone waiting for it or not.
+    pub fn has_input_under_way(&self, session: &SessionId) -> bool {
+        lock(&self.shared.pending).has_input_under_way(session)
     }
 
     /// The observer sees every event in order, before any answer that Chromium gave after it.
@@ -190,9 +204,32 @@ impl Connection {
     }
 
     fn closed_error(&self) -> CallError {
-        let ended = || Closed { code: None, reason: "the connection is shutting down".to_owned() };
-        CallError::Closed { closed: self.closed.borrow().clone().unwrap_or_else(ended) }
+        closed_error(&self.closed)
     }
+}
+
+/// The answer to a command that was sent.
+pub struct Answering<R> {
+    method: &'static str,
+    answered: oneshot::Receiver<Answer>,
+    closed: watch::Receiver<Option<Closed>>,
+    response: PhantomData<fn() -> R>,
+}
+
+impl<R: DeserializeOwned> Answering<R> {
+    pub async fn wait(self, deadline: Instant) -> Result<R, CallError> {
+        let method = self.method;
+        let answered = timeout_at(deadline, self.answered).await;
+        let result = answered
+            .map_err(|_| CallError::Timeout { method })?
+            .map_err(|_| closed_error(&self.closed))??;
+        serde_json::from_slice(&result).map_err(|source| CallError::Decode { method, source })
+    }
+}
+
+fn closed_error(closed: &watch::Receiver<Option<Closed>>) -> CallError {
+    let ended = || Closed { code: None, reason: "the connection is shutting down".to_owned() };
+    CallError::Closed { closed: closed.borrow().clone().unwrap_or_else(ended) }
 }
 
 struct Reader<S> {

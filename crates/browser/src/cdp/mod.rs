@@ -13,7 +13,7 @@ mod wire;
 
 pub use bounded::{Id, Words};
 pub(crate) use connection::LARGEST_MESSAGE;
-pub use connection::{Closed, Connection, ConnectionOptions, Reactions, websocket_config};
+pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
 

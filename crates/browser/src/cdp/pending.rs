@@ -10,6 +10,8 @@ const UNANSWERED_CALLS: usize = 4096;
 /// Attached targets that are remembered. A crash of one beyond the bound is not: calls to it time out.
 const MOST_SESSIONS: usize = 2048;
 
+const SESSION_NOT_FOUND: i64 = -32001;
+
 pub(super) type Answer = Result<Bytes, CallError>;
 
 pub(super) struct Call {
@@ -70,11 +72,18 @@ impl Pending {
                 Err(CallError::TooLarge { method, bytes: bytes.len(), limit: largest_reply })
             }
             Ok(bytes) => Ok(bytes),
+            // The target went before the call came.
+            Err(wire::Refusal { code: SESSION_NOT_FOUND, .. }) => Err(CallError::Detached { method }),
             Err(wire::Refusal { code, message }) => {
                 Err(CallError::Refused { method, code, message: message.into() })
             }
         };
         answer.send(result).ok();
+    }
+
+    pub fn has_input_under_way(&self, session: &SessionId) -> bool {
+        let mut calls = self.calls.values();
+        calls.any(|call| call.method.starts_with("Input.") && call.session.as_ref() == Some(session))
     }
 
     /// Calls to a renderer that crashed, or to a target that went, get no answer from Chromium.

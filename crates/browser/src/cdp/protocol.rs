@@ -301,7 +301,7 @@ received! {
     ContextData { frame_id: Id }
     ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
-    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Words }
+    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Words, default_prompt: Option<Words> }
     DownloadWillBegin { url: Words }
     FrameAttached { frame_id: Id, parent_frame_id: Id }
     FrameDetached { frame_id: Id, reason: Words }

@@ -27,11 +27,12 @@ const PURPOSES = {
   hover: { hit: true },
   drag: { enabled: true, hit: true },
   drop: { hit: true },
-  type: { enabled: true, hit: true, fits: isEditable, problem: 'not_editable' },
+  type: { enabled: true, hit: true, keys: true, fits: isEditable, problem: 'not_editable' },
   select: { enabled: true, fits: isChooser, problem: 'not_a_list' },
   check: { enabled: true, hit: true, fits: (el) => CHECKABLE.has(roleOf(el)), problem: 'not_checkable' },
-  press: { enabled: true },
+  press: { enabled: true, keys: true },
   scroll: {},
+  wheel: { anywhere: true },
   see: {},
 };
 
@@ -46,9 +47,25 @@ const drawnFor = (el) => {
   return LABELLED.has(tagOf(el)) ? labelsOf(el).find(isDrawnBox) ?? null : null;
 };
 
+// The middle of what is in view of an element, within all that clips it.
+const pointInView = (el) => {
+  let { left, top, right, bottom } = boundingRect(el);
+  const clip = (box) => {
+    [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+    [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
+  };
+  clip({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  for (let at = flatParent(el); at; at = flatParent(at)) {
+    if (isElement(at) && getComputedStyle(at).overflow !== 'visible') clip(boundingRect(at));
+  }
+  return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
+};
+
 // The point in the middle of what is in view, or the given one, which is never scrolled to.
-const intoView = (drawn, given) => {
+const intoView = (drawn, given, anywhere) => {
   if (given) return given;
+  const seen = anywhere ? pointInView(drawn) : null;
+  if (seen) return seen;
   const box = boundingRect(drawn);
   const middle = { x: box.left + box.width / 2, y: box.top + box.height / 2 };
   const { innerWidth: width, innerHeight: height } = globalThis;
@@ -59,16 +76,47 @@ const intoView = (drawn, given) => {
   return pointOf(drawn);
 };
 
-const look = (prefix, el, { purpose, point: given = null }) => {
+// Ways to scroll an element out from under what sticks to an edge of the view.
+const ALIGNMENTS = ['center', 'end', 'start', 'center'];
+
+// Where the element is hit, and what is hit there. With `align` it is scrolled about until it is hit itself.
+const strike = (el, drawn, given, anywhere, align) => {
+  let point = intoView(drawn, given, anywhere);
+  let hit = point ? elementAt(point.x, point.y) : null;
+  for (const block of align && !given ? ALIGNMENTS : []) {
+    if (hit && meets(hit, el)) break;
+    scrollIntoView(drawn, { block, inline: 'center', behavior: 'instant' });
+    point = pointOf(drawn);
+    hit = point ? elementAt(point.x, point.y) : null;
+  }
+  return { point, hit };
+};
+
+const lockedTo = getter(Document, 'pointerLockElement');
+const unlock = method(Document, 'exitPointerLock');
+const fullscreenElement = getter(Document, 'fullscreenElement');
+const exitFullscreen = method(Document, 'exitFullscreen');
+
+// A person presses Escape when a page holds the pointer, or shows one element instead of itself.
+const escape = (el) => {
+  if (lockedTo(document)) unlock(document);
+  const shown = fullscreenElement(document);
+  if (shown && !isInside(el, shown)) exitFullscreen(document).catch(() => {});
+};
+
+const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   const asks = PURPOSES[purpose];
   if (!isConnected(el)) return { problem: 'gone' };
   if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
+  if (asks.hit) escape(el);
   const drawn = drawnFor(el);
-  if (!drawn) return { problem: 'invisible' };
+  // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
+  const keyed = asks.keys && deepActive() === el;
+  if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
-  const point = intoView(drawn, given);
+  if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: NO_BOX, hides: false, pointless: true, facts: factsOf(prefix, el) };
+  const { point, hit } = strike(el, drawn, given, asks.anywhere === true, asks.hit === true && align);
   if (!point) return { problem: 'invisible' };
-  const hit = elementAt(point.x, point.y);
   if (asks.hit) {
     if (!hit) return { problem: 'invisible' };
     if (!meets(hit, el)) return { problem: 'covered', by: describe(hit) };
@@ -77,8 +125,10 @@ const look = (prefix, el, { purpose, point: given = null }) => {
   const facts = factsOf(prefix, told);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides: asks.hit === true && canHost(hit) && !shadowRoot(hit), facts };
+  const hides = asks.hit === true && canHost(hit) && !shadowRoot(hit);
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides, pointless: false, facts };
 };
+const NO_BOX = { left: 0, top: 0, width: 0, height: 0 };
 
 const runningAnimations = method(Document, 'getAnimations');
 const animationEffect = getter(Animation, 'effect');
@@ -97,18 +147,21 @@ const isMoving = (el) => runningAnimations(document).some((animation) => {
 const FINAL = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
 
 // Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
-// `arm` the guard is armed in the same moment, so that nothing of the page runs between the two.
-const aim = async ({ prefix, number, how, steady, wait, armed: keys, options }) => {
+// `arming` the guard is armed in the same moment, so that nothing of the page runs between the two.
+const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
   tellValues(options);
   const end = performance.now() + wait;
   let before = null;
+  let aligned = false;
   for (;;) {
     const el = elementOf(number);
-    const seen = el ? look(prefix, el, how) : { problem: 'gone' };
+    const seen = el ? look(prefix, el, how, !aligned) : { problem: 'gone' };
+    // Once is enough: a page must not be scrolled to and fro while something covers it.
+    aligned ||= seen.problem === 'covered';
     if (FINAL.has(seen.problem)) return seen;
     const still = before && before.x === seen.x && before.y === seen.y;
     if (!seen.problem && (still || (!steady && !isMoving(el)))) {
-      if (keys !== undefined && keys !== null) arm({ number, keys });
+      if (arming) arm(arming);
       return seen;
     }
     before = seen.problem ? null : seen;
@@ -133,8 +186,14 @@ const insideFrame = (owner, x, y) => {
 const through = ({ frame, x, y }) => {
   const owner = frameOwners.get(frame)?.deref();
   if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  const inView = (at) => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let at = insideFrame(owner, x, y);
-  if (at.x < 0 || at.y < 0 || at.x >= innerWidth || at.y >= innerHeight) {
+  // What scrolls around the frame first, then the page, for a frame that is larger than the view.
+  if (!inView(at) || elementAt(at.x, at.y) !== owner) {
+    scrollIntoView(owner, { block: 'center', inline: 'center', behavior: 'instant' });
+    at = insideFrame(owner, x, y);
+  }
+  if (!inView(at)) {
     scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: 'instant' });
     at = insideFrame(owner, x, y);
   }

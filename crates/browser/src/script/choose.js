@@ -18,6 +18,16 @@ const findOption = (options, wanted) => {
   return tiers.find(Boolean) ?? null;
 };
 
+// What was chosen in a list before it was made ready for the key.
+let moved = null;
+
+// When the key did not get there, the list shows again what it showed.
+const putBack = () => {
+  if (moved && selectedIndex(moved.el) === moved.to) setSelectedIndex(moved.el, moved.was);
+  moved = null;
+  return true;
+};
+
 // Says what has to be done to choose: nothing, a key, or clicks on options.
 //
 // A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
@@ -43,7 +53,8 @@ const choose = ({ prefix, number, options: wanted }) => {
   const at = options.indexOf(found[0]);
   const before = options.findLastIndex((option, place) => place < at && canChoose(option));
   const after = options.findIndex((option, place) => place > at && canChoose(option));
-  setSelectedIndex(el, before >= 0 ? before : after);
+  moved = { el, was: selectedIndex(el), to: before >= 0 ? before : after };
+  setSelectedIndex(el, moved.to);
   return { key: before >= 0 || after < 0 ? 'ArrowDown' : 'ArrowUp' };
 };
 
@@ -58,5 +69,5 @@ const isChosen = ({ number, options: wanted }) => {
 
 const isChecked = ({ number }) => {
   const el = elementOf(number);
-  return el ? statesOf(el, roleOf(el)).checked ?? 'false' : null;
+  return { checked: el ? statesOf(el, roleOf(el)).checked ?? 'false' : null };
 };

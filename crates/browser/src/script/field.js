@@ -60,15 +60,6 @@ const enterField = ({ number, all }) => {
   return notFocused(el) ?? {};
 };
 
-// Types in one go: no code of the page runs between the last check and the text, so no other frame can have
-// the focus by then. The text goes where this document's own selection is, never into another document.
-const typeInto = ({ number, text, all }) => {
-  watchChanges();
-  const entered = enterField({ number, all });
-  if (!entered.problem) execCommand(document, 'insertText', false, text);
-  return entered;
-};
-
 // What has the focus here: an element, or a child frame that has it in turn.
 const focused = ({ prefix }) => {
   const active = deepActive();

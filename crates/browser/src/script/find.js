@@ -40,25 +40,34 @@ const SEARCHES = {
   text: ({ text }) => {
     const wanted = clean(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
+    const words = lower.split(' ');
     const seen = new Set();
-    const meantAlready = new Set();
-    const judge = (el, told, found) => {
-      const tier = tierOf(told, wanted, lower);
-      if (tier < 0) return;
-      const meant = effective(el, null) ?? el;
-      if (meantAlready.has(meant)) return;
-      meantAlready.add(meant);
+    const add = (tier, meant, found) => {
+      if (tier < 0 || seen.has(meant)) return;
+      seen.add(meant);
       found.add(tier, meant);
     };
+    const touches = (own) => own.toLowerCase().split(' ').some((word) => word && words.some((one) => one.includes(word) || word.includes(one)));
     return {
       // What has no text inside is read by its value.
-      visit: (el, shown, found) => { if (shown === 'button' && el instanceof HTMLInputElement) judge(el, nameOf(el, shown), found); },
+      visit: (el, shown, found) => {
+        if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
+        add(tierOf(nameOf(el, shown), wanted, lower), effective(el, null) ?? el, found);
+      },
+      // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
         const parent = typeof node === 'string' ? null : flatParent(node);
-        if (!parent || !isElement(parent) || seen.has(parent)) return;
-        seen.add(parent);
+        if (!parent || !isElement(parent)) return;
+        const own = clean(characters(node), MAX_NAME).trim();
+        if (!touches(own)) return;
+        const meant = effective(parent, null) ?? parent;
+        if (seen.has(meant)) return;
         // What is seen costs more to tell than what is written.
-        if (textOf(parent).toLowerCase().includes(lower)) judge(parent, visibleText(parent, MAX_NAME), found);
+        const shown = (el) => (textOf(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
+        const around = shown(parent);
+        const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
+        const tiers = told.filter(Boolean).map((text) => tierOf(text, wanted, lower)).filter((tier) => tier >= 0);
+        if (tiers.length) add(Math.min(...tiers), meant, found);
       },
     };
   },

@@ -32,7 +32,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("source.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, typeInto, enterField, focusField, editorOf, arm, rest, ",
-    "choose, isChosen, isChecked, scrollState, scrolled, source, ",
+    "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, arm, rest, ",
+    "choose, isChosen, putBack, isChecked, scrollState, scrolled, source, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

@@ -14,31 +14,71 @@ const canScroll = (el, across) => {
     : SCROLLS.has(style.overflowY) && scrollHeight(el) > clientHeight(el);
 };
 
-const scrollerOf = (number, across) => {
-  for (let at = number === null ? null : elementOf(number); at; at = flatParent(at)) {
-    if (isElement(at) && canScroll(at, across)) return at;
-  }
-  return scrollingElement(document) ?? documentElement(document);
+const HELD = new Set(['hidden', 'clip']);
+const overflowOf = (el, across) => (across ? getComputedStyle(el).overflowX : getComputedStyle(el).overflowY);
+
+// Whether the page itself scrolls that way; what its body says holds for it, unless its root says something.
+const turnsWithWheel = (root, across) => {
+  if ((across ? scrollWidth(root) - innerWidth : scrollHeight(root) - innerHeight) < 1) return false;
+  const top = documentElement(document);
+  if (HELD.has(overflowOf(top, across))) return false;
+  const body = childByTag(top, 'body');
+  return !(body && overflowOf(top, across) === 'visible' && HELD.has(overflowOf(body, across)));
 };
 
-const scrollState = ({ number, across }) => {
-  const el = scrollerOf(number, across);
-  if (!el) return { at: 0, most: 0, page: 0, x: 0, y: 0 };
-  const whole = el === scrollingElement(document);
+const nearestScroller = (el, across) => {
+  for (let at = el; at; at = flatParent(at)) if (isElement(at) && canScroll(at, across)) return at;
+  return null;
+};
+
+const pageRoot = () => scrollingElement(document) ?? documentElement(document);
+
+// The page, or where that does not scroll what does in the middle of it.
+const scrollerOf = (number, across) => {
+  const root = pageRoot();
+  const from = number !== null ? elementOf(number) : root && turnsWithWheel(root, across) ? null : elementAt(innerWidth / 2, innerHeight / 2);
+  return nearestScroller(from, across) ?? root;
+};
+
+// Parts of the view where the wheel may turn the page and nothing else; the middle first.
+const PLACES = [[0.5, 0.5], [0.5, 0.1], [0.5, 0.9], [0.05, 0.5], [0.95, 0.5], [0.02, 0.02], [0.98, 0.98]];
+const wheelPoint = (el, across) => {
+  const points = PLACES.map(([x, y]) => ({ x: innerWidth * x, y: innerHeight * y }));
+  const leads = ({ x, y }) => {
+    const hit = elementAt(x, y);
+    if (hit && EMBEDS.has(tagOf(hit))) return false;
+    return (nearestScroller(hit, across) ?? pageRoot()) === el;
+  };
+  return points.find(leads) ?? points[0];
+};
+
+// What is being scrolled, so that it is measured before and after.
+let wheeled = null;
+
+const positionOf = (el, across) => {
+  if (!el) return { at: 0, most: 0, page: 0 };
+  const whole = el === pageRoot();
   const page = whole ? (across ? innerWidth : innerHeight) : across ? clientWidth(el) : clientHeight(el);
   const most = (across ? scrollWidth(el) : scrollHeight(el)) - page;
   const at = across ? scrollLeft(el) : scrollTop(el);
-  return { at: Math.round(at), most: Math.max(0, Math.round(most)), page: Math.round(page), x: innerWidth / 2, y: innerHeight / 2 };
+  return { at: Math.round(at), most: Math.max(0, Math.round(most)), page: Math.round(page) };
+};
+
+const scrollState = ({ number, across }) => {
+  wheeled = scrollerOf(number, across);
+  return { ...positionOf(wheeled, across), ...wheelPoint(wheeled, across) };
 };
 
 // Waits until the position has stayed the same for two frames.
-const scrolled = async (what) => {
+const scrolled = async ({ across }) => {
+  const el = wheeled ?? pageRoot();
+  wheeled = null;
   let before = null;
   for (let frame = 0, same = 0; frame < MOST_SCROLL_FRAMES && same < 2; frame += 1) {
     await nextFrame();
-    const { at } = scrollState(what);
+    const { at } = positionOf(el, across);
     same = at === before ? same + 1 : 0;
     before = at;
   }
-  return scrollState(what);
+  return { ...positionOf(el, across), x: 0, y: 0 };
 };

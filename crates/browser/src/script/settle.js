@@ -38,7 +38,7 @@ const untilStill = async () => {
 // Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
 // animations that end. A page that has done nothing yet gets two frames to begin.
 const rest = async ({ expecting }) => {
-  const stopped = disarm();
+  const came = disarm();
   await nextTurn();
   if (expecting && changes === 0) await nextFrame();
   if (expecting && changes === 0) await nextFrame();
@@ -49,5 +49,5 @@ const rest = async ({ expecting }) => {
   }
   await untilStill();
   changeObserver.disconnect();
-  return { stopped, changed: changes > 0 };
+  return came;
 };

@@ -3,6 +3,7 @@
 use super::{Told, click::Press, keyboard::Stroke};
 use crate::{
     aim::{How, Problem, Purpose, gone_is},
+    ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
@@ -57,6 +58,11 @@ enum Way {
     },
 }
 
+#[derive(Deserialize)]
+struct BoxState {
+    checked: Option<String>,
+}
+
 impl Browser {
     pub(super) async fn select(
         &self,
@@ -66,17 +72,13 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
         self.start();
+        // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
+        let number = element.number;
+        self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
         let way = self.way_to(select, &element, deadline).await?;
         match way {
             Way::Done { .. } => {}
             Way::Key { key } => {
-                self.in_field(
-                    &element,
-                    "focusField",
-                    &serde_json::json!({ "number": element.number }),
-                    deadline,
-                )
-                .await?;
                 let key = if key == "ArrowUp" { &ARROW_UP } else { &ARROW_DOWN };
                 let stroke = Stroke::of(&Chord::from(key));
                 let shot = Shot {
@@ -85,8 +87,12 @@ impl Browser {
                     input: Input::Keys,
                     decided: Some(decided),
                     repeatable: false,
+                    drop: None,
                 };
-                self.guarded(shot, Hand::Key(&stroke), deadline).await?;
+                if let Err(error) = self.guarded(shot, Hand::Key(&stroke), deadline).await {
+                    self.put_back(&element, deadline).await?;
+                    return Err(error);
+                }
             }
             Way::Clicks { clicks } => self.click_options(&clicks, deadline).await?,
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
@@ -107,6 +113,7 @@ impl Browser {
         }
         self.settle(LoadState::Load, deadline).await?;
         if !self.has_chosen(select, &element, deadline).await? {
+            self.put_back(&element, deadline).await?;
             return Err(BrowserError::ElementUnchanged { element: element.reference });
         }
         Ok(None)
@@ -122,6 +129,14 @@ impl Browser {
         let choosing = Choosing { prefix, number: element.number, options: wanted(&select.options) };
         let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
         way.map_err(|error| gone_is(error, element.stale()))
+    }
+
+    async fn put_back(&self, element: &Element, deadline: Deadline) -> Result<(), BrowserError> {
+        match self.ask::<_, bool>(&element.frame, "putBack", &(), deadline).await {
+            // A page that has gone shows no list.
+            Ok(_) | Err(AskError::Gone) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A page that was left has nothing to check any more.
@@ -145,7 +160,14 @@ impl Browser {
         for (place, reference) in options.iter().enumerate() {
             let element = self.element(reference)?;
             let how = How { purpose: Purpose::Click, spot: None };
-            let shot = Shot { element: &element, how, input: Input::Mouse, decided: None, repeatable: true };
+            let shot = Shot {
+                element: &element,
+                how,
+                input: Input::Mouse,
+                decided: None,
+                repeatable: true,
+                drop: None,
+            };
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = Press { button: MouseButton::Left, count: 1, modifiers };
             self.guarded(shot, Hand::Press(press), deadline).await?;
@@ -169,11 +191,15 @@ impl Browser {
                 input: Input::Mouse,
                 decided: Some(decided),
                 repeatable: true,
+                drop: None,
             };
             let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
             self.guarded(shot, Hand::Press(press), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
-            let now = self.checked(&element, deadline).await.unwrap_or(None);
+            let now = match self.checked(&element, deadline).await {
+                Err(BrowserError::StaleRef { .. }) => None,
+                now => now?,
+            };
             if now.is_some_and(|now| now != wanted) {
                 return Err(BrowserError::ElementUnchanged { element: element.reference });
             }
@@ -184,11 +210,11 @@ impl Browser {
     /// `None` for an element that is gone.
     async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
         let question = serde_json::json!({ "number": element.number });
-        let state: serde_json::Value = self
+        let state: BoxState = self
             .ask(&element.frame, "isChecked", &question, deadline)
             .await
             .map_err(|error| gone_is(error, element.stale()))?;
-        Ok(state.as_str().map(str::to_owned))
+        Ok(state.checked)
     }
 }
 

@@ -9,7 +9,6 @@ use crate::{
     error::BrowserError,
     guard::{Hand, Input, Shot},
 };
-use futures_util::future::try_join_all;
 use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
 
 /// How the mouse is pressed.
@@ -36,7 +35,14 @@ impl Browser {
         let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
         self.start();
         let repeatable = click.count == 1;
-        let shot = Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable };
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(decided),
+            repeatable,
+            drop: None,
+        };
         self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
@@ -69,7 +75,11 @@ impl Browser {
             events.push(event("mousePressed", button, bit, count));
             events.push(event("mouseReleased", button, 0, count));
         }
-        try_join_all(events.iter().map(|event| self.call_tab(event, deadline))).await.map(|_| ())
+        let mut sent = Vec::new();
+        for event in &events {
+            sent.push(self.send_tab(event, deadline).await?);
+        }
+        self.handled(sent, deadline).await
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Told;
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
-    state::State,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    page_text::PageText, state::State,
 };
 use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// A question that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// `confirm` or `prompt`.
+    /// `confirm` or `prompt`; `alert` where a page had too many of them.
     pub kind: &'static str,
     pub message: PageText,
 }
@@ -59,14 +59,18 @@ impl Browser {
         }
         self.start();
         self.close_dialog(answer.accept, answer.text.as_deref(), deadline).await?;
-        self.rest(deadline).await?;
+        self.disarm_all(deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
     /// Answers with no, so that the page can be left.
     pub(super) async fn dismiss_dialog(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if self.question().is_some() { self.close_dialog(false, None, deadline).await } else { Ok(()) }
+        let Some(Question { kind, message }) = self.question() else { return Ok(()) };
+        self.close_dialog(false, None, deadline).await?;
+        let dismissed = Incident::Dialog { kind: kind.to_owned(), message, accepted: false };
+        self.shared.lock().incidents.add(dismissed);
+        Ok(())
     }
 
     async fn close_dialog(
@@ -77,6 +81,7 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         let dialog = self.shared.lock().tab.as_mut().and_then(|tab| tab.dialog.take());
         let dialog = dialog.ok_or(BrowserError::NoDialog)?;
+        let prompt_text = prompt_text.or(accept.then_some(dialog.filled.as_str()));
         let handle = p::HandleDialog { accept, prompt_text };
         match self.call(Some(&dialog.session), &handle, deadline.within(CLOSING)).await {
             // The page closed it by itself.

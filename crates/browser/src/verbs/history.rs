@@ -27,30 +27,28 @@ impl Browser {
             return Err(BrowserError::NoHistory { way });
         };
         self.start();
-        let (commits, steps) = self.so_far();
+        let before = self.so_far();
         self.call_tab(&p::GoToEntry { entry_id: entry.id }, deadline).await?;
+        self.moved_from(before, deadline).await
+    }
+
+    pub(super) async fn reload(&self, deadline: Deadline) -> Result<Told, BrowserError> {
+        self.start();
+        let before = self.so_far();
+        self.call_tab(&p::Reload {}, deadline).await?;
+        self.moved_from(before, deadline).await
+    }
+
+    async fn moved_from(&self, before: (u64, u64), deadline: Deadline) -> Result<Told, BrowserError> {
         let moved = |state: &mut State| {
             let tab = state.tab.as_ref()?;
-            (tab.commits != commits || tab.steps != steps || tab.refused.is_some()).then_some(())
+            ((tab.commits, tab.steps) != before || tab.refused.is_some()).then_some(())
         };
         match self.wait(deadline.within(STEPPING), moved).await {
             // It is still on its way: settling waits for it.
             Ok(()) | Err(BrowserError::Timeout { .. }) => {}
             Err(error) => return Err(error),
         }
-        self.settle(LoadState::Load, deadline).await?;
-        Ok(None)
-    }
-
-    pub(super) async fn reload(&self, deadline: Deadline) -> Result<Told, BrowserError> {
-        self.start();
-        let (commits, _) = self.so_far();
-        self.call_tab(&p::Reload {}, deadline).await?;
-        let moved = |state: &mut State| {
-            let tab = state.tab.as_ref()?;
-            (tab.commits != commits || tab.refused.is_some()).then_some(())
-        };
-        self.wait(deadline, moved).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }

@@ -12,9 +12,11 @@ use crate::{
     locate::Element,
     page_text::{PageText, Words},
 };
-use futures_util::future::try_join_all;
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
 use serde::{Deserialize, Serialize};
+
+/// Keys that scroll a page, where nothing else takes them.
+const SCROLLS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
 
 #[derive(Serialize)]
 struct Focus {
@@ -60,35 +62,40 @@ impl Browser {
                     input: Input::Keys,
                     decided: Some(decided),
                     repeatable: false,
+                    drop: None,
                 };
                 self.guarded(shot, Hand::Key(&stroke), deadline).await?;
             }
             None => self.guarded_page(&stroke, deadline).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
+        if SCROLLS.contains(&stroke.key.as_str()) {
+            self.scrolling_ends(deadline).await?;
+        }
         Ok(None)
     }
 
     pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let (down, up) = stroke.events();
-        tokio::try_join!(self.call_tab(&down, deadline), self.call_tab(&up, deadline))?;
-        Ok(())
+        let sent = vec![self.send_tab(&down, deadline).await?, self.send_tab(&up, deadline).await?];
+        self.handled(sent, deadline).await
     }
 
     /// Types characters one by one; those that no key writes go in as text.
     pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        // In one go: the calls leave in the order in which they are made.
-        let strokes = text.chars().map(|c| async move {
-            match Stroke::writing(c) {
-                Some(stroke) => self.strike_key(&stroke, deadline).await,
-                None => {
-                    let mut buffer = [0; 4];
-                    let text = c.encode_utf8(&mut buffer);
-                    self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
-                }
+        let mut sent = Vec::new();
+        for c in text.chars() {
+            if let Some(stroke) = Stroke::writing(c) {
+                let (down, up) = stroke.events();
+                sent.push(self.send_tab(&down, deadline).await?);
+                sent.push(self.send_tab(&up, deadline).await?);
+            } else {
+                let mut buffer = [0; 4];
+                let text = c.encode_utf8(&mut buffer);
+                sent.push(self.send_tab(&p::InsertText { text }, deadline).await?);
             }
-        });
-        try_join_all(strokes).await.map(|_| ())
+        }
+        self.handled(sent, deadline).await
     }
 
     pub(super) async fn in_field<A: Serialize>(

@@ -27,6 +27,7 @@ pub use tabs::TabInfo;
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
+    cdp::protocol as p,
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     incident::Incident,
@@ -34,7 +35,7 @@ use crate::{
     snapshot::{CallerId, Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, Permitted, Target};
+use policy::{Action, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -97,11 +98,14 @@ impl Browser {
                 Err(error) => Err(self.with_fate(error, deadline).await),
                 facts => facts,
             },
-            question = self.asked(), if !may_be_asked(action) => Err(question.error()),
+            question = self.asked(), if !ignores_questions(action) => Err(question.error()),
         }
     }
 
     async fn facts(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
+        if !matches!(action, Action::Navigate(_) | Action::Tabs(_) | Action::Dialog(_)) {
+            self.arrive(deadline).await?;
+        }
         let mut facts = Facts { page_url: self.page_url(), ..Facts::default() };
         if let Some(target) = action.target() {
             facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
@@ -173,18 +177,26 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
-        if may_be_asked(&action) {
+        if ignores_questions(&action) {
             return self.act(action, facts, viewer, deadline).await;
         }
-        tokio::select! {
+        let may_close = changes_the_page(&action);
+        let outcome = tokio::select! {
             // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
             biased;
-            outcome = self.act(action, facts, viewer, deadline) => match outcome {
-                Err(error) => Err(self.with_fate(error, deadline).await),
-                outcome => outcome,
-            },
-            // What was begun is not undone: it goes on when the question is answered.
+            outcome = self.act(action, facts, viewer, deadline) => outcome,
+            // What was sent to the page is not undone: it finds its guard when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
+        };
+        match outcome {
+            Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
+                self.call_tab(&p::BringToFront {}, deadline).await?;
+                self.start();
+                self.settle(LoadState::Load, deadline).await?;
+                self.after(None, viewer, deadline).await.map(Outcome::Acted)
+            }
+            Err(error) => Err(self.with_fate(error, deadline).await),
+            outcome => outcome,
         }
     }
 
@@ -238,7 +250,7 @@ impl Browser {
         }
     }
 
-    fn page_url(&self) -> String {
+    pub(super) fn page_url(&self) -> String {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
@@ -257,9 +269,17 @@ impl Browser {
     }
 }
 
-/// Actions that are about a question, or that leave it.
-fn may_be_asked(action: &Action) -> bool {
+/// Tabs are listed, opened and closed by Chromium, without the page.
+fn ignores_questions(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
+}
+
+/// A page may close itself because of such an action.
+fn changes_the_page(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::Navigate(_) | Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_)
+    )
 }
 
 fn purpose_of(action: &Action) -> Purpose {
@@ -270,7 +290,8 @@ fn purpose_of(action: &Action) -> Purpose {
         Action::Press(_) => Purpose::Press,
         Action::Select(_) => Purpose::Select,
         Action::Check(_) => Purpose::Check,
-        Action::Scroll(_) => Purpose::Scroll,
+        Action::Scroll(Scroll::By { .. }) => Purpose::Wheel,
+        Action::Scroll(Scroll::To(_)) => Purpose::Scroll,
         Action::Screenshot(_) => Purpose::See,
         _ => Purpose::Click,
     }

@@ -31,16 +31,48 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        self.dismiss_dialog(deadline).await?;
-        self.leave_frozen_page(deadline).await?;
         self.start();
-        match self.open(wanted, viewer, deadline).await {
+        self.leave(true);
+        let opened = self.open_from(wanted, viewer, deadline).await;
+        self.leave(false);
+        match opened {
             Err(error @ BrowserError::Timeout { .. }) => {
                 self.give_up().await?;
                 Err(error)
             }
             other => other,
         }
+    }
+
+    fn leave(&self, leaving: bool) {
+        if let Some(tab) = self.shared.lock().tab.as_mut() {
+            tab.leaving = leaving;
+        }
+    }
+
+    async fn open_from(
+        &self,
+        wanted: &Navigate,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
+        self.dismiss_dialog(deadline).await?;
+        self.leave_frozen_page(deadline).await?;
+        let left = self.page_url();
+        tokio::select! {
+            opened = self.open(wanted, viewer, deadline) => return opened,
+            // A page that keeps loading itself may do so over the next one, but not in another tab.
+            () = self.comes_back(&left) => {}
+        }
+        self.replace_tab(deadline).await?;
+        self.open(wanted, viewer, deadline).await
+    }
+
+    /// Comes back when a page that was left has been loaded again and again.
+    async fn comes_back(&self, left: &str) {
+        self.shared
+            .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
+            .await;
     }
 
     async fn open(
@@ -50,10 +82,11 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         let url = wanted.url.as_str();
+        let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
         self.not_refused()?;
         if let Some(net_error) = navigated.error_text {
-            return Err(self.navigation_error(url, &net_error, deadline).await?);
+            return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
         }
         // Without a loader it was a jump within the page, which is there at once.
         if let Some(loader) = navigated.loader_id {
@@ -105,10 +138,13 @@ impl Browser {
         &self,
         url: &str,
         net_error: &str,
+        downloads: u64,
         deadline: Deadline,
     ) -> Result<BrowserError, BrowserError> {
         if net_error == "net::ERR_ABORTED" {
-            let download = |state: &mut State| state.incidents.download().cloned();
+            let download = |state: &mut State| {
+                (state.downloads != downloads).then(|| state.incidents.take_download()).flatten()
+            };
             match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}

@@ -25,8 +25,14 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
         self.start();
-        let shot =
-            Shot { element: &element, how, input: Input::Mouse, decided: Some(decided), repeatable: false };
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(decided),
+            repeatable: false,
+            drop: None,
+        };
         self.guarded(shot, Hand::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
@@ -45,8 +51,14 @@ impl Browser {
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
         self.start();
-        let shot =
-            Shot { element: &element, how, input: Input::Mouse, decided: Some(from), repeatable: false };
+        let shot = Shot {
+            element: &element,
+            how,
+            input: Input::Mouse,
+            decided: Some(from),
+            repeatable: false,
+            drop: Some(&target),
+        };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
         let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;

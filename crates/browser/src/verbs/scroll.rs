@@ -11,9 +11,13 @@ use crate::{
 };
 use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What stays in view when a page is turned: a tenth.
 const KEPT_IN_VIEW: f64 = 0.1;
+
+/// How long a page may take to scroll because of a key.
+const SCROLLING: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Serialize)]
 struct Scroller {
@@ -28,7 +32,7 @@ struct Position {
     most: f64,
     /// What is in view.
     page: f64,
-    /// The middle of the viewport.
+    /// Where the wheel turns it.
     x: f64,
     y: f64,
 }
@@ -42,7 +46,8 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         self.start();
         let element = decided.map(|decided| self.element(&decided.element)).transpose()?;
-        let how = How { purpose: Purpose::Scroll, spot: None };
+        let purpose = if matches!(scroll, Scroll::To(_)) { Purpose::Scroll } else { Purpose::Wheel };
+        let how = How { purpose, spot: None };
         let looking = Looking { how, steady: false, arm: None };
         let aim = match &element {
             Some(element) => Some(self.aim(element, looking, deadline).await?),
@@ -90,6 +95,16 @@ impl Browser {
             (false, true) => "nothing scrolled: the page does not let itself be scrolled there".to_owned(),
             (false, false) => "nothing scrolled: it is at its end already".to_owned(),
         })
+    }
+
+    /// Waits until the page has come to rest after a key that may have set it scrolling.
+    pub(super) async fn scrolling_ends(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let scroller = Scroller { number: None, across: false };
+        match self.position("scrolled", None, scroller, deadline.within(SCROLLING)).await {
+            // The page went, or is busy; what follows finds out which.
+            Ok(_) | Err(BrowserError::TabClosed | BrowserError::Timeout { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     async fn position(

@@ -1,8 +1,8 @@
 //! Waiting for what an action started, and no longer.
 
 use crate::{
-    browser::Browser, deadline::Deadline, error::BrowserError, incident::Incident, page_text::Words,
-    state::State, tab::Next,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
+    page_text::Words, state::State, tab::Next,
 };
 use policy::LoadState;
 use std::time::Duration;
@@ -13,8 +13,10 @@ const LOADING: Duration = Duration::from_secs(10);
 const STARTING: Duration = Duration::from_secs(1);
 /// What a page asks for because of an action may take this long.
 const FETCHING: Duration = Duration::from_secs(3);
-/// Pages that lead on by themselves are followed this many times.
-const MOST_HOPS: usize = 10;
+/// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
+const MOST_HOPS: u64 = 5;
+/// Looks at what is awaited; each waits for something else.
+const MOST_LOOKS: usize = 20;
 
 /// What an action has set going and what has not come yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +42,12 @@ impl State {
 }
 
 impl Browser {
-    /// Forgets what happened before an action.
+    /// Forgets what was on its way before an action.
     pub(super) fn start(&self) {
-        let mut state = self.shared.lock();
-        state.incidents.take();
-        if let Some(tab) = &mut state.tab {
+        if let Some(tab) = &mut self.shared.lock().tab {
             tab.refused = None;
+            tab.answered = 0;
+            tab.leaving = false;
             tab.requests.clear();
             tab.begun = tab.commits;
         }
@@ -53,10 +55,15 @@ impl Browser {
 
     /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
     pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
-        let loading = deadline.within(LOADING);
-        let fetching = deadline.within(FETCHING);
-        for _ in 0..MOST_HOPS {
+        // Some time stays for reading the page at the end.
+        let most = deadline.left() * 3 / 4;
+        let loading = deadline.within(LOADING.min(most));
+        let fetching = deadline.within(FETCHING.min(most));
+        for _ in 0..MOST_LOOKS {
             let awaited = self.shared.lock().awaited(wanted);
+            if awaited != Awaited::Nothing && self.hops() > MOST_HOPS {
+                break;
+            }
             let patience = match awaited {
                 Awaited::Nothing => return self.not_refused(),
                 Awaited::Request => loading.within(STARTING),
@@ -69,6 +76,7 @@ impl Browser {
                 Err(BrowserError::Timeout { .. }) if awaited == Awaited::Request => self.give_up_on_request(),
                 Err(BrowserError::Timeout { .. }) => {
                     self.shared.lock().incidents.add(Incident::StillLoading);
+                    self.stop_waiting(deadline).await?;
                     return self.not_refused();
                 }
                 Err(error) => return Err(error),
@@ -76,7 +84,40 @@ impl Browser {
             self.not_refused()?;
             self.rest(deadline).await?;
         }
-        Ok(())
+        self.shared.lock().incidents.add(Incident::StillLoading);
+        self.not_refused()
+    }
+
+    /// Documents shown since the action began.
+    fn hops(&self) -> u64 {
+        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
+    }
+
+    /// While another page is on its way Chromium lets nothing be asked of the present one, so it is waited for; one
+    /// that does not come is called off.
+    pub(super) async fn arrive(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let arrived = |state: &mut State| {
+            let coming = state.tab.as_ref().is_some_and(|tab| tab.next == Next::Started);
+            (!coming).then_some(())
+        };
+        match self.wait(deadline.within(LOADING.min(deadline.left() / 2)), arrived).await {
+            Err(BrowserError::Timeout { .. }) => {
+                self.shared.lock().incidents.add(Incident::StillLoading);
+                self.stop_waiting(deadline).await
+            }
+            arrived => arrived,
+        }
+    }
+
+    async fn stop_waiting(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.next == Next::Started) {
+            return Ok(());
+        }
+        match self.call_tab(&p::StopLoading {}, deadline).await {
+            // A tab between two pages refuses.
+            Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     fn give_up_on_request(&self) {

@@ -20,9 +20,10 @@ impl Browser {
         match wanted {
             Tabs::List => {}
             Tabs::New => {
-                if self.tab_list().len() >= MOST_TABS {
+                if self.shared.lock().tabs() >= MOST_TABS {
                     return Err(BrowserError::TooManyTabs { most: MOST_TABS });
                 }
+                self.dismiss_dialog(deadline).await?;
                 self.add_tab(deadline).await?;
             }
             Tabs::Switch(id) => self.switch_to(*id, deadline).await?,
@@ -49,17 +50,22 @@ impl Browser {
         tabs
     }
 
+    /// What the tab that goes behind still asks is answered with no, as all that is asked behind.
     async fn switch_to(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         {
-            let mut state = self.shared.lock();
+            let state = self.shared.lock();
             if state.tab.as_ref().is_some_and(|tab| tab.id == id) {
                 return Ok(());
             }
-            let found = state.behind.iter().position(|tab| tab.id == id);
-            let new = state.behind.remove(found.ok_or(BrowserError::NoSuchTab { tab: id })?);
-            if let Some(old) = state.tab.replace(new) {
-                state.behind.push(old);
+            if !state.behind.iter().any(|tab| tab.id == id) {
+                return Err(BrowserError::NoSuchTab { tab: id });
             }
+        }
+        self.dismiss_dialog(deadline).await?;
+        {
+            let mut state = self.shared.lock();
+            let old = state.bring_to_front(id);
+            state.behind.extend(old);
         }
         self.call_tab(&p::BringToFront {}, deadline).await.map(|_| ())
     }

@@ -4,6 +4,7 @@ use super::{Told, keyboard::Stroke};
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
+    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
     guard::{Hand, Input, Shot},
@@ -13,14 +14,13 @@ use crate::{
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
 
-/// Longer texts go in at once, as if they were pasted.
+/// Longer texts go in a line at a time, as if they were pasted.
 const MOST_STROKES: usize = 1_000;
 
 #[derive(Serialize)]
-struct Typing<'a> {
+struct Caret {
     number: u64,
-    text: &'a str,
-    /// Whether the text replaces what is there.
+    /// Over all of the field, so that the text replaces what is there.
     all: bool,
 }
 
@@ -56,22 +56,35 @@ impl Browser {
         how: How,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        // A line break in a field of one line would be Enter, which sends the form.
-        let one_line = decided.tag == "input" && typing.text.contains(['\n', '\r']);
-        if one_line || typing.text.chars().count() > MOST_STROKES {
-            let typed = Typing { number: element.number, text: &typing.text, all: typing.clear_first };
-            return self.in_field(element, "typeInto", &typed, deadline).await;
-        }
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
-        match (text.is_empty(), typing.clear_first) {
-            (true, false) => Ok(()),
-            (true, true) => {
-                let stroke = Stroke::of(&Chord::from(&DELETE));
-                self.keys_to(element, how, decided, Hand::Key(&stroke), deadline).await
+        let stroke = Stroke::of(&Chord::from(&DELETE));
+        let hand = match (text.is_empty(), typing.clear_first) {
+            (true, false) => return Ok(()),
+            (true, true) => Hand::Key(&stroke),
+            // A line break in a field of one line would be Enter, which sends the form.
+            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => Hand::Insert(&text),
+            (false, _) if text.chars().count() > MOST_STROKES => Hand::Lines(&text),
+            (false, _) => Hand::Text(&text),
+        };
+        self.keys_to(element, how, decided, hand, deadline).await
+    }
+
+    pub(crate) async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
+    }
+
+    /// Each line at once, with Enter between them: editors make paragraphs of that.
+    pub(crate) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        for (place, line) in text.split('\n').enumerate() {
+            if place > 0 {
+                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await?;
             }
-            (false, _) => self.keys_to(element, how, decided, Hand::Text(&text), deadline).await,
+            if !line.is_empty() {
+                self.insert(line, deadline).await?;
+            }
         }
+        Ok(())
     }
 
     async fn keys_to(
@@ -82,11 +95,12 @@ impl Browser {
         hand: Hand<'_>,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let shot = Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false };
+        let shot =
+            Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
         self.guarded(shot, hand, deadline).await
     }
 }
 
-fn caret(element: &Element, all: bool) -> Typing<'static> {
-    Typing { number: element.number, text: "", all }
+fn caret(element: &Element, all: bool) -> Caret {
+    Caret { number: element.number, all }
 }

@@ -28,7 +28,12 @@ impl Browser {
         // Some time stays for reading the page at the end.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
         match &wanted.condition {
-            Condition::Time(time) => tokio::time::sleep_until(limit.within(*time).at).await,
+            Condition::Time(time) => {
+                tokio::time::sleep_until(limit.within(*time).at).await;
+                if limit.left().is_zero() {
+                    return Err(limit.timeout());
+                }
+            }
             Condition::Load(wanted) => {
                 let reached = |state: &mut State| has_reached(state, *wanted).then_some(());
                 self.wait(limit, reached).await?;

@@ -1,50 +1,9 @@
 //! Pages that try to stop the session, or to have the agent's click or text land somewhere else.
 
-use crate::support::{Driver, role, text_of, typing};
-use browser::{BrowserOptions, Incident, Outcome};
-use policy::{Action, Click};
+use crate::support::{Driver, impatient, navigate, role, typing};
+use browser::BrowserOptions;
+use policy::{Action, Click, LoadState};
 use std::time::Duration;
-
-const NEXT: (&str, &str) = ("shop.test/next", "<h1>next</h1>");
-
-/// Opens `count` popups by one click; the page goes on, none of them loads, and the next page works.
-async fn popups_do_no_harm(driver: &Driver, url: &str) {
-    driver.goto(url).await;
-    match driver.act(Action::Click(Click::on(role("button", "Open")))).await.unwrap() {
-        Outcome::Acted(after) => {
-            assert!(text_of(after.snapshot.as_ref().unwrap()).contains("went on"), "{url}: {after:?}");
-            let popup = Incident::PopupClosed { url: "http://shop.test/pop".into() };
-            assert_eq!(after.incidents.last(), Some(&popup), "{url}");
-        }
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n", "{url}");
-    assert_eq!(driver.requests_of("shop.test/pop"), 0, "{url}");
-}
-
-fn opening(count: usize) -> String {
-    format!(
-        "<button onclick=\"for (let i = 0; i < {count}; i++) window.open('/pop');
-           this.textContent = 'went on'\">Open</button>"
-    )
-}
-
-#[tokio::test]
-async fn a_popup_with_an_opener_is_closed_before_it_loads_and_its_opener_goes_on() {
-    let (one, ten) = (opening(1), opening(10));
-    let pages = [("shop.test/", one.as_str()), ("shop.test/ten", &ten), ("shop.test/pop", "<p>popped"), NEXT];
-    let driver = Driver::with_popups(&pages).await;
-    for url in ["http://shop.test/", "http://shop.test/ten"] {
-        popups_do_no_harm(&driver, url).await;
-    }
-}
-
-#[tokio::test]
-async fn hundreds_of_popups_do_not_hold_up_the_page() {
-    let many = opening(300);
-    let pages = [("shop.test/", many.as_str()), ("shop.test/pop", "<p>popped"), NEXT];
-    popups_do_no_harm(&Driver::with(&pages).await, "http://shop.test/").await;
-}
 
 const VICTIM: (&str, &str) = (
     "victim.test/",
@@ -92,18 +51,60 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
 #[tokio::test]
 async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
     // Covered every other moment: a look that finds the button free says little about the press after it.
-    let page = "<style>iframe { position: fixed; left: 0; width: 300px; height: 100px; border: 0 }
-          button { position: fixed; left: 0; top: 0; width: 300px; height: 100px }</style>
-        <button>Continue</button><iframe src=http://victim.test/></iframe>
+    let sliding = |frame: &str, more: &str| {
+        format!(
+            "<style>iframe {{ position: fixed; left: 0; width: 300px; height: 100px; border: 0 }}
+          button {{ position: fixed; left: 0; top: 0; width: 300px; height: 100px }}</style>
+        <button>Continue</button>{frame}
         <script>const frame = document.querySelector('iframe'); let n = 0;
-          const slide = () => { n += 1; frame.style.top = n % 4 < 2 ? '0px' : '300px'; requestAnimationFrame(slide); };
-          slide();</script>";
-    let driver = Driver::with(&[("shop.test/", page), VICTIM]).await;
-    driver.goto("http://shop.test/").await;
-    for _ in 0..12 {
-        driver.click(role("button", "Continue")).await.ok();
+          const slide = () => {{ n += 1; frame.style.top = n % 4 < 2 ? '0px' : '300px'; {more} requestAnimationFrame(slide); }};
+          slide();</script>"
+        )
+    };
+    let plain = "<iframe src=http://victim.test/></iframe>";
+    let pages = [
+        ("shop.test/plain", sliding(plain, "")),
+        // A document that is new at the moment of the press.
+        ("shop.test/new", sliding(plain, "if (n % 6 === 0) frame.src = 'http://victim.test/?' + n;")),
+        // No script of the victim's runs, and its form can be sent.
+        (
+            "shop.test/mute",
+            sliding("<iframe src=http://form.test/ sandbox='allow-forms allow-same-origin'></iframe>", ""),
+        ),
+        // All listeners of the document were taken away.
+        ("shop.test/rewritten", sliding("<iframe src=http://rewritten.test/></iframe>", "")),
+    ];
+    let form = "<body style='margin:0'><form action=http://victim.test/submitted><button style='width:300px;height:100px'>Pay</button></form>";
+    let rewritten = format!(
+        "<script>onload = () => {{ document.open(); document.write(`{form}`); document.close(); }}</script>"
+    );
+    let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
+    served.extend([VICTIM, ("form.test/", form), ("rewritten.test/", rewritten.as_str())]);
+    let driver = Driver::with_options(&served, impatient(4)).await;
+    for (path, _) in &pages {
+        driver.goto(&format!("http://{path}")).await;
+        for _ in 0..8 {
+            driver.click(role("button", "Continue")).await.ok();
+        }
+        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
     }
-    assert_eq!(reached(&driver), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn a_frame_that_hangs_does_not_keep_the_page_around_it_from_being_used() {
+    let pages = [
+        ("shop.test/", "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
+           <script>setTimeout(() => { document.querySelectorAll('iframe')[1].src = 'http://hang.test/never'; }, 50)</script>
+           <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>"),
+        ("spin.test/", "<script>setTimeout(() => { for (;;) {} }, 300)</script>"),
+        ("hang.test/", "<p>there</p>"),
+        ("hang.test/never", "HANG"),
+    ];
+    let driver = Driver::with(&pages).await;
+    driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    driver.after(typing(role("textbox", "Name"), "text", false, false)).await.unwrap();
+    assert!(driver.click(role("button", "Click")).await.unwrap().contains("Clicked"));
 }
 
 #[tokio::test]

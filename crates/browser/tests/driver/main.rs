@@ -5,16 +5,27 @@
 
 mod closed;
 mod deltas;
+mod dialogs;
 mod elements;
+mod ends;
 mod failures;
+mod history;
 mod hostile;
+mod keyboard;
+mod lists;
 mod matrix;
 mod navigation;
+mod pointer;
 mod reading;
 mod refs;
 mod resuming;
 mod screenshots;
+mod scrolling;
 mod secrets;
+mod settling;
 mod snapshots;
 mod support;
+mod tabs;
+mod targets;
 mod tricks;
+mod waiting;

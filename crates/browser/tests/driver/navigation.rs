@@ -1,7 +1,7 @@
 //! Going to pages: how far to wait, where it ends, what is refused.
 
 use crate::support::{Driver, navigate};
-use browser::{BrowserOptions, Incident, Outcome};
+use browser::{BrowserOptions, Outcome};
 use policy::LoadState;
 use std::time::Duration;
 
@@ -115,36 +115,4 @@ async fn a_download_is_refused() {
     let driver = Driver::with(&[("shop.test/file", file)]).await;
     let error = driver.act(navigate("http://shop.test/file", LoadState::Load)).await.unwrap_err();
     assert_eq!(error.code(), "download_refused", "{error}");
-}
-
-#[tokio::test]
-async fn dialogs_never_hang_a_page_and_are_told() {
-    let pages = [
-        (
-            "shop.test/",
-            "<script>alert('first'); document.title = String(confirm('sure?'))</script><h1>after</h1>",
-        ),
-        (
-            "shop.test/leave",
-            "<script>onbeforeunload = e => { e.preventDefault(); }</script><button>stay</button>",
-        ),
-    ];
-    let driver = Driver::with(&pages).await;
-    match driver.act(navigate("http://shop.test/", LoadState::Load)).await.unwrap() {
-        Outcome::Navigated { title, incidents, .. } => {
-            assert_eq!(title, "false");
-            let dialog = |kind: &str, message: &str| Incident::Dialog {
-                kind: kind.into(),
-                message: message.into(),
-                accepted: false,
-            };
-            assert_eq!(incidents, [dialog("alert", "first"), dialog("confirm", "sure?")]);
-        }
-        other => panic!("{other:?}"),
-    }
-    // Only a page that was touched may ask before it is left.
-    driver.goto("http://shop.test/leave").await;
-    driver.click(crate::support::role("button", "stay")).await.unwrap();
-    driver.goto("http://shop.test/").await;
-    assert_eq!(driver.browser.state().url, "http://shop.test/");
 }

@@ -1,11 +1,12 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
 use browser::{
-    Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot, Viewer, cdp,
-    launch_flags,
+    After, Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot,
+    TabInfo, Viewer, cdp, launch_flags,
 };
 use policy::{
-    Action, Click, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Target, TypeText, WebUrl,
+    Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Tabs, Target,
+    TypeText, WaitFor, WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -58,18 +59,9 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        Driver::start(pages, options, None).await
-    }
-
-    /// A Chromium that opens popups, as the one with a window does.
-    pub async fn with_popups(pages: &[(&str, &str)]) -> Driver {
-        Driver::start(pages, BrowserOptions::default(), Some("--block-new-web-contents")).await
-    }
-
-    async fn start(pages: &[(&str, &str)], options: BrowserOptions, without: Option<&str>) -> Driver {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
-        let (chromium, endpoint) = start_chromium(port, without);
+        let (chromium, endpoint) = start_chromium(port);
         let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
         let browser = Browser::attach(connection.clone(), options).await.unwrap();
@@ -163,10 +155,36 @@ impl Driver {
 
     /// Clicks and returns the outline of the page afterwards.
     pub async fn click(&self, target: Target) -> Result<String, BrowserError> {
-        match self.act(Action::Click(Click::on(target))).await? {
-            Outcome::Acted(after) => Ok(text_of(after.snapshot.as_ref().unwrap())),
+        self.after(click(target)).await.map(|after| outline_of(&after))
+    }
+
+    /// What an action that may change the page came to.
+    pub async fn after(&self, action: Action) -> Result<After, BrowserError> {
+        match self.act(action).await? {
+            Outcome::Acted(after) => Ok(after),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The code an action fails with.
+    pub async fn code(&self, action: Action) -> String {
+        match self.act(action).await {
+            Err(error) => error.code().into_owned(),
+            Ok(outcome) => panic!("{outcome:?}"),
+        }
+    }
+
+    pub async fn tabs(&self, wanted: Tabs) -> Vec<TabInfo> {
+        match self.act(Action::Tabs(wanted)).await.unwrap() {
+            Outcome::Tabs(tabs) => tabs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a script of the page's makes, as a string.
+    pub async fn value(&self, script: &str) -> String {
+        let value = self.run_in_page(script).await;
+        value.as_str().unwrap_or_else(|| panic!("{script}: {value}")).to_owned()
     }
 
     pub async fn facts(&self, action: &Action) -> policy::ElementFacts {
@@ -176,6 +194,16 @@ impl Driver {
     /// How often a page was asked of the server.
     pub fn requests_of(&self, page: &str) -> usize {
         self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
+    }
+
+    /// Waits until Chromium has so many pages, ours included; it gives one some time to close by itself.
+    pub async fn has_pages(&self, count: usize) {
+        let closed = async {
+            while self.pages().await != count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the tabs are closed");
     }
 
     /// How many pages Chromium has, ours included.
@@ -226,6 +254,23 @@ async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::Target
     told.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
 }
 
+pub fn click(target: Target) -> Action {
+    Action::Click(Click::on(target))
+}
+
+pub fn outline_of(after: &After) -> String {
+    text_of(after.snapshot.as_ref().unwrap_or_else(|| panic!("{after:?}")))
+}
+
+pub fn wait_for_text(text: &str) -> Action {
+    Action::WaitFor(WaitFor { condition: Condition::Text(text.into()) })
+}
+
+/// Bounds every call of a page that never answers.
+pub fn impatient(seconds: u64) -> BrowserOptions {
+    BrowserOptions { action_timeout: Duration::from_secs(seconds), ..BrowserOptions::default() }
+}
+
 pub fn navigate(url: &str, wait_for: LoadState) -> Action {
     Action::Navigate(Navigate { url: WebUrl::parse(url).unwrap(), wait_for })
 }
@@ -272,7 +317,7 @@ async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
 }
 
 /// The process, and where it listens.
-fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String) {
+fn start_chromium(site: u16) -> (Chromium, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -291,8 +336,7 @@ fn start_chromium(site: u16, without: Option<&str>) -> (Chromium, String) {
     // The flags of a jail, but for what only a jail has: a pipe, a proxy and a profile of its own.
     let flags = launch_flags(&LaunchOptions::default());
     let jail_only = ["--remote-debugging-pipe", "--proxy-", "--user-data-dir"];
-    let left_out: Vec<&str> = jail_only.into_iter().chain(without).collect();
-    command.args(flags.iter().filter(|flag| !left_out.iter().any(|prefix| flag.starts_with(prefix))));
+    command.args(flags.iter().filter(|flag| !jail_only.iter().any(|prefix| flag.starts_with(prefix))));
     let mut process = command
         .arg("--remote-debugging-port=0")
         .arg(format!("--user-data-dir={}", profile.path().display()))

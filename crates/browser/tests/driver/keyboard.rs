@@ -1,0 +1,179 @@
+//! Keys and typing: real, trusted and only into the field that was decided on.
+
+use crate::support::{Driver, click, outline_of, role, typing};
+use policy::{Action, Chord, Press, Target};
+
+fn press(target: Target, chord: &str) -> Action {
+    Action::Press(Press { target, chord: Chord::parse(chord).unwrap() })
+}
+
+const LOG: &str = "<p id=log></p><script>const seen = [];
+    const note = (e) => { seen.push(e.type + (e.key ? ' ' + e.key : '') + (e.isTrusted ? '' : ' FAKE')); log.textContent = seen.join(', '); };
+    for (const type of ['keydown', 'keypress', 'beforeinput', 'input', 'keyup', 'change', 'submit']) addEventListener(type, note, true);</script>";
+
+#[tokio::test]
+async fn typing_is_what_a_keyboard_does() {
+    let page = format!("<input aria-label=Name>{LOG}");
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let after = driver.after(typing(role("textbox", "Name"), "aB", false, false)).await.unwrap();
+    let events = "keydown a, keypress a, beforeinput, input, keyup a, keydown B, keypress B, beforeinput, input, keyup B";
+    assert!(outline_of(&after).contains(events), "{}", outline_of(&after));
+}
+
+#[tokio::test]
+async fn text_of_any_kind_goes_into_fields_of_any_kind_in_order() {
+    let long: String = (0..1000).map(|n| char::from(b'a' + u8::try_from(n % 26).unwrap())).collect();
+    let longer = long.repeat(3);
+    let page = "<input aria-label=Input value=old><textarea aria-label=Area>old</textarea>
+        <div contenteditable aria-label=Editor role=textbox>old</div><input type=email aria-label=Mail value=old>
+        <input type=number aria-label=Number value=7><input type=search aria-label=Search value=old>
+        <script>window.value = (name) => { const el = document.querySelector(`[aria-label=${name}]`); return el.value ?? el.innerText; };
+          setInterval(() => { document.title = document.activeElement.value ?? document.activeElement.innerText; }, 10)</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for (field, what, clear, expected) in [
+        ("Input", "new é 漢 🎉 (x) ~`\"|", true, "new é 漢 🎉 (x) ~`\"|"),
+        ("Input", "!", false, "new é 漢 🎉 (x) ~`\"|!"),
+        ("Input", "one\ntwo", true, "one two"),
+        ("Input", "", true, ""),
+        ("Input", long.as_str(), true, long.as_str()),
+        ("Input", longer.as_str(), true, longer.as_str()),
+        ("Area", "one\ntwo\r\nthree\tx", true, "one\ntwo\nthree\tx"),
+        ("Area", " more", false, "one\ntwo\nthree\tx more"),
+        ("Editor", "Grüße 漢", true, "Grüße 漢"),
+        ("Editor", "!", false, "Grüße 漢!"),
+        ("Mail", "a@b.test", true, "a@b.test"),
+        ("Number", "-12.5", true, "-12.5"),
+        ("Search", "find", true, "find"),
+    ] {
+        let role_name = match field {
+            "Number" => "spinbutton",
+            "Search" => "searchbox",
+            _ => "textbox",
+        };
+        driver.after(typing(role(role_name, field), what, clear, false)).await.unwrap();
+        let value = driver.value(&format!("value('{field}')")).await;
+        assert_eq!(
+            value,
+            expected.replace('\n', if field == "Input" { " " } else { "\n" }),
+            "{field} {what}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_editor_that_swallows_made_up_events_takes_real_keys() {
+    // As CodeMirror and Monaco do it: a field nobody sees takes the keys, and the page draws the text.
+    let page = "<div id=editor role=presentation style='width:300px;height:100px;border:1px solid'>
+          <pre id=drawn></pre><textarea id=keys aria-label=Code style='position:absolute;left:-5px;width:1px;height:1px;opacity:0;padding:0;border:0'></textarea></div>
+        <script>editor.onmousedown = (e) => { e.preventDefault(); keys.focus(); };
+          keys.addEventListener('beforeinput', (e) => { if (!e.isTrusted) return; e.preventDefault(); drawn.textContent += e.data ?? '|'; });
+          keys.addEventListener('keydown', (e) => { if (e.key === 'Backspace') drawn.textContent = drawn.textContent.slice(0, -1); });</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    driver.click(Target::Point { x: 100.0, y: 50.0 }).await.unwrap();
+    let after = driver.after(typing(Target::Focused, "let x = 1;é", false, false)).await.unwrap();
+    assert!(outline_of(&after).contains("let x = 1;é"), "{}", outline_of(&after));
+    let after = driver.after(press(Target::Focused, "Backspace")).await.unwrap();
+    assert!(!outline_of(&after).contains('é'), "{}", outline_of(&after));
+}
+
+#[tokio::test]
+async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
+    let page = format!("<form action=/sent><input aria-label=Name value=text><input aria-label=Other><button>Send</button></form>
+        <button onclick=\"this.textContent = 'Pressed'\">Button</button><input type=checkbox aria-label=Box>
+        <div style='height:3000px'></div>{LOG}");
+    let driver = Driver::with(&[("shop.test/", &page), ("shop.test/sent", "<h1>sent</h1>")]).await;
+    driver.goto("http://shop.test/").await;
+    for (target, chord, script, expected) in [
+        (role("textbox", "Name"), "Control+a", "getSelection().toString()", "text"),
+        (Target::Focused, "Delete", "document.querySelector('input').value", ""),
+        (Target::Focused, "x", "document.querySelector('input').value", "x"),
+        (Target::Focused, "Shift+y", "document.querySelector('input').value", "xY"),
+        (Target::Focused, "Backspace", "document.querySelector('input').value", "x"),
+        (Target::Focused, "Tab", "document.activeElement.ariaLabel", "Other"),
+        (Target::Focused, "Shift+Tab", "document.activeElement.ariaLabel", "Name"),
+        (role("button", "Button"), "Enter", "document.querySelector('form + button').textContent", "Pressed"),
+        (
+            role("checkbox", "Box"),
+            "Space",
+            "String(document.querySelector('[type=checkbox]').checked)",
+            "true",
+        ),
+        (Target::Focused, "End", "String(scrollY > 0)", "true"),
+    ] {
+        driver.after(press(target.clone(), chord)).await.unwrap_or_else(|error| panic!("{chord}: {error}"));
+        assert_eq!(driver.value(script).await, expected, "{chord} on {target:?}");
+    }
+    let after = driver.after(press(role("textbox", "Name"), "Enter")).await.unwrap();
+    assert!(after.navigated && outline_of(&after).contains("sent"), "{after:?}");
+    driver.goto("http://shop.test/").await;
+    let after = driver.after(typing(role("textbox", "Other"), "x", false, true)).await.unwrap();
+    assert!(after.navigated && outline_of(&after).contains("sent"), "{after:?}");
+}
+
+#[tokio::test]
+async fn keys_without_a_focus_go_to_the_page_and_text_to_nothing() {
+    let page =
+        "<p id=out></p><script>onkeydown = (e) => { out.textContent = e.target.tagName + e.key; };</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    let after = driver.after(press(Target::Focused, "j")).await.unwrap();
+    assert!(outline_of(&after).contains("BODYj"), "{}", outline_of(&after));
+    assert_eq!(driver.code(typing(Target::Focused, "x", false, false)).await, "nothing_there");
+}
+
+#[tokio::test]
+async fn tab_into_and_out_of_a_frame_is_no_stray_key() {
+    let pages = [
+        (
+            "shop.test/",
+            "<input aria-label=Before><iframe src=http://other.test/></iframe><input aria-label=After>",
+        ),
+        ("other.test/", "<input aria-label=Inside>"),
+    ];
+    let driver = Driver::with(&pages).await;
+    driver.goto("http://shop.test/").await;
+    driver.after(press(role("textbox", "Before"), "Tab")).await.unwrap();
+    let after = driver.after(typing(Target::Focused, "in the frame", false, false)).await.unwrap();
+    assert!(
+        outline_of(&after).contains("Inside\" [focused] [ref") || outline_of(&after).contains("in the frame"),
+        "{}",
+        outline_of(&after)
+    );
+    driver.after(press(Target::Focused, "Tab")).await.unwrap();
+    let facts = driver.facts(&typing(Target::Focused, "x", false, false)).await;
+    assert_eq!(facts.name, "After");
+}
+
+#[tokio::test]
+async fn a_focus_that_hops_away_gets_nothing_and_is_told() {
+    let hop =
+        "<input aria-label=One maxlength=1 oninput='this.nextElementSibling.focus()'><input aria-label=Two>";
+    let away = "<input aria-label=One onkeydown='document.activeElement.blur()'><input aria-label=Two>";
+    let steal = "<input aria-label=One onfocus='two.focus()'><input id=two aria-label=Two>";
+    let secret = "<input aria-label=One oninput='if (this.value.length > 2) this.type = \"password\"'><input aria-label=Two>";
+    let pages = [
+        ("shop.test/hop", hop),
+        ("shop.test/away", away),
+        ("shop.test/steal", steal),
+        ("shop.test/secret", secret),
+    ];
+    let driver = Driver::with(&pages).await;
+    for (path, one, two) in [("hop", "1", ""), ("away", "", ""), ("steal", "", ""), ("secret", "123", "")] {
+        driver.goto(&format!("http://shop.test/{path}")).await;
+        let error = driver.act(typing(role("textbox", "One"), "123456", false, false)).await.unwrap_err();
+        assert_eq!(error.code(), "focus_lost", "{path}: {error}");
+        if path == "hop" {
+            assert!(error.to_string().contains("Two"), "{error}");
+        }
+        let values =
+            driver.value("[...document.querySelectorAll('input')].map((el) => el.value).join('/')").await;
+        assert_eq!(values, format!("{one}/{two}"), "{path}");
+    }
+    driver.goto("http://shop.test/hop").await;
+    driver.click(role("textbox", "Two")).await.unwrap();
+    driver.after(click(role("textbox", "Two"))).await.unwrap();
+    driver.after(typing(Target::Focused, "fine", false, false)).await.unwrap();
+}

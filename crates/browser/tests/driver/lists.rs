@@ -1,0 +1,132 @@
+//! Lists to choose from, and boxes to check.
+
+use crate::support::{Driver, outline_of, role, typing};
+use browser::BrowserError;
+use policy::{Action, Check, Select, SelectOption, Target};
+
+fn select(target: Target, options: &[&str]) -> Action {
+    let options = options.iter().map(|label| SelectOption::Label((*label).to_owned())).collect();
+    Action::Select(Select { target, options })
+}
+
+fn check(target: Target, checked: bool) -> Action {
+    Action::Check(Check { target, checked })
+}
+
+const LOG: &str = "<p id=log></p><script>const seen = []; let keyed = false;
+    addEventListener('keydown', (e) => { keyed = e.isTrusted; }, true);
+    for (const type of ['input', 'change']) addEventListener(type, (e) => { seen.push(type + (e.isTrusted && keyed ? '' : ' FAKE')); log.textContent = seen.join(', '); }, true);</script>";
+
+#[tokio::test]
+async fn an_option_is_chosen_with_one_change_by_a_real_key() {
+    let page = format!(
+        "<select aria-label=Colour><option>Red<option>Green<option disabled>Grey<option>Blue<optgroup label=More><option>Light blue</optgroup></select>{LOG}"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    for (wanted, expected) in
+        [("Green", "Green"), ("blue", "Blue"), ("Light", "Light blue"), ("Blue", "Blue")]
+    {
+        driver.goto("http://shop.test/").await;
+        let after = driver.after(select(role("combobox", "Colour"), &[wanted])).await.unwrap();
+        assert!(outline_of(&after).contains("\"input, change\""), "{wanted}: {}", outline_of(&after));
+        assert_eq!(driver.value("document.querySelector('select').value").await, expected);
+    }
+    // From any place to the first, and again to what is chosen already.
+    let after = driver.after(select(role("combobox", "Colour"), &["Red"])).await.unwrap();
+    assert!(outline_of(&after).contains("\"input, change, input, change\""), "{}", outline_of(&after));
+    let after = driver.after(select(role("combobox", "Colour"), &["Red"])).await.unwrap();
+    assert!(outline_of(&after).contains("\"input, change, input, change\""), "{}", outline_of(&after));
+    let by_index = Select { target: role("combobox", "Colour"), options: vec![SelectOption::Index(3)] };
+    driver.after(Action::Select(by_index)).await.unwrap();
+    assert_eq!(driver.value("document.querySelector('select').value").await, "Blue");
+}
+
+#[tokio::test]
+async fn a_list_of_several_is_chosen_from_with_the_mouse() {
+    let options: String = (0..40).map(|n| format!("<option>Item {n:02}")).collect();
+    let page = format!(
+        "<select multiple aria-label=Many size=4>{options}</select><select size=5 aria-label=One>{options}</select>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let chosen = "[...document.querySelectorAll('select')].map((el) => [...el.selectedOptions].map((o) => o.value).join()).join('/')";
+    driver.after(select(role("listbox", "Many"), &["Item 01", "Item 30", "Item 12"])).await.unwrap();
+    assert_eq!(driver.value(chosen).await, "Item 01,Item 12,Item 30/");
+    driver.after(select(role("listbox", "One"), &["Item 25"])).await.unwrap();
+    assert_eq!(driver.value(chosen).await, "Item 01,Item 12,Item 30/Item 25");
+    assert_eq!(driver.code(select(role("listbox", "One"), &["Item 01", "Item 02"])).await, "one_option_only");
+}
+
+#[tokio::test]
+async fn a_choice_that_fails_leaves_the_list_as_it_was() {
+    let stubborn = "<select aria-label=A onkeydown='event.preventDefault()'><option>One<option>Two<option selected>Three<option>Four</select>";
+    let hopping = "<select aria-label=A onkeydown='document.querySelector(\"input\").focus()'><option>One<option>Two<option selected>Three<option>Four</select><input>";
+    let stolen = "<select aria-label=A onfocus='document.querySelector(\"input\").focus()'><option>One<option>Two<option selected>Three<option>Four</select><input>";
+    let pages =
+        [("shop.test/stubborn", stubborn), ("shop.test/hopping", hopping), ("shop.test/stolen", stolen)];
+    let driver = Driver::with(&pages).await;
+    for (path, code) in [("stubborn", "element_unchanged"), ("hopping", ""), ("stolen", "focus_lost")] {
+        driver.goto(&format!("http://shop.test/{path}")).await;
+        let chosen = driver.act(select(role("combobox", "A"), &["One"])).await;
+        let value = driver.value("document.querySelector('select').value").await;
+        match chosen {
+            Ok(_) => assert_eq!(value, "One", "{path}"),
+            Err(error) => {
+                assert!(code.is_empty() || error.code() == code, "{path}: {error}");
+                assert_eq!(value, "Three", "{path}: {error}");
+            }
+        }
+    }
+    driver.goto("http://shop.test/stubborn").await;
+    let error = driver.act(select(role("combobox", "A"), &["Five"])).await.unwrap_err();
+    assert!(matches!(&error, BrowserError::NoSuchOption { options, .. } if options.len() == 4), "{error}");
+    assert_eq!(error.code(), "no_such_option");
+}
+
+#[tokio::test]
+async fn a_list_that_leads_elsewhere_is_followed() {
+    let page = "<select aria-label=Go onchange='location = this.value'><option value=/>Here<option value=/there>There</select>";
+    let driver = Driver::with(&[("shop.test/", page), ("shop.test/there", "<h1>there</h1>")]).await;
+    driver.goto("http://shop.test/").await;
+    let after = driver.after(select(role("combobox", "Go"), &["There"])).await.unwrap();
+    assert!(after.navigated && outline_of(&after).contains("there"), "{after:?}");
+}
+
+#[tokio::test]
+async fn boxes_are_checked_and_unchecked_however_they_are_drawn() {
+    let page = "<input type=checkbox aria-label=Plain>
+        <label><input type=checkbox style='position:absolute;opacity:0;width:0;height:0'> Drawn</label>
+        <label for=h>Hidden</label><input type=checkbox id=h style='display:none'>
+        <div role=switch aria-checked=false tabindex=0 aria-label=Switch onclick=\"this.ariaChecked = this.ariaChecked !== 'true'\">[ ]</div>
+        <input type=radio name=r aria-label=Left><input type=radio name=r aria-label=Right>
+        <input type=checkbox aria-label=Stubborn onclick='event.preventDefault()'>
+        <button>No box</button>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    let drawn = Target::Selector { selector: policy::Selector::parse("label > input").unwrap(), index: 0 };
+    for (target, checked, script, expected) in [
+        (role("checkbox", "Plain"), true, "document.querySelector('input').checked", "true"),
+        (role("checkbox", "Plain"), true, "document.querySelector('input').checked", "true"),
+        (role("checkbox", "Plain"), false, "document.querySelector('input').checked", "false"),
+        (drawn, true, "document.querySelector('label input').checked", "true"),
+        (Target::Text { text: "Hidden".into(), index: 0 }, true, "h.checked", "true"),
+        (role("switch", "Switch"), true, "document.querySelector('[role=switch]').ariaChecked", "true"),
+        (role("switch", "Switch"), false, "document.querySelector('[role=switch]').ariaChecked", "false"),
+        (role("radio", "Right"), true, "document.querySelectorAll('[type=radio]')[1].checked", "true"),
+    ] {
+        driver
+            .after(check(target.clone(), checked))
+            .await
+            .unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        assert_eq!(driver.value(&format!("String({script})")).await, expected, "{target:?} {checked}");
+    }
+    for (action, code) in [
+        (check(role("checkbox", "Stubborn"), true), "element_unchanged"),
+        (check(role("radio", "Right"), false), "element_unchanged"),
+        (check(role("button", "No box"), true), "element_not_checkable"),
+        (select(role("button", "No box"), &["x"]), "element_not_a_list"),
+        (typing(role("checkbox", "Plain"), "x", false, false), "element_not_editable"),
+    ] {
+        assert_eq!(driver.code(action.clone()).await, code, "{action:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Tabs and popups: every page that opens is one of the session's, and none of them stops the session.
+
+use crate::support::{Driver, click, impatient, outline_of, reference, role};
+use browser::{Incident, TabInfo};
+use policy::{Action, Read, TabId, Tabs};
+
+const NEXT: (&str, &str) = ("shop.test/next", "<h1>next</h1>");
+
+fn shown(tabs: &[TabInfo]) -> Vec<(u32, &str, bool)> {
+    tabs.iter().map(|tab| (tab.id.0, tab.url.as_str(), tab.current)).collect()
+}
+
+fn opening(count: usize) -> String {
+    format!(
+        "<button onclick=\"for (let i = 0; i < {count}; i++) window.open('/pop');
+           this.textContent = 'went on'\">Open</button>"
+    )
+}
+
+#[tokio::test]
+async fn a_popup_becomes_a_tab_that_is_told_listed_switched_to_and_closed() {
+    let pages = [
+        ("shop.test/", "<a href=/pop target=_blank>Link</a><a href=/pop target=_blank rel=opener>Opener</a>
+           <button onclick=\"window.open('/pop')\">Script</button>
+           <button onclick=\"window.open('about:blank').document.write('<title>w</title><h1>written</h1>')\">Blank</button>"),
+        ("shop.test/pop", "<title>Popup</title><button onclick='document.title = \"hit\"'>Hit</button>"),
+    ];
+    let driver = Driver::with(&pages).await;
+    let main = driver.goto("http://shop.test/").await;
+    for (place, (name, url, title)) in [
+        ("Link", "http://shop.test/pop", "Popup"),
+        ("Opener", "http://shop.test/pop", "Popup"),
+        ("Script", "http://shop.test/pop", "Popup"),
+        ("Blank", "about:blank", "w"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = u32::try_from(place).unwrap() + 2;
+        let after = driver.after(click(reference(&main, name))).await.unwrap();
+        assert!(
+            matches!(after.incidents.as_slice(), [Incident::TabOpened { tab: TabId(opened), .. }] if *opened == id),
+            "{name}: {after:?}"
+        );
+        driver.tabs(Tabs::Switch(TabId(id))).await;
+        let outline = driver.outline().await;
+        let tabs = driver.tabs(Tabs::List).await;
+        assert_eq!(shown(&tabs), [(1, "http://shop.test/", false), (id, url, true)], "{name}");
+        assert_eq!(tabs[1].title.as_str(), title, "{name}: {outline}");
+        if title == "Popup" {
+            driver.click(role("button", "Hit")).await.unwrap();
+            assert_eq!(driver.browser.state().title, "hit", "{name}");
+        }
+        // A ref of a tab behind says where it belongs.
+        let error = driver.act(click(reference(&main, name))).await.unwrap_err();
+        assert_eq!(error.code(), "stale_ref");
+        assert!(error.to_string().contains("t1") && error.hint().contains("browser_tabs"), "{error}");
+        let tabs = driver.tabs(Tabs::Close(TabId(id))).await;
+        assert_eq!(shown(&tabs), [(1, "http://shop.test/", true)], "{name}");
+        driver.has_pages(1).await;
+    }
+}
+
+#[tokio::test]
+async fn tabs_are_bounded_and_there_is_always_one() {
+    let driver = Driver::with(&[NEXT]).await;
+    driver.goto("http://shop.test/next").await;
+    for count in 2..=8 {
+        assert_eq!(driver.tabs(Tabs::New).await.len(), count);
+    }
+    assert_eq!(driver.code(Action::Tabs(Tabs::New)).await, "too_many_tabs");
+    for missing in [Tabs::Switch(TabId(99)), Tabs::Close(TabId(99))] {
+        assert_eq!(driver.code(Action::Tabs(missing)).await, "no_such_tab");
+    }
+    driver.tabs(Tabs::Switch(TabId(1))).await;
+    assert!(driver.outline().await.contains("next"));
+    for tab in driver.tabs(Tabs::List).await {
+        driver.tabs(Tabs::Close(tab.id)).await;
+    }
+    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(9, "about:blank", true)]);
+    assert!(driver.goto("http://shop.test/next").await.contains("next"));
+}
+
+#[tokio::test]
+async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
+    for (count, opened) in [(3, 3), (20, 7), (300, 7)] {
+        let page = opening(count);
+        let pages = [("shop.test/", page.as_str()), ("shop.test/pop", "<h1>popped</h1>"), NEXT];
+        let driver = Driver::with(&pages).await;
+        driver.goto("http://shop.test/").await;
+        let after = driver.after(click(role("button", "Open"))).await.unwrap();
+        assert!(outline_of(&after).contains("went on"), "{count}: {after:?}");
+        assert_eq!(driver.tabs(Tabs::List).await.len(), 1 + opened, "{count}");
+        let closed = after.incidents.iter().any(|told| matches!(told, Incident::PopupClosed { .. }));
+        assert_eq!(closed, count > opened, "{count}: {:?}", after.incidents);
+        driver.tabs(Tabs::Switch(TabId(2))).await;
+        assert!(driver.goto("http://shop.test/next").await.contains("next"), "{count}");
+        driver.tabs(Tabs::Switch(TabId(1))).await;
+        assert!(driver.goto("http://shop.test/next").await.contains("next"), "{count}");
+    }
+}
+
+#[tokio::test]
+async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
+    let pages = [
+        ("shop.test/", "<button onclick=\"window.open('/pop')\">Sign in</button><h1>shop</h1>"),
+        (
+            "shop.test/pop",
+            "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button>",
+        ),
+    ];
+    let driver = Driver::with(&pages).await;
+    driver.goto("http://shop.test/").await;
+    driver.click(role("button", "Sign in")).await.unwrap();
+    driver.tabs(Tabs::Switch(TabId(2))).await;
+    let after = driver.after(click(role("button", "Done"))).await.unwrap();
+    assert!(outline_of(&after).contains("\"shop\""), "{after:?}");
+    assert_eq!(after.incidents, [Incident::TabChanged { tab: TabId(1) }]);
+    // One that goes while nobody asks is told once, so that nothing meant for it is done in another.
+    driver.click(role("button", "Sign in")).await.unwrap();
+    driver.tabs(Tabs::Switch(TabId(3))).await;
+    driver.after(click(role("button", "Later"))).await.ok();
+    driver.has_pages(1).await;
+    driver.act(Action::Read(Read::default())).await.ok();
+    assert!(driver.outline().await.contains("\"shop\""));
+    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
+}
+
+#[tokio::test]
+async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
+    let pages = [
+        (
+            "shop.test/",
+            "<a href=http://other.test/ target=_blank>Open</a>
+           <button onclick='for (;;) {}'>Freeze</button>",
+        ),
+        ("other.test/", "<h1>other</h1>"),
+    ];
+    let driver = Driver::with_options(&pages, impatient(3)).await;
+    for how in ["close", "freeze"] {
+        driver.goto("http://shop.test/").await;
+        driver.click(role("link", "Open")).await.unwrap();
+        let tabs = driver.tabs(Tabs::List).await;
+        let (first, second) = (tabs[0].id, tabs[1].id);
+        if how == "freeze" {
+            assert_eq!(driver.code(click(role("button", "Freeze"))).await, "browser_action_timeout:click:3s");
+        }
+        driver.tabs(Tabs::Switch(second)).await;
+        assert!(driver.outline().await.contains("other"), "{how}");
+        driver.tabs(Tabs::Close(first)).await;
+        assert!(driver.outline().await.contains("other"), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_popup_to_what_no_tab_may_show_is_taken_back() {
+    let pages = [
+        (
+            "shop.test/",
+            "<button onclick=\"window.open(window.URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'})))\">Blob</button>",
+        ),
+        NEXT,
+    ];
+    let driver = Driver::with(&pages).await;
+    driver.goto("http://shop.test/").await;
+    driver.click(role("button", "Blob")).await.unwrap();
+    driver.tabs(Tabs::Switch(TabId(2))).await;
+    assert!(!driver.outline().await.contains("blob"));
+    assert!(driver.goto("http://shop.test/next").await.contains("next"));
+}
