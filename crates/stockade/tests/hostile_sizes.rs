@@ -65,11 +65,8 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
     let home = Home::new(&settings);
     let mut mcp = home.mcp();
     let session = mcp.open();
-    let before = machine::peak_megabytes(mcp.child.id());
-    let begun = std::time::Instant::now();
     let came = visit(&mut mcp, &session, path);
     let snapshot = came.as_ref().map(|page| page["snapshot"].as_str().unwrap().to_owned());
-    println!("{path}: {:?} after {:?}", snapshot.as_ref().map(String::len), begun.elapsed());
     match (expected, &snapshot) {
         (Expected::Told(_), Ok(text)) if is_partial(text) => {}
         (Expected::Told(found), Ok(_)) => {
@@ -93,10 +90,6 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
     let calm = calm.unwrap_or_else(|code| panic!("after {path}: {code}"));
     assert!(calm["snapshot"].as_str().unwrap().contains("heading \"calm\""), "after {path}: {calm}");
     let after = machine::peak_megabytes(mcp.child.id());
-    println!(
-        "{path}: control plane peaked at {after:.0} MB, from {before:.0} MB; {:?} in all",
-        begun.elapsed()
-    );
     assert!(after < MOST_MEMORY, "{path}: the control plane took {after} MB");
 }
 
