@@ -3,7 +3,7 @@ ARGS ?=
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: run test bench build lint check setup setup-test clean help
+.PHONY: run test bench build lint check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,11 +22,14 @@ lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-bench: setup build ## Ratios to bare Chromium, all from one run
+bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios
 
 setup: ## Install what the browser needs on this machine
 	@script/setup run
+
+setup-bench: ## The same, plus the pages that snapshots are timed on
+	@script/setup bench
 
 setup-test: ## The same, plus what the tests compare with
 	@script/setup test

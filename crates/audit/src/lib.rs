@@ -4,6 +4,7 @@
 //! what turns a [`policy::Permit`] into the [`policy::Permitted`] that the driver takes.
 
 mod event;
+mod input;
 mod log;
 mod text;
 mod writer;

@@ -3,7 +3,7 @@
 use crate::event::{About, Correlation, Event, EventKind};
 use crate::text::plain;
 use crate::writer::{self, Line};
-use policy::{Action, Permit, Permitted};
+use policy::{Action, Facts, Permit, Permitted};
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io;
@@ -82,9 +82,7 @@ impl Log {
         event.correlation_id = Some(correlation.clone());
         event.decision = Some("allow");
         event.rule = Some(permit.rule().0);
-        if let Some(target) = &permit.facts().target {
-            event.target_element = Some(plain(&format!("{} {:?}", target.role, target.name)));
-        }
+        event.target_element = aimed_at(permit.facts()).map(|text| plain(&text));
         if event.url.is_none() && !permit.facts().page_url.is_empty() {
             event.url = Some(plain(&permit.facts().page_url));
         }
@@ -128,17 +126,23 @@ impl Log {
 fn describe(kind: EventKind, about: &About, action: &Action) -> Event {
     let mut event = Event::new(kind, about.clone());
     event.action = Some(action.name());
-    match action {
-        Action::Navigate(navigate) => {
-            event.url = Some(plain(navigate.url.as_str()));
-            event.domain = Some(plain(navigate.url.host()));
-        }
-        Action::Type(typing) => {
-            event.input_value = Some(format!("[{} characters]", typing.text.chars().count()))
-        }
-        _ => {}
+    event.input_value = crate::input::told(action).map(|text| plain(&text));
+    if let Action::Navigate(navigate) = action {
+        event.url = Some(plain(navigate.url.as_str()));
+        event.domain = Some(plain(navigate.url.host()));
     }
     event
+}
+
+/// The element, the one that a drag ends on, or the dialog.
+fn aimed_at(facts: &Facts) -> Option<String> {
+    let element = |facts: &policy::ElementFacts| format!("{} {:?}", facts.role, facts.name);
+    match (&facts.target, &facts.to, &facts.dialog) {
+        (Some(from), Some(to), _) => Some(format!("{} to {}", element(from), element(to))),
+        (Some(target), None, _) => Some(element(target)),
+        (None, _, Some(dialog)) => Some(format!("{} dialog {:?}", dialog.kind, dialog.message)),
+        (None, _, None) => None,
+    }
 }
 
 #[cfg(test)]

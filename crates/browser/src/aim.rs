@@ -2,7 +2,7 @@
 
 use crate::{
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
@@ -88,6 +88,7 @@ struct Aiming<'a> {
     steady: bool,
     wait: u128,
     arming: Option<Arming>,
+    options: &'a SnapshotOptions,
 }
 
 /// What the script says of one look.
@@ -131,7 +132,7 @@ impl Problem {
     pub fn of(self, reference: &str, by: Option<Words>) -> BrowserError {
         let element = reference.to_owned();
         match self {
-            Problem::Gone => BrowserError::StaleRef { reference: element },
+            Problem::Gone => BrowserError::stale(reference),
             Problem::Invisible => BrowserError::ElementNotVisible { element },
             Problem::Disabled => BrowserError::ElementDisabled { element },
             Problem::Covered => {
@@ -227,6 +228,7 @@ impl Browser {
             steady: looking.steady,
             wait: wait.as_millis(),
             arming: looking.arm,
+            options: &self.options.snapshot,
         };
         let looked = self.ask(&element.frame, "aim", &aiming, deadline).await;
         self.aimed(element, looked.map_err(|error| gone_is(error, element.stale()))?, deadline).await

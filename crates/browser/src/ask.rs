@@ -186,7 +186,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<T>, AskError> {
         let to = Some(session);
-        let resolve = p::ResolveNode { backend_node_id, execution_context_id: world.id };
+        let resolve =
+            p::ResolveNode { backend_node_id, execution_context_id: world.id, object_group: p::HANDLES };
         let resolved = self.connection.call(to, &resolve, deadline.at).await;
         let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
             return Ok(None);

@@ -1,13 +1,17 @@
 //! One Chromium, one tab of it, and the calls that reach them.
 
 use crate::{
-    cdp::{Answering, Command, Connection, SessionId, protocol as p},
-    deadline::Deadline,
+    cdp::{Answering, CallError, Command, Connection, SessionId, protocol as p},
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
+    resume::pages,
+    script,
     snapshot::Store,
     state::{Ended, Shared, State},
+    tab::{Tab, attach_to_frames},
 };
 use policy::{Action, TabId};
+use serde::Serialize;
 use std::{
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
@@ -19,15 +23,38 @@ const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
-    /// Bounds one `resolve` or `perform`, and the first attachment.
+    /// Bounds the first attachment, and each call that is given no limit of its own.
     pub action_timeout: Duration,
     pub width: u32,
     pub height: u32,
     /// Width times height of the largest picture; a larger page is cut. About 12 megapixels are the most that
     /// a message can carry whatever the page shows, and more than that is not taken.
     pub max_pixels: u32,
-    /// Levels of a snapshot that are shown when the call does not say; deeper ones are folded.
+    pub snapshot: SnapshotOptions,
+}
+
+/// What a snapshot tells, whatever the call says.
+#[derive(Clone, Debug, Serialize)]
+pub struct SnapshotOptions {
+    /// Levels that are shown when the call does not say; deeper ones are folded.
+    #[serde(skip)]
     pub max_depth: usize,
+    /// False: what is not rendered is told too, marked as hidden.
+    pub exclude_hidden_elements: bool,
+    pub exclude_password_fields: bool,
+    /// False: no field's value is told.
+    pub values: bool,
+}
+
+impl Default for SnapshotOptions {
+    fn default() -> SnapshotOptions {
+        SnapshotOptions {
+            max_depth: 10,
+            exclude_hidden_elements: true,
+            exclude_password_fields: true,
+            values: true,
+        }
+    }
 }
 
 impl Default for BrowserOptions {
@@ -37,7 +64,7 @@ impl Default for BrowserOptions {
             width: 1280,
             height: 800,
             max_pixels: u32::MAX,
-            max_depth: 10,
+            snapshot: SnapshotOptions::default(),
         }
     }
 }
@@ -50,7 +77,7 @@ pub struct Browser {
     /// One call at a time: an action must not find the page moved by another.
     pub(crate) turn: Mutex<()>,
     /// What cursors lead to.
-    snapshots: std::sync::Mutex<Store>,
+    pub(crate) snapshots: Arc<std::sync::Mutex<Store>>,
 }
 
 /// Keeps room for a tab of the driver's own, until it is there or the call is broken off.
@@ -82,30 +109,34 @@ impl Browser {
     /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
     pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Browser, BrowserError> {
         let shared = Arc::new(Shared::new((options.width, options.height)));
-        let observing = Arc::clone(&shared);
-        connection.observe(move |event, reactions| observing.apply(event, reactions));
-        let (turn, snapshots) = (Mutex::new(()), std::sync::Mutex::new(Store::default()));
+        let (turn, snapshots) = (Mutex::new(()), Arc::default());
         let browser = Browser { connection, shared, options, turn, snapshots };
-        let deadline = browser.deadline("attach");
-        let page = |r#type| p::TargetFilter { r#type, exclude: false };
-        let discover = p::SetDiscoverTargets { discover: true, filter: vec![page("page")] };
-        let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
-        let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
-        // Every page is paused before its first byte, so that a popup can be closed before it runs.
-        let pause_pages = p::SetAutoAttach {
-            auto_attach: true,
-            wait_for_debugger_on_start: true,
-            flatten: true,
-            filter: vec![page("page")],
-        };
-        tokio::try_join!(
-            browser.call(None, &discover, deadline),
-            browser.call(None, &deny_downloads, deadline),
-            browser.call(None, &deny_permissions, deadline),
-            browser.call(None, &pause_pages, deadline),
-        )?;
+        browser.watch();
+        let deadline = Deadline::of(browser.limit(), "attach");
+        browser.greet(deadline).await?;
         browser.first_tab(deadline).await?;
         Ok(browser)
+    }
+
+    /// Has every event of the connection applied to the state.
+    pub(crate) fn watch(&self) {
+        let observing = Arc::clone(&self.shared);
+        self.connection.observe(move |event, reactions| observing.apply(event, reactions));
+    }
+
+    /// What a Chromium is told first; the pages it has are announced.
+    pub(crate) async fn greet(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let pages = pages();
+        let discover = p::SetDiscoverTargets { discover: true, filter: pages.filter.clone() };
+        let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
+        let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
+        tokio::try_join!(
+            self.call(None, &discover, deadline),
+            self.call(None, &deny_downloads, deadline),
+            self.call(None, &deny_permissions, deadline),
+            self.call(None, &pages, deadline),
+        )?;
+        Ok(())
     }
 
     pub fn state(&self) -> TabState {
@@ -123,8 +154,14 @@ impl Browser {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn deadline(&self, action: &'static str) -> Deadline {
-        Deadline::after(self.options.action_timeout, action)
+    /// The last reply did not reach its caller: the next one tells everything.
+    pub fn forget_last_shown(&self) {
+        self.snapshots().set_last(None);
+    }
+
+    /// For a call that is given none of its own.
+    pub(crate) fn limit(&self) -> TimeLimit {
+        TimeLimit::new(self.options.action_timeout)
     }
 
     /// A tab to work in: the present one, or a new one if it crashed or closed.
@@ -207,10 +244,9 @@ impl Browser {
         // Without a new tab the old one stays, with what it knows: the next call tries again.
         let id = self.new_page(deadline).await?;
         let old = self.shared.lock().bring_to_front(id);
-        match old {
-            Some(old) => self.close_target(&old.target, deadline).await,
-            None => Ok(()),
-        }
+        let Some(Tab { target, frames, .. }) = old else { return Ok(()) };
+        frames.end();
+        self.close_target(&target, deadline).await
     }
 
     /// A page made for the driver and none other: an empty one may be a popup, which its opener can reach.
@@ -233,12 +269,60 @@ impl Browser {
         self.call(Some(session), &p::SetLifecycleEvents { enabled: true }, deadline).await.map(|_| ())
     }
 
+    /// Closes the pages that nobody claimed.
+    pub(crate) async fn close_spares(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let spares = std::mem::take(&mut self.shared.lock().unclaimed);
+        for spare in spares {
+            // As a popup is closed, which it may be: see `close_popup`.
+            self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
+            self.close_target(&spare.target_info.target_id, deadline).await?;
+            self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn close_target(&self, target_id: &str, deadline: Deadline) -> Result<(), BrowserError> {
         match self.call(None, &p::CloseTarget { target_id }, deadline).await {
             // It is gone already, which is what was wanted.
             Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// For a page that may be gone already, which is as good.
+    async fn tell<C: Command>(
+        &self,
+        session: &SessionId,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        match self.connection.call(Some(session), command, deadline.at).await {
+            Ok(_) | Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(()),
+            Err(error) => Err(deadline.error(error)),
+        }
+    }
+
+    /// Our script runs in the document that is there, too; where it has run before, it notices and stops.
+    pub(crate) async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        let to = Some(session);
+        let BrowserOptions { width, height, .. } = self.options;
+        let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
+        let script =
+            p::AddScript { source: script::SOURCE, world_name: script::WORLD, run_immediately: true };
+        let (frames, network) = (attach_to_frames(), p::EnableNetwork::without_bodies());
+        tokio::try_join!(
+            self.call(to, &p::EnableInspector {}, deadline),
+            self.call(to, &p::EnablePage {}, deadline),
+            self.call(to, &p::SetLifecycleEvents { enabled: true }, deadline),
+            self.call(to, &p::EnableRuntime {}, deadline),
+            self.call(to, &script, deadline),
+            self.call(to, &frames, deadline),
+            self.call(to, &network, deadline),
+            self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
+            self.call(to, &metrics, deadline),
+            self.call(to, &p::Resume {}, deadline),
+        )?;
+        Ok(())
     }
 
     pub(crate) async fn call<C: Command>(

@@ -4,16 +4,34 @@ use crate::{cdp::CallError, error::BrowserError, page_text::Words};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The time that a call was given, counted from here on. Looking and acting share it.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimit {
+    given: Duration,
+    at: Instant,
+}
+
+impl TimeLimit {
+    pub fn new(given: Duration) -> TimeLimit {
+        TimeLimit { given, at: Instant::now() + given }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     pub at: Instant,
     action: &'static str,
-    seconds: u64,
+    /// As the caller gave it, whatever was left of it.
+    given: Duration,
 }
 
 impl Deadline {
     pub fn after(time: Duration, action: &'static str) -> Deadline {
-        Deadline { at: Instant::now() + time, action, seconds: time.as_secs() }
+        Deadline::of(TimeLimit::new(time), action)
+    }
+
+    pub fn of(limit: TimeLimit, action: &'static str) -> Deadline {
+        Deadline { at: limit.at, action, given: limit.given }
     }
 
     /// The same deadline, or an earlier one.
@@ -26,7 +44,7 @@ impl Deadline {
     }
 
     pub fn timeout(self) -> BrowserError {
-        BrowserError::Timeout { action: self.action, seconds: self.seconds }
+        BrowserError::Timeout { action: self.action, seconds: self.given.as_secs_f64() }
     }
 
     pub fn error(self, error: CallError) -> BrowserError {

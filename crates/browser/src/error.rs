@@ -2,8 +2,10 @@
 
 use crate::{
     cdp::{CallError, Closed},
+    fate::{Fate, told},
     page_text::{PageText, Words},
     snapshot::BadPattern,
+    text::cut,
 };
 use policy::TabId;
 use std::{borrow::Cow, fmt::Display};
@@ -11,7 +13,7 @@ use std::{borrow::Cow, fmt::Display};
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     #[error("{action} was not done within {seconds} s")]
-    Timeout { action: &'static str, seconds: u64 },
+    Timeout { action: &'static str, seconds: f64 },
     #[error("{url} could not be opened: {net_error}")]
     NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
@@ -54,10 +56,9 @@ pub enum BrowserError {
     ElementNotEditable { element: String },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
     FocusLost { element: String, taken_by: Option<Words> },
-    #[error("the ref {reference} stands for nothing on this page any more")]
-    StaleRef { reference: String },
-    #[error("the ref {reference} is one of tab {tab}, which is not in front")]
-    RefOfAnotherTab { reference: String, tab: TabId },
+    /// `page_words` is what the page called the element, or where the page was.
+    #[error("{}", told(.reference, .fate.as_ref(), .page_words.as_ref()))]
+    StaleRef { reference: String, fate: Option<Fate>, page_words: Option<PageText> },
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
@@ -80,6 +81,11 @@ pub enum BrowserError {
 }
 
 impl BrowserError {
+    /// A ref that stands for nothing; what became of it is found out where the call ends.
+    pub(crate) fn stale(reference: &str) -> BrowserError {
+        BrowserError::StaleRef { reference: cut(reference, 32), fate: None, page_words: None }
+    }
+
     pub fn code(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             BrowserError::Timeout { action, seconds } => {
@@ -106,7 +112,7 @@ impl BrowserError {
             BrowserError::TooManyTabs { .. } => "too_many_tabs",
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
             BrowserError::FocusLost { .. } => "focus_lost",
-            BrowserError::StaleRef { .. } | BrowserError::RefOfAnotherTab { .. } => "stale_ref",
+            BrowserError::StaleRef { .. } => "stale_ref",
             BrowserError::StaleCursor { .. } => "stale_cursor",
             BrowserError::BadPattern { .. } => "bad_arguments",
             BrowserError::TargetChanged { .. } => "target_changed",
@@ -156,8 +162,10 @@ impl BrowserError {
             BrowserError::FocusLost { .. } => {
                 "The page moves the focus; click the field, then read the page."
             }
+            BrowserError::StaleRef { fate: Some(Fate::Behind(_)), .. } => {
+                "Switch to that tab with browser_tabs first."
+            }
             BrowserError::StaleRef { .. } => "Read the page again, and use a ref from the new snapshot.",
-            BrowserError::RefOfAnotherTab { .. } => "Switch to that tab with browser_tabs first.",
             BrowserError::StaleCursor { .. } => {
                 "Read the page again, without a cursor, and use a cursor from the new snapshot."
             }
@@ -205,7 +213,6 @@ impl BrowserError {
             | BrowserError::NoSuchTab { .. }
             | BrowserError::TooManyTabs { .. }
             | BrowserError::StaleRef { .. }
-            | BrowserError::RefOfAnotherTab { .. }
             | BrowserError::StaleCursor { .. }
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
@@ -242,7 +249,7 @@ mod tests {
     fn an_error_tells_its_code_and_what_happened() {
         for (error, code, message) in [
             (
-                BrowserError::Timeout { action: "navigate", seconds: 30 },
+                BrowserError::Timeout { action: "navigate", seconds: 30.0 },
                 "browser_action_timeout:navigate:30s",
                 "navigate was not done within 30 s",
             ),

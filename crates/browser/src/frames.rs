@@ -1,14 +1,12 @@
 //! The frames of a tab: who holds whom, which session speaks for each, and which world our script is in.
 
-use crate::cdp::{Id, SessionId};
-use policy::Origin;
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+use crate::{
+    cdp::{Id, SessionId},
+    fate::Fate,
+    past::{Book, Given},
 };
+use policy::Origin;
+use std::collections::{HashMap, HashSet};
 
 /// A page may make frames without end; those beyond the bound are not tracked, read or acted in.
 pub(crate) const MOST_FRAMES: usize = 1000;
@@ -17,18 +15,10 @@ pub(crate) const MOST_FRAMES: usize = 1000;
 pub(crate) struct Frames {
     by_id: HashMap<String, Frame>,
     attached: u64,
-    serials: Serials,
+    /// The number of the main document.
+    page: u64,
     untracked: bool,
-}
-
-/// Numbers of documents in refs: one row for all tabs of a session, so that none is given twice.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Serials(Arc<AtomicU32>);
-
-impl Serials {
-    fn next(&self) -> u32 {
-        self.0.fetch_add(1, Ordering::Relaxed) + 1
-    }
+    book: Book,
 }
 
 #[derive(Debug)]
@@ -39,9 +29,14 @@ pub(crate) struct Frame {
     /// Where our script runs in the frame's present document.
     pub world: Option<World>,
     /// The document's number in refs, given when it is first read and never again.
-    pub serial: Option<u32>,
+    given: Option<Given>,
+    /// The world it had on a connection that was lost; if it is met again, refs into it go on.
+    before: Option<Id>,
     /// The parent's world that was told which of its elements shows this frame.
     pub known_to: Option<Id>,
+    /// Closed shadow roots that the script of that world was given, by backend id.
+    pub roots: HashSet<i64>,
+    pub roots_known_to: Option<Id>,
     order: u64,
 }
 
@@ -53,8 +48,19 @@ pub(crate) struct World {
 }
 
 impl Frames {
-    pub fn counting(serials: &Serials) -> Frames {
-        Frames { serials: serials.clone(), ..Frames::default() }
+    /// None yet; documents are numbered in the session's book.
+    pub fn in_book(book: &Book) -> Frames {
+        Frames { page: book.next_page(), book: book.clone(), ..Frames::default() }
+    }
+
+    /// Their tab is gone, and all of them with it.
+    pub fn end(mut self) {
+        let known: Vec<String> = self.by_id.keys().cloned().collect();
+        let with_tab: Vec<u32> = self.by_id.values().filter_map(Frame::serial).collect();
+        for id in known {
+            self.remove(&id);
+        }
+        self.book.end_tab(&with_tab);
     }
 
     /// A new frame, or one that moved to another process and is spoken for by another session.
@@ -64,7 +70,9 @@ impl Frames {
             if frame.session != *session {
                 frame.session = session.clone();
                 frame.world = None;
-                frame.serial = None;
+                if frame.before.is_none() {
+                    frame.retire(id, &self.book);
+                }
             }
             if let Some(parent) = parent {
                 frame.parent = Some(parent.to_owned());
@@ -75,8 +83,11 @@ impl Frames {
                 session: session.clone(),
                 url: String::new(),
                 world: None,
-                serial: None,
+                given: None,
+                before: None,
                 known_to: None,
+                roots: HashSet::new(),
+                roots_known_to: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);
@@ -102,15 +113,29 @@ impl Frames {
         self.by_id.get_mut(id)
     }
 
+    pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &Frame> {
+        self.by_id.values().filter(move |frame| frame.session == *session)
+    }
+
     /// Removes a frame and all that is inside it.
     pub fn remove(&mut self, id: &str) {
         for inside in self.inside(id) {
-            self.by_id.remove(&inside);
+            if let Some(mut frame) = self.by_id.remove(&inside) {
+                frame.retire(&inside, &self.book);
+            }
         }
     }
 
+    /// The main frame shows another document.
     pub fn keep_only(&mut self, id: &str) {
-        self.by_id.retain(|known, _| known == id);
+        let book = &self.book;
+        self.by_id.retain(|known, frame| {
+            if known != id {
+                frame.retire(known, book);
+            }
+            known == id
+        });
+        self.page = self.book.next_page();
         self.untracked = false;
     }
 
@@ -127,19 +152,54 @@ impl Frames {
     }
 
     pub fn forget_world(&mut self, unique: &str) {
-        for frame in self.by_id.values_mut() {
+        for (id, frame) in &mut self.by_id {
             if frame.world.as_ref().is_some_and(|world| world.unique == unique) {
                 frame.world = None;
-                frame.serial = None;
+                frame.retire(id, &self.book);
             }
         }
     }
 
     pub fn forget_worlds_of(&mut self, session: &SessionId) {
-        for frame in self.by_id.values_mut().filter(|frame| frame.session == *session) {
+        for (id, frame) in self.by_id.iter_mut().filter(|(_, frame)| frame.session == *session) {
             frame.world = None;
-            frame.serial = None;
+            frame.retire(id, &self.book);
         }
+    }
+
+    /// Our script's world in a frame's document, made by us or met again on a new connection.
+    pub fn enter(&mut self, id: &str, world: World, session: &SessionId) {
+        let Some(frame) = self.by_id.get_mut(id) else { return };
+        if frame.world.as_ref().is_some_and(|known| known.unique == world.unique) {
+            return;
+        }
+        if frame.before.take_if(|before| *before == world.unique).is_some() {
+            frame.session = session.clone();
+            frame.world = Some(world);
+        } else if frame.session == *session {
+            frame.world = Some(world);
+            frame.retire(id, &self.book);
+        }
+    }
+
+    /// The connection is lost: sessions end, documents and the worlds in them may live on.
+    pub fn suspend(&mut self) {
+        for frame in self.by_id.values_mut() {
+            if let Some(world) = frame.world.take() {
+                frame.before = Some(world.unique);
+            }
+            frame.session = SessionId::from("");
+        }
+    }
+
+    /// What was not met again on the new connection is gone.
+    pub fn end_suspension(&mut self) {
+        for (id, frame) in &mut self.by_id {
+            if frame.before.is_some() || frame.world.is_none() {
+                frame.retire(id, &self.book);
+            }
+        }
+        self.remove_session(&SessionId::from(""));
     }
 
     /// The frame and everything inside it, parents before children, siblings in the order they came.
@@ -168,11 +228,28 @@ impl Frames {
     /// The prefix of refs to elements of a frame's present document: none for the first, `f2` and so on after.
     pub fn prefix(&mut self, id: &str) -> Option<String> {
         let frame = self.by_id.get_mut(id)?;
-        let serial = match frame.serial {
-            Some(serial) => serial,
-            None => *frame.serial.insert(self.serials.next()),
+        let (book, page, url) = (&self.book, self.page, &frame.url);
+        let given =
+            frame.given.get_or_insert_with(|| Given { serial: book.next_serial(), url: url.clone(), page });
+        Some(prefix_of(given.serial))
+    }
+
+    /// What became of a document that `by_serial` does not find, and its address.
+    pub fn fate(&self, serial: u32, main: &str) -> (Fate, Option<String>) {
+        if serial > self.book.last_serial() {
+            return (Fate::NeverGiven, None);
+        }
+        let Some(gone) = self.book.find(serial) else { return (Fate::PageLeft, None) };
+        let fate = if gone.with_tab {
+            Fate::TabGone
+        } else if gone.given.page != self.page || gone.frame == main {
+            Fate::PageLeft
+        } else if self.by_id.contains_key(&gone.frame) {
+            Fate::FrameLeft
+        } else {
+            Fate::FrameGone
         };
-        Some(prefix_of(serial))
+        (fate, Some(gone.given.url.clone()).filter(|url| !url.is_empty()))
     }
 
     /// Whose page a frame shows; frames without an address of their own are their parent's.
@@ -190,7 +267,21 @@ impl Frames {
     }
 
     pub fn by_serial(&self, serial: u32) -> Option<&String> {
-        self.by_id.iter().find(|(_, frame)| frame.serial == Some(serial)).map(|(id, _)| id)
+        self.by_id.iter().find(|(_, frame)| frame.serial() == Some(serial)).map(|(id, _)| id)
+    }
+}
+
+impl Frame {
+    fn serial(&self) -> Option<u32> {
+        self.given.as_ref().map(|given| given.serial)
+    }
+
+    /// Its document is gone; the next one gets a number of its own.
+    fn retire(&mut self, id: &str, book: &Book) {
+        self.before = None;
+        if let Some(given) = self.given.take() {
+            book.add(id, given);
+        }
     }
 }
 
@@ -255,5 +346,62 @@ mod tests {
         frames.forget_worlds_of(&session);
         assert_eq!(frames.prefix("main").as_deref(), Some("f2"));
         assert_eq!(frames.by_serial(1), None);
+    }
+
+    fn id_of(text: &str) -> Id {
+        serde_json::from_value(text.into()).unwrap()
+    }
+
+    /// A main frame and one inside it, both read: serials 1 and 2.
+    fn read_twice() -> Frames {
+        let session = SessionId::from("S");
+        let mut frames = Frames::default();
+        for (id, parent, url) in [("main", None, "http://a/"), ("inner", Some("main"), "http://b/")] {
+            frames.attach(id, parent, &session);
+            frames.enter(id, World { unique: id_of(id), id: 1 }, &session);
+            frames.get_mut(id).unwrap().url = url.to_owned();
+            frames.prefix(id).unwrap();
+        }
+        frames
+    }
+
+    fn end_tab(frames: &mut Frames) {
+        let book = frames.book.clone();
+        std::mem::replace(frames, Frames::in_book(&book)).end();
+    }
+
+    #[test]
+    fn a_document_that_is_gone_is_told_with_what_became_of_it() {
+        type Case = (fn(&mut Frames), u32, Fate, Option<&'static str>);
+        let cases: [Case; 7] = [
+            (|_| {}, 3, Fate::NeverGiven, None),
+            (|frames| frames.remove("inner"), 2, Fate::FrameGone, Some("http://b/")),
+            (|frames| frames.forget_world("inner"), 2, Fate::FrameLeft, Some("http://b/")),
+            (|frames| frames.forget_world("main"), 1, Fate::PageLeft, Some("http://a/")),
+            (|frames| frames.keep_only("main"), 2, Fate::PageLeft, Some("http://b/")),
+            (end_tab, 1, Fate::TabGone, Some("http://a/")),
+            (end_tab, 3, Fate::NeverGiven, None),
+        ];
+        for (at, (change, serial, fate, url)) in cases.into_iter().enumerate() {
+            let mut frames = read_twice();
+            change(&mut frames);
+            assert_eq!(frames.by_serial(serial), None, "{at}");
+            assert_eq!(frames.fate(serial, "main"), (fate, url.map(str::to_owned)), "{at}");
+        }
+    }
+
+    #[test]
+    fn documents_that_are_met_again_on_a_new_connection_keep_their_numbers() {
+        let session = SessionId::from("T");
+        for (met_again, expected) in [("main", Some("")), ("another", None)] {
+            let mut frames = read_twice();
+            frames.suspend();
+            frames.attach("main", None, &session);
+            frames.enter("main", World { unique: id_of(met_again), id: 7 }, &session);
+            frames.end_suspension();
+            assert_eq!(frames.by_serial(1).is_some(), expected.is_some(), "{met_again}");
+            assert!(frames.get("inner").is_none(), "nobody spoke for it any more");
+            assert_eq!(frames.prefix("main").as_deref(), Some(expected.unwrap_or("f3")));
+        }
     }
 }

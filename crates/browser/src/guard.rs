@@ -8,7 +8,7 @@ use crate::{
     error::BrowserError,
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
     page_text::{PageText, Words},
-    verbs::unchanged,
+    verbs::{Press, Stroke, unchanged},
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
@@ -71,6 +71,22 @@ struct Rested {
     by: Option<PageText>,
 }
 
+/// What a hand does once it is aimed.
+#[derive(Clone, Copy)]
+pub(crate) enum Hand<'a> {
+    Press(Press),
+    Move,
+    /// Presses, moves to another element, and lets go there.
+    Carry(&'a Aim),
+    Key(&'a Stroke),
+    /// By a key for each character.
+    Text(&'a str),
+    /// At once, as it is.
+    Insert(&'a str),
+    /// A line at once.
+    Lines(&'a str),
+}
+
 impl Shot<'_> {
     fn arming(&self, frame: &str) -> Arming {
         let number = (self.element.frame == *frame).then_some(self.element.number);
@@ -100,14 +116,14 @@ impl Browser {
     pub(crate) async fn guarded(
         &self,
         shot: Shot<'_>,
+        hand: Hand<'_>,
         deadline: Deadline,
-        send: impl AsyncFn(&Aim) -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let tries = if shot.repeatable { TRIES } else { 1 };
         let mut by = None;
         for attempt in 0..tries {
             let sent = match self.take_aim(shot, attempt > 0, deadline).await {
-                Ok(aim) => send(&aim).await,
+                Ok(aim) => self.send(hand, &aim, deadline).await,
                 Err(error) => Err(error),
             };
             let came = self.disarm(&shot.element.frame, sent.is_ok(), shot.all(), deadline).await;
@@ -128,6 +144,18 @@ impl Browser {
             }
             Input::Keys => Problem::Focus.of(&shot.element.reference, by),
         })
+    }
+
+    async fn send(&self, hand: Hand<'_>, aim: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
+        match hand {
+            Hand::Press(press) => self.press_mouse(aim, press, deadline).await,
+            Hand::Move => self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await,
+            Hand::Carry(end) => self.carry(aim, end, deadline).await,
+            Hand::Key(stroke) => self.strike_key(stroke, deadline).await,
+            Hand::Text(text) => self.strike_text(text, deadline).await,
+            Hand::Insert(text) => self.insert(text, deadline).await,
+            Hand::Lines(text) => self.insert_lines(text, deadline).await,
+        }
     }
 
     /// The last look before input is sent: it arms the element's own frame in the same moment.
@@ -155,15 +183,11 @@ impl Browser {
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
-    pub(crate) async fn guarded_page(
-        &self,
-        deadline: Deadline,
-        send: impl AsyncFn() -> Result<(), BrowserError>,
-    ) -> Result<(), BrowserError> {
+    pub(crate) async fn guarded_page(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let main = self.every_frame()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
         let arming = Arming { keys: true, page: true, ..Arming::default() };
         let sent = match self.arm(&main, arming, deadline).await {
-            Ok(()) => send().await,
+            Ok(()) => self.strike_key(stroke, deadline).await,
             Err(error) => Err(error),
         };
         let came = self.disarm(&main, sent.is_ok(), true, deadline).await;

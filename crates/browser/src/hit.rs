@@ -41,7 +41,7 @@ impl Browser {
         point: Point,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let covered = || Problem::Covered.of(&element.reference, Some(Words::Ours("another frame")));
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
@@ -73,7 +73,7 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: element.reference.clone() };
+        let stale = || BrowserError::stale(&element.reference);
         let Some((session, world)) = self.world(&element.frame, deadline).await? else {
             return Err(stale());
         };

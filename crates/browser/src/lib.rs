@@ -9,6 +9,7 @@ mod browser;
 pub mod cdp;
 mod deadline;
 mod error;
+mod fate;
 mod flags;
 mod frames;
 mod guard;
@@ -16,6 +17,9 @@ mod hit;
 mod incident;
 mod locate;
 mod page_text;
+mod past;
+mod resume;
+mod roots;
 mod script;
 mod snapshot;
 mod state;
@@ -23,12 +27,15 @@ mod tab;
 mod text;
 mod verbs;
 
-pub use browser::{Browser, BrowserOptions, TabState};
+pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
+pub use deadline::TimeLimit;
 pub use error::BrowserError;
+pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
-    BadPattern, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode, head_line,
+    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
+    head_line,
 };
-pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo};
+pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};

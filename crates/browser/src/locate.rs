@@ -3,13 +3,14 @@
 use crate::{
     aim::{How, Looked, Problem, Purpose, Spot, gone_is},
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::BrowserError,
     frames::parse_ref,
     page_text::PageText,
     text::cut,
 };
+use futures_util::future::{join, join_all};
 use policy::Target;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -35,7 +36,7 @@ pub(crate) struct Element {
 
 impl Element {
     pub fn stale(&self) -> BrowserError {
-        BrowserError::StaleRef { reference: self.reference.clone() }
+        BrowserError::stale(&self.reference)
     }
 
     /// What all refs of its document begin with.
@@ -62,6 +63,7 @@ struct Wanted<'a> {
     by: By<'a>,
     index: usize,
     look: Option<How>,
+    options: &'a SnapshotOptions,
 }
 
 /// The ways of naming that are a search.
@@ -166,16 +168,10 @@ impl Browser {
     }
 
     pub(crate) fn element(&self, reference: &str) -> Result<Element, BrowserError> {
-        let stale = || BrowserError::StaleRef { reference: cut(reference, 32) };
+        let stale = || BrowserError::stale(reference);
         let (serial, number) = parse_ref(reference).ok_or_else(stale)?;
         let state = self.shared.lock();
-        let Some(frame) = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)) else {
-            let elsewhere = state.behind.iter().find(|tab| tab.frames.by_serial(serial).is_some());
-            return Err(match elsewhere {
-                Some(tab) => BrowserError::RefOfAnotherTab { reference: cut(reference, 32), tab: tab.id },
-                None => stale(),
-            });
-        };
+        let frame = state.tab.as_ref().and_then(|tab| tab.frames.by_serial(serial)).ok_or_else(stale)?;
         Ok(Element { frame: frame.clone(), number, reference: reference.to_owned() })
     }
 
@@ -232,13 +228,19 @@ impl Browser {
         let frames = self.frames_to_ask();
         // A page of one frame is searched and looked at in one go.
         let look = (frames.len() == 1).then_some(How { purpose, spot: None });
-        let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let wanted = Wanted { prefix, by, index, look };
-            let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-            async move { self.ask::<_, Found>(frame, "find", &wanted, limit).await }
-        });
+        let ask = || {
+            join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
+                let wanted = Wanted { prefix, by, index, look, options: &self.options.snapshot };
+                let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
+                self.ask::<_, Found>(frame, "find", &wanted, limit).await
+            }))
+        };
+        let (mut asked, met) = join(ask(), self.meet_roots(&frames, deadline)).await;
+        if met.new {
+            asked = ask().await;
+        }
         let mut found = Vec::new();
-        for (place, answer) in futures_util::future::join_all(asked).await.into_iter().enumerate() {
+        for (place, answer) in asked.into_iter().enumerate() {
             match answer {
                 Ok(answer) => found.push(answer),
                 // A frame that went or hangs has nothing to click; the main frame must answer.

@@ -5,9 +5,9 @@
 
 use crate::{
     cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
-    frames::Serials,
     incident::{Incident, Incidents},
     page_text::PageText,
+    past::Book,
     script,
     tab::{LONGEST_TITLE, LONGEST_URL, Tab, attach_to_frames},
     text::cut,
@@ -17,6 +17,8 @@ use serde_json::value::RawValue;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
+/// Pages that wait to be claimed after a lost connection; others are closed at once.
+const UNCLAIMED_KEPT: usize = 16;
 /// Tabs of a session; a page that opens more has them closed at once.
 pub(crate) const MOST_TABS: usize = 8;
 
@@ -31,11 +33,14 @@ pub(crate) struct State {
     pub tab: Option<Tab>,
     pub behind: Vec<Tab>,
     last_tab: u32,
-    pub serials: Serials,
+    pub book: Book,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
     /// Set while the driver opens a tab of its own, for which there is always room.
     pub opening: bool,
+    /// Set while the driver looks for its tab on a new connection: pages wait, paused, until it is known which it is.
+    pub resuming: bool,
+    pub unclaimed: Vec<p::Attached>,
     pub incidents: Incidents,
     /// Downloads refused so far; tells whether a navigation ended in one.
     pub downloads: u64,
@@ -166,11 +171,16 @@ impl State {
         let p::Attached { session_id, target_info } = attached;
         match &*target_info.r#type {
             "iframe" => match parent.and_then(|parent| self.tab_of(parent)) {
-                Some((tab, _)) => tab.adopt_frame(session_id, &target_info.target_id, reactions),
+                Some((tab, _)) => tab.adopt_frame(session_id, target_info, reactions),
                 // Of a tab that is gone.
                 None => reactions.post(Some(session_id), &p::Resume {}),
             },
-            "page" if self.tabs() < MOST_TABS + usize::from(self.opening) => self.adopt(attached, reactions),
+            "page" if self.resuming && self.unclaimed.len() < UNCLAIMED_KEPT => {
+                self.unclaimed.push(attached.clone());
+            }
+            "page" if !self.resuming && self.tabs() < MOST_TABS + usize::from(self.opening) => {
+                self.adopt(attached, reactions);
+            }
             "page" => {
                 let url = PageText::cut(&target_info.url, LONGEST_URL);
                 self.incidents.add(Incident::PopupClosed { url });
@@ -200,7 +210,9 @@ impl State {
             return false;
         }
         let Some(next) = self.behind.last().map(|tab| tab.id) else { return false };
-        self.bring_to_front(next);
+        if let Some(gone) = self.bring_to_front(next) {
+            gone.frames.end();
+        }
         self.incidents.add(Incident::TabChanged { tab: next });
         true
     }
@@ -211,7 +223,7 @@ impl State {
     fn adopt(&mut self, page: &p::Attached, reactions: &mut Reactions<'_>) {
         let p::Attached { session_id, target_info } = page;
         let id = self.next_tab();
-        let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.serials);
+        let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.book);
         if !target_info.url.is_empty() {
             tab.url = cut(&target_info.url, LONGEST_URL);
         }
@@ -220,6 +232,7 @@ impl State {
         self.behind.push(tab);
         let to = Some(session_id);
         let (width, height) = self.viewport;
+        // The same as `Browser::set_up` does with a tab that is met again.
         reactions.post(to, &p::EnableInspector {});
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::SetLifecycleEvents { enabled: true });
@@ -234,9 +247,9 @@ impl State {
     }
 
     fn detached(&mut self, session: &SessionId) {
+        self.unclaimed.retain(|unclaimed| unclaimed.session_id != *session);
         if let Some(gone) = self.behind.iter().position(|tab| tab.session == *session) {
-            let gone = self.behind.remove(gone);
-            self.incidents.add(Incident::TabGone { tab: gone.id });
+            self.tab_gone(gone);
         } else if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {
             // An action that is under way must not go on in another tab.
             self.ended.get_or_insert(Ended::Closed);
@@ -247,14 +260,19 @@ impl State {
         }
     }
 
+    pub fn tab_gone(&mut self, at: usize) {
+        let gone = self.behind.remove(at);
+        self.incidents.add(Incident::TabGone { tab: gone.id });
+        gone.frames.end();
+    }
+
     fn target_crashed(&mut self, crash: &p::TargetCrashed, reactions: &mut Reactions<'_>) {
         if self.tab.as_ref().is_some_and(|tab| tab.target == crash.target_id) {
             let status = format!("{}, {}", cut(&crash.status, 64), crash.error_code);
             self.ended = Some(Ended::Crashed { status: Some(status) });
         } else if let Some(gone) = self.behind.iter().position(|tab| tab.target == crash.target_id) {
-            let gone = self.behind.remove(gone);
-            self.incidents.add(Incident::TabGone { tab: gone.id });
-            reactions.post(None, &p::CloseTarget { target_id: &gone.target });
+            self.tab_gone(gone);
+            reactions.post(None, &p::CloseTarget { target_id: &crash.target_id });
         }
     }
 }

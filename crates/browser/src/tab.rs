@@ -2,9 +2,10 @@
 
 use crate::{
     cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
-    frames::{Frames, MOST_FRAMES, Serials, World},
+    frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
     page_text::PageText,
+    past::Book,
     script,
     text::cut,
 };
@@ -87,9 +88,9 @@ pub(crate) struct Reached {
 }
 
 impl Tab {
-    /// `serials` are shared by all tabs: no ref is given twice in a session.
-    pub fn new(id: TabId, target: Id, session: SessionId, serials: &Serials) -> Tab {
-        let mut frames = Frames::counting(serials);
+    /// The book is that of all tabs: no ref is given twice in a session.
+    pub fn new(id: TabId, target: Id, session: SessionId, book: &Book) -> Tab {
+        let mut frames = Frames::in_book(book);
         frames.attach(&target, None, &session);
         Tab {
             id,
@@ -110,6 +111,37 @@ impl Tab {
             dialog: None,
             answered: 0,
             leaving: false,
+        }
+    }
+
+    /// The connection is lost. Returns which tab to look for on the next one.
+    pub fn suspend(&mut self) -> Id {
+        self.session = SessionId::from("");
+        self.frame_sessions.clear();
+        self.frames.suspend();
+        self.next = Next::None;
+        self.dialog = None;
+        self.requests.clear();
+        self.target.clone()
+    }
+
+    pub fn go_on(&mut self, session: SessionId) {
+        self.frames.attach(&self.target, None, &session);
+        self.session = session;
+    }
+
+    /// The frames that one session speaks for, as they are now.
+    pub fn know_frames(&mut self, root: &p::FrameTree, session: &SessionId) {
+        let mut waiting = vec![root];
+        while let Some(tree) = waiting.pop() {
+            self.frames.attach(&tree.frame.id, tree.frame.parent_id.as_deref(), session);
+            if let Some(known) = self.frames.get_mut(&tree.frame.id) {
+                known.url = cut(&tree.frame.url, LONGEST_URL);
+            }
+            if tree.frame.id == self.target {
+                self.url = cut(tree.frame.unreachable_url.as_deref().unwrap_or(&tree.frame.url), LONGEST_URL);
+            }
+            waiting.extend(tree.child_frames.iter().rev());
         }
     }
 
@@ -224,14 +256,19 @@ impl Tab {
         incidents.add(Incident::Dialog { kind: kind.to_owned(), message, accepted: accept });
     }
 
-    pub fn adopt_frame(&mut self, session: &SessionId, frame: &str, reactions: &mut Reactions<'_>) {
+    pub fn adopt_frame(
+        &mut self,
+        session: &SessionId,
+        target: &p::TargetInfo,
+        reactions: &mut Reactions<'_>,
+    ) {
         if self.frame_sessions.len() == MOST_FRAMES {
             self.frames.leave_untracked();
             reactions.post(Some(session), &p::Resume {});
             return;
         }
         self.frame_sessions.insert(session.clone());
-        self.frames.attach(frame, None, session);
+        self.frames.attach(&target.target_id, target.parent_frame_id.as_deref(), session);
         let to = Some(session);
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::EnableRuntime {});
@@ -271,10 +308,8 @@ impl Tab {
 
     fn context_created(&mut self, context: &p::Context, session: &SessionId) {
         let Some(data) = context.aux_data.as_ref().filter(|_| context.name == script::WORLD) else { return };
-        if let Some(frame) = self.frames.get_mut(&data.frame_id).filter(|frame| frame.session == *session) {
-            frame.world = Some(World { unique: context.unique_id.clone(), id: context.id });
-            frame.serial = None;
-        }
+        let world = World { unique: context.unique_id.clone(), id: context.id };
+        self.frames.enter(&data.frame_id, world, session);
     }
 
     fn lifecycle(&mut self, event: &p::Lifecycle) {

@@ -133,3 +133,28 @@ impl Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_code_and_a_next_step() {
+        for (reason, code) in [
+            (Reason::Port, "egress_refused"),
+            (Reason::TooManyConnections, "egress_busy"),
+            (Reason::Malformed, "egress_malformed"),
+            (Reason::HostNotFound, "host_not_found"),
+            (Reason::LookupTimeout, "host_lookup_timeout"),
+            (Reason::ConnectTimeout, "connect_timeout"),
+            (Reason::ConnectionRefused, "connection_refused"),
+            (Reason::Unreachable, "host_unreachable"),
+            (Reason::ConnectionLost, "connection_lost"),
+            (Reason::BadAnswer, "bad_answer"),
+            (Reason::Idle, "connection_idle"),
+        ] {
+            assert_eq!(reason.code(), code);
+            assert!(!reason.hint().is_empty() && !reason.message("a.test", 80).is_empty(), "{code}");
+        }
+    }
+}

@@ -123,3 +123,28 @@ impl JailError {
 pub(crate) fn is_disk_full(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_its_code_and_a_next_step() {
+        let id = || Id::parse("a").unwrap();
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let full = || io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error());
+        for (error, code) in [
+            (JailError::BadId, "bad_jail_id"),
+            (JailError::BubblewrapOld { version: "0.4".into() }, "bubblewrap_old"),
+            (JailError::KeeperLost { why: "killed".into() }, "keeper_lost"),
+            (JailError::UnknownJail { id: id() }, "jail_unknown"),
+            (JailError::JailExists { id: id() }, "jail_exists"),
+            (JailError::StillAlive { id: id() }, "jail_still_alive"),
+            (JailError::System { what: "waiting", source: denied() }, "jail_system_error"),
+            (JailError::System { what: "writing", source: full() }, "disk_full"),
+        ] {
+            assert_eq!(error.code(), code);
+            assert!(!error.hint().is_empty(), "{code}");
+        }
+    }
+}

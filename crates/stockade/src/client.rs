@@ -1,58 +1,104 @@
 //! The command line's way to a running server: HTTP over the socket in the state folder.
 
 use crate::error::Fault;
+use crate::server::{ACTIONS_PATH, SCOPE_HEADER};
 use crate::state::State;
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
+use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
+use policy::Scope;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::net::UnixStream;
 
 /// Archiving copies pictures; everything else is quick.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// An action may wait for others before it, and has two minutes of its own.
+const PATIENCE_WITH_AN_ACTION: Duration = Duration::from_secs(300);
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Asks the server that runs from this state folder.
 pub async fn ask(state: &State, method: &str, path: &str) -> Result<Value, Fault> {
+    let request = Request::builder().method(method).uri(path).body(Full::default());
+    let (ok, answer) = exchange(state, request, PATIENCE).await?;
+    if ok { Ok(answer) } else { Err(fault_of(answer)) }
+}
+
+/// Has it do one action for a scope; the whole result if that went well.
+pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value, Fault> {
+    let request = Request::builder()
+        .method("POST")
+        .uri(ACTIONS_PATH)
+        .header(SCOPE_HEADER, scope.to_string())
+        .body(Full::from(request.to_string()));
+    let (_, mut answer) = exchange(state, request, PATIENCE_WITH_AN_ACTION).await?;
+    match answer.get_mut("error").map(Value::take) {
+        Some(error) => Err(fault_of(error)),
+        None if answer["success"] == true => Ok(answer),
+        None => Err(fault_of(answer)),
+    }
+}
+
+fn fault_of(answer: Value) -> Fault {
+    serde_json::from_value(answer).unwrap_or_else(|error| no_answer(&error))
+}
+
+fn no_answer(error: &dyn std::error::Error) -> Fault {
+    Fault::caused("not_responding", error).hint("Look at the server's log, or restart it.")
+}
+
+async fn exchange(
+    state: &State,
+    request: Result<Request<Full<Bytes>>, hyper::http::Error>,
+    patience: Duration,
+) -> Result<(bool, Value), Fault> {
+    let mut request = request.map_err(|e| no_answer(&e))?;
+    request.headers_mut().insert("host", HeaderValue::from_static("stockade"));
     let Some(stream) = state.join()? else {
         return Err(Fault::new("not_running", "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
-    tokio::time::timeout(PATIENCE, exchange(stream, method, path)).await.map_err(|_| {
+    tokio::time::timeout(patience, send(stream, request)).await.map_err(|_| {
         Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
     })?
 }
 
-async fn exchange(stream: std::os::unix::net::UnixStream, method: &str, path: &str) -> Result<Value, Fault> {
-    let failed = |error: &dyn std::error::Error| {
-        Fault::caused("not_responding", error).hint("Look at the server's log, or restart it.")
-    };
-    stream.set_nonblocking(true).map_err(|e| failed(&e))?;
-    let stream = UnixStream::from_std(stream).map_err(|e| failed(&e))?;
+/// Whether it was answered with success, and the answer.
+async fn send(
+    stream: std::os::unix::net::UnixStream,
+    request: Request<Full<Bytes>>,
+) -> Result<(bool, Value), Fault> {
+    stream.set_nonblocking(true).map_err(|e| no_answer(&e))?;
+    let stream = UnixStream::from_std(stream).map_err(|e| no_answer(&e))?;
     let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| failed(&e))?;
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| no_answer(&e))?;
     let carrying = tokio::spawn(connection);
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "stockade")
-        .body(Empty::<Bytes>::new())
-        .map_err(|e| failed(&e))?;
-    let response = sender.send_request(request).await.map_err(|e| failed(&e))?;
+    let response = sender.send_request(request).await.map_err(|e| no_answer(&e))?;
     let ok = response.status().is_success();
     let body = Limited::new(response.into_body(), LARGEST_ANSWER);
     let bytes = body.collect().await.map_err(|e| Fault::new("not_responding", e.to_string()))?.to_bytes();
     carrying.abort();
-    if ok {
-        return serde_json::from_slice(&bytes).map_err(|e| failed(&e));
-    }
-    let fault: Fault = serde_json::from_slice(&bytes).map_err(|e| failed(&e))?;
-    Err(fault)
+    Ok((ok, serde_json::from_slice(&bytes).map_err(|e| no_answer(&e))?))
 }
 
 /// A path segment that holds any text.
 pub fn segment(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_hangs_up_does_not_respond() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop(theirs);
+        let request = Request::builder().uri("/").body(Full::default()).unwrap();
+        let fault = send(ours, request).await.unwrap_err();
+        assert_eq!(fault.code, "not_responding");
+        assert!(!fault.hint.is_empty());
+    }
 }

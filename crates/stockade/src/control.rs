@@ -6,7 +6,7 @@ use crate::gate::{Gate, LONGEST_ACTION};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
-use browser::BrowserOptions;
+use browser::{BrowserOptions, SnapshotOptions};
 use jail::template::{BuildOptions, Flavour, Store, Template};
 use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
 use policy::{ImageFormat, Policy, Scope};
@@ -27,6 +27,8 @@ pub struct Control {
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
     pub screenshot_format: ImageFormat,
+    /// Whether agents may read a page's cleaned HTML.
+    pub read_dom: bool,
     keeper: Arc<Keeper>,
     browser_version: String,
     weaker: bool,
@@ -63,6 +65,7 @@ impl Control {
             gate,
             storage,
             screenshot_format: config.screenshot.format,
+            read_dom: config.read_dom,
             keeper,
             browser_version,
             weaker,
@@ -182,11 +185,16 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
-        // The gate keeps each call's own limit; the driver's only has to be no shorter.
+        // Each call brings a limit of its own; this one is for taking over a browser.
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,
             max_pixels: config.screenshot.max_pixels,
-            max_depth: config.snapshot.max_depth as usize,
+            snapshot: SnapshotOptions {
+                max_depth: config.snapshot.max_depth as usize,
+                exclude_hidden_elements: config.snapshot.exclude_hidden_elements,
+                exclude_password_fields: config.snapshot.exclude_password_fields,
+                values: config.snapshot.values,
+            },
             ..BrowserOptions::default()
         },
         record: match config.recording {

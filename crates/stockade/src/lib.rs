@@ -1,5 +1,6 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
+mod api;
 pub mod cli;
 mod client;
 pub mod config;

@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::Fault;
 use crate::gate::Reply;
 use crate::session::{Archived, EndReason, OpenRequest, Session};
-use browser::{Content, Outcome, Snapshot};
+use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,8 @@ async fn on_page(
     tell: &mut dyn FnMut(&Step),
 ) -> Result<(), Fault> {
     let act = async |action| {
-        control.gate.act(scope, session.id.as_str(), action, None, &CancellationToken::new()).await
+        let viewer = Viewer { caller: CallerId::new("smoke"), full: true };
+        control.gate.act(scope, session.id.as_str(), action, viewer, None, &CancellationToken::new()).await
     };
 
     let begun = Instant::now();

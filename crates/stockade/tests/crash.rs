@@ -153,6 +153,51 @@ fn a_browser_killed_from_outside_comes_back_as_often_as_allowed() {
     assert_eq!(until_failure(&mut mcp, &session), "session_ended:browser_lost");
 }
 
+#[test]
+fn a_connection_that_breaks_while_the_browser_lives_is_made_again_with_its_page_and_refs() {
+    let site = Site::serve(&[(
+        "/",
+        "<title>shop</title><button onclick=\"this.textContent = 'Paid'\">Pay</button>",
+    )]);
+    let home = Home::new(&site.setting(&["site.test"]));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let page = mcp.goto(&session, "http://site.test/");
+    assert!(page["snapshot"].as_str().unwrap().contains("button \"Pay\" [ref=e1]"), "{page}");
+    machine::cut_connection(mcp.child.id(), "cdp.sock");
+    let click = json!({"session_id": session, "ref": "e1"});
+    // Whether the call meets the break, or whoever watches the browser has mended it before.
+    let clicked = match mcp.call("browser_click", click.clone()) {
+        Err(error) if error["code"] == "connection_restored" => mcp.ok("browser_click", click),
+        done => done.unwrap_or_else(|error| panic!("{error}")),
+    };
+    assert!(clicked["snapshot"].as_str().unwrap().contains("button \"Paid\""), "{clicked}");
+    assert!(clicked["snapshot"].as_str().unwrap().contains("[ref=e1]"), "{clicked}");
+}
+
+#[test]
+fn refs_and_cursors_of_a_browser_that_died_are_not_given_again() {
+    let items: String = (0..3000).map(|n| format!("<li>item {n}</li>")).collect();
+    let page = format!("<title>long</title><button>Pay</button><ul>{items}</ul>");
+    let site = Site::serve(&[("/", &page)]);
+    let home = Home::new(&site.setting(&["site.test"]));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let before = mcp.goto(&session, "http://site.test/")["snapshot"].as_str().unwrap().to_owned();
+    let cursor_of =
+        |snapshot: &str| snapshot.split_once("cursor=").unwrap().1.split(']').next().unwrap().to_owned();
+    kill_browser(&mcp);
+    assert_eq!(mcp.code("browser_read", json!({"session_id": session})), "browser_restarted");
+    let error = mcp.call("browser_click", json!({"session_id": session, "ref": "e1"})).unwrap_err();
+    assert_eq!(error["code"], "stale_ref", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("in a tab that is gone"), "{error}");
+    // What the cursor leads to is kept on this side, and outlives the browser.
+    mcp.ok("browser_read", json!({"session_id": session, "cursor": cursor_of(&before)}));
+    let after = mcp.goto(&session, "http://site.test/")["snapshot"].as_str().unwrap().to_owned();
+    assert!(!after.contains("[ref=e1]"), "{after}");
+    assert_ne!(cursor_of(&after).split('.').next(), cursor_of(&before).split('.').next());
+}
+
 fn kill_browser(mcp: &Mcp) {
     let browser = family(mcp.child.id()).into_iter().find(|process| {
         process.arguments.iter().any(|a| a == "--remote-debugging-pipe")

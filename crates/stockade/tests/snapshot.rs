@@ -4,7 +4,7 @@
 mod common;
 
 use common::site::Site;
-use common::{Home, Mcp};
+use common::{Home, Mcp, fenced};
 use serde_json::{Value, json};
 
 fn rows(count: usize) -> String {
@@ -38,7 +38,7 @@ fn a_long_page_costs_what_was_allowed_and_all_of_it_can_be_reached() {
     let fold = snapshot.lines().find(|line| line.contains(" more rows (")).unwrap();
     let cursor = fold.split_once("cursor=").unwrap().1.trim_end_matches(']');
     let (text, opened) = reply(&mut mcp, "browser_read", json!({"session_id": session, "cursor": cursor}));
-    assert!(opened["snapshot"].as_str().unwrap().starts_with("In main > table:\n- row\n"), "{text}");
+    assert!(fenced(&opened["snapshot"]).starts_with("In main > table:\n- row\n"), "{text}");
 
     for (tokens, format) in
         [(250, "outline"), (250, "markdown"), (250, "tree"), (1_000, "outline"), (20_000, "tree")]
@@ -78,7 +78,7 @@ fn a_subtree_is_read_by_its_ref_and_levels_by_their_number() {
     );
     let reference = outline.split_once("[ref=").unwrap().1.split_once(']').unwrap().0;
     let read = json!({"session_id": session, "root": reference, "max_depth": 10});
-    let cart = mcp.ok("browser_read", read)["snapshot"].as_str().unwrap().to_owned();
+    let cart = fenced(&mcp.ok("browser_read", read)["snapshot"]);
     assert!(cart.starts_with("In main:\n- list \"Cart\"") && cart.contains("red"), "{cart}");
     assert!(!cart.contains("Outside") && !cart.contains("cursor"), "{cart}");
 }

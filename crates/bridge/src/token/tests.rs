@@ -95,7 +95,8 @@ fn a_full_memory_refuses_until_nonces_expire() {
     let (signer, mut verifier) = pair();
     verifier.used = (0..NONCE_MEMORY as u128).map(|n| (n.to_be_bytes(), NOW + 30_000)).collect();
     let token = signer.mint_at(NOW, "default/alice", "j-1", MINUTE).unwrap();
-    assert_eq!(verifier.accept_at(NOW, token.as_bytes()), Err(Refusal::MemoryFull));
+    let refused = verifier.accept_at(NOW, token.as_bytes()).map_err(Refusal::code);
+    assert_eq!(refused.err(), Some("token_memory_full"));
     assert!(verifier.accept_at(NOW + 30_000, token.as_bytes()).is_ok());
     assert_eq!(verifier.used.len(), 1);
 }

@@ -41,15 +41,23 @@ commands! {
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
+    /// As deep as asked, shadow roots and frames by themselves without what is in them.
+    "DOM.describeNode" DescribeTree<'a> { object_id: &'a str, depth: usize } -> DescribedTree, at most LARGEST_MESSAGE;
+    "DOM.disable" DisableDom {} -> Nothing;
+    "DOM.enable" EnableDom {} -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
     /// In the document of the session's outermost frame; descends into frames of the same process.
     "DOM.getNodeForLocation" GetNodeForLocation { x: i64, y: i64 } -> NodeForLocation;
-    "DOM.resolveNode" ResolveNode { backend_node_id: i64, execution_context_id: i64 } -> ResolvedNode;
+    "DOM.performSearch" PerformSearch<'a> { query: &'a str, include_user_agent_shadow_dom: bool } -> SearchFound;
+    "DOM.resolveNode" ResolveNode {
+        backend_node_id: i64, execution_context_id: i64, object_group: &'static str,
+    } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
     /// Without patterns: every request of the target waits for an answer, which the driver never gives.
     "Fetch.enable" HoldRequests {} -> Nothing;
+    "HeapProfiler.collectGarbage" CollectGarbage {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
         key: &'a str,
@@ -87,6 +95,7 @@ commands! {
     "Page.bringToFront" BringToFront {} -> Nothing;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
+    "Page.getFrameTree" GetFrameTree {} -> FrameTreeOf;
     "Page.getNavigationHistory" GetHistory {} -> History;
     "Page.navigateToHistoryEntry" GoToEntry { entry_id: i64 } -> Nothing;
     "Page.reload" Reload {} -> Nothing;
@@ -99,10 +108,19 @@ commands! {
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
+    "Runtime.disable" DisableRuntime {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
     "Runtime.evaluate" Evaluate<'a> {
         expression: &'a str, unique_context_id: &'a str, silent: bool,
     } -> Evaluated<IgnoredAny>;
+    "Runtime.callFunctionOn" CallForNode<'a> {
+        function_declaration: &'a str,
+        unique_context_id: &'a str,
+        arguments: [ByValue<'a, usize>; 1],
+        object_group: &'static str,
+        silent: bool,
+    } -> Evaluated<IgnoredAny>;
+    "Runtime.releaseObjectGroup" ReleaseHandles { object_group: &'static str } -> Nothing;
     "Runtime.runIfWaitingForDebugger" Resume {} -> Nothing;
     "Target.closeTarget" CloseTarget<'a> { target_id: &'a str } -> Nothing;
     "Target.createTarget" CreateTarget<'a> { url: &'a str } -> CreatedTarget;
@@ -151,7 +169,10 @@ impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
     }
 }
 
-#[derive(Debug, Serialize)]
+/// Handles to nodes are held under this name until they are let go together: a held node is never collected.
+pub const HANDLES: &str = "stockade";
+
+#[derive(Clone, Debug, Serialize)]
 pub struct ByValue<'a, A> {
     pub value: &'a A,
 }
@@ -210,7 +231,45 @@ macro_rules! received {
     };
 }
 
+/// How deep a tree is described at once; it nests twice as deep in JSON, which ends at 128 levels.
+pub const TREE_DEPTH: usize = 40;
+
+/// Of a tree, only the closed shadow roots in it are kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "TreeNode")]
+pub struct Tree {
+    /// Their backend ids.
+    pub closed: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TreeNode {
+    #[serde(default)]
+    children: Vec<Tree>,
+    #[serde(default)]
+    shadow_roots: Vec<TreeRoot>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TreeRoot {
+    backend_node_id: i64,
+    shadow_root_type: Words,
+}
+
+impl From<TreeNode> for Tree {
+    fn from(node: TreeNode) -> Tree {
+        let own = node.shadow_roots.iter().filter(|root| root.shadow_root_type == "closed");
+        let mut closed: Vec<i64> = own.map(|root| root.backend_node_id).collect();
+        closed.extend(node.children.into_iter().flat_map(|child| child.closed));
+        Tree { closed }
+    }
+}
+
 received! {
+    DescribedTree { node: Tree }
+    SearchFound { result_count: usize }
     FrameOwner { backend_node_id: i64 }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
     Described { node: DescribedNode }
@@ -220,6 +279,8 @@ received! {
     Handle { object_id: Option<Id> }
     Captured { data: String }
     Frame { id: Id, parent_id: Option<Id>, url: Words, unreachable_url: Option<Words> }
+    FrameTreeOf { frame_tree: FrameTree }
+    FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }
@@ -232,7 +293,7 @@ received! {
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
-    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words }
+    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words, parent_frame_id: Option<Id> }
 
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }

@@ -44,8 +44,7 @@ const isDrawnBox = (el) => {
 // A box to tick that is drawn by its label is clicked there.
 const drawnFor = (el) => {
   if (isDrawnBox(el)) return el;
-  const labels = controlTable(el)?.labels?.(el);
-  return labels ? Array.from(labels).slice(0, MAX_REFERENCES).find(isDrawnBox) ?? null : null;
+  return LABELLED.has(tagOf(el)) ? labelsOf(el).find(isDrawnBox) ?? null : null;
 };
 
 // The middle of what is in view of an element, within all that clips it.
@@ -76,12 +75,6 @@ const intoView = (drawn, given, anywhere) => {
   scrollIntoView(drawn, { block: 'center', inline: 'center', behavior: 'instant' });
   return pointOf(drawn);
 };
-
-// Tags that may have a shadow root; a closed one that was not handed in hides what a click would really hit.
-const HOSTS = new Set(
-  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
-);
-const mayHide = (el) => (HOSTS.has(tagOf(el)) || tagOf(el).includes('-')) && !shadowRoot(el);
 
 // Ways to scroll an element out from under what sticks to an edge of the view.
 const ALIGNMENTS = ['center', 'end', 'start', 'center'];
@@ -132,7 +125,7 @@ const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   const facts = factsOf(prefix, told);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  const hides = asks.hit === true && mayHide(hit);
+  const hides = asks.hit === true && canHost(hit) && !shadowRoot(hit);
   return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides, pointless: false, facts };
 };
 const NO_BOX = { left: 0, top: 0, width: 0, height: 0 };
@@ -155,7 +148,8 @@ const FINAL = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
 
 // Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
 // `arming` the guard is armed in the same moment, so that nothing of the page runs between the two.
-const aim = async ({ prefix, number, how, steady, wait, arming }) => {
+const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
+  tellValues(options);
   const end = performance.now() + wait;
   let before = null;
   let aligned = false;

@@ -25,7 +25,9 @@ const matches = method(Element, 'matches');
 const closest = method(Element, 'closest');
 const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
-const shadowRoot = getter(Element, 'shadowRoot');
+const openRoot = getter(Element, 'shadowRoot');
+const attributeNames = method(Element, 'getAttributeNames');
+const byTag = method(Document, 'getElementsByTagName');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');
 const nextElement = getter(Element, 'nextElementSibling');
@@ -33,6 +35,7 @@ const previousElement = getter(Element, 'previousElementSibling');
 const lengthOf = getter(HTMLCollection, 'length');
 const itemOf = method(HTMLCollection, 'item');
 const assignedSlot = getter(Element, 'assignedSlot');
+const assignedTextSlot = getter(Text, 'assignedSlot');
 const checkVisibility = method(Element, 'checkVisibility');
 const boundingRect = method(Element, 'getBoundingClientRect');
 const clientRects = method(Element, 'getClientRects');
@@ -54,6 +57,9 @@ const offsetHeight = getter(HTMLElement, 'offsetHeight');
 const focusElement = method(HTMLElement, 'focus');
 const rootActive = getter(ShadowRoot, 'activeElement');
 const rootById = method(DocumentFragment, 'getElementById');
+const rootAll = method(DocumentFragment, 'querySelectorAll');
+const rootHost = getter(ShadowRoot, 'host');
+const rootFromPoint = method(ShadowRoot, 'elementFromPoint');
 
 const isElement = (node) => nodeType(node) === 1;
 const isText = (node) => nodeType(node) === 3;
@@ -64,7 +70,6 @@ const INPUT = {
   value: getter(HTMLInputElement, 'value'),
   checked: getter(HTMLInputElement, 'checked'),
   indeterminate: getter(HTMLInputElement, 'indeterminate'),
-  labels: getter(HTMLInputElement, 'labels'),
   list: getter(HTMLInputElement, 'list'),
   form: getter(HTMLInputElement, 'form'),
   select: method(HTMLInputElement, 'select'),
@@ -72,19 +77,16 @@ const INPUT = {
 };
 const TEXTAREA = {
   value: getter(HTMLTextAreaElement, 'value'),
-  labels: getter(HTMLTextAreaElement, 'labels'),
   form: getter(HTMLTextAreaElement, 'form'),
   select: method(HTMLTextAreaElement, 'select'),
   setSelectionRange: method(HTMLTextAreaElement, 'setSelectionRange'),
 };
 const SELECT = {
-  labels: getter(HTMLSelectElement, 'labels'),
   form: getter(HTMLSelectElement, 'form'),
   selected: getter(HTMLSelectElement, 'selectedOptions'),
 };
 const BUTTON = {
   type: getter(HTMLButtonElement, 'type'),
-  labels: getter(HTMLButtonElement, 'labels'),
   form: getter(HTMLButtonElement, 'form'),
 };
 const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
@@ -97,11 +99,6 @@ const TABLE = {
 const ROW = { cells: getter(HTMLTableRowElement, 'cells') };
 const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
 const LABEL = { control: getter(HTMLLabelElement, 'control') };
-const OTHER_LABELS = {
-  meter: getter(HTMLMeterElement, 'labels'),
-  output: getter(HTMLOutputElement, 'labels'),
-  progress: getter(HTMLProgressElement, 'labels'),
-};
 const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
 
 const controlTable = (el) =>
@@ -114,18 +111,43 @@ const controlTable = (el) =>
 const tagOf = (el) => localName(el);
 const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
 
-// The parent in the flat tree, through slots and shadow roots.
-const flatParent = (node) => {
-  const slot = isElement(node) ? assignedSlot(node) : null;
-  if (slot) return slot;
+// Closed roots by their hosts: a script sees none of them, so the driver hands them in.
+const closedRoots = new WeakMap();
+const shadowRoot = (el) => openRoot(el) ?? closedRoots.get(el) ?? null;
+
+// Of a closed root no child of its host tells its slot, but every slot tells its nodes.
+const MOST_SLOTS = 1000;
+const slotInClosed = (node) => {
   const parent = parentNode(node);
-  return parent instanceof ShadowRoot ? parent.host : parent;
+  const root = parent && isElement(parent) ? closedRoots.get(parent) : undefined;
+  if (!root) return null;
+  const { slots } = knownNow();
+  let assigned = slots.get(root);
+  if (!assigned) {
+    assigned = new Map();
+    for (const slot of Array.from(rootAll(root, 'slot')).slice(0, MOST_SLOTS)) {
+      for (const child of assignedNodes(slot)) assigned.set(child, slot);
+    }
+    slots.set(root, assigned);
+  }
+  return assigned.get(node) ?? null;
+};
+
+const slotOf = (node) =>
+  (isElement(node) ? assignedSlot(node) : isText(node) ? assignedTextSlot(node) : null) ?? slotInClosed(node);
+
+// The parent in the flat tree, through slots and shadow roots.
+const flatParent = (node) => slotOf(node) ?? parentOrHost(node);
+
+const parentOrHost = (node) => {
+  const parent = parentNode(node);
+  return parent instanceof ShadowRoot ? rootHost(parent) : parent;
 };
 
 // The element whose shadow tree this one is in.
 const hostOf = (el) => {
   const root = getRootNode(el);
-  return root instanceof ShadowRoot ? root.host : null;
+  return root instanceof ShadowRoot ? rootHost(root) : null;
 };
 
 const isInside = (node, ancestor) => {
@@ -168,8 +190,12 @@ const inSameTree = (el, id) => {
 // Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
 const UNSEEN = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
 
+// Most text is plain, and then there is nothing to do.
+const TO_CLEAN = /[^ -~]|  /;
+
 // Page text on one line, without characters that nobody sees.
 const clean = (text, limit) => {
+  if (text.length <= limit && !TO_CLEAN.test(text)) return text;
   const plain = text.slice(0, limit * 4 + 64).replace(UNSEEN, '').replace(/\s+/g, ' ');
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };

@@ -2,7 +2,22 @@
 
 const elementOf = (number) => {
   const el = elements.get(number)?.deref();
-  return el && isConnected(el) ? el : null;
+  return el && isHere(el) ? el : null;
+};
+
+// A page can move an element into the document of a frame, where another script of ours has its own ref for it.
+const isHere = (el) => isConnected(el) && ownerDocument(el) === document;
+
+// What became of a ref that led to nothing.
+const whatBecame = ({ prefix, number, options }) => {
+  if (number < 1 || number > lastRef) return { fate: 'never_given' };
+  const el = elements.get(number)?.deref();
+  if (el && isHere(el)) return { fate: visibility(el) === true ? 'untold' : 'hidden' };
+  const was = lastTold.get(number) ?? null;
+  if (el && isConnected(el)) return { fate: 'moved', ...was };
+  if (!was) return { fate: 'removed' };
+  const now = find({ prefix, by: { kind: 'role', ...was }, index: 0, look: null, options });
+  return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
 };
 
 const describe = (el) => {
@@ -45,7 +60,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: clean(textOf(el), 200),
+    text: visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
     secret,
@@ -54,12 +69,12 @@ const factsOf = (prefix, el) => {
   };
 };
 
-// The innermost element at a point, through open shadow roots.
+// The innermost element at a point, through shadow roots.
 const elementAt = (x, y) => {
   let hit = elementFromPoint(document, x, y);
   for (let steps = 0; hit && steps < 100; steps += 1) {
     const root = shadowRoot(hit);
-    const inner = root ? root.elementFromPoint(x, y) : null;
+    const inner = root ? rootFromPoint(root, x, y) : null;
     if (!inner || inner === hit) break;
     hit = inner;
   }
@@ -102,14 +117,14 @@ const EMBEDS = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe', 'po
 const meets = (hit, el) =>
   hit === el || ((effective(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDS.has(tagOf(hit))));
 
-// The node is what Chromium says is hit, inside closed shadow roots too, where `look` sees only the host.
+// The node is what Chromium says is hit, inside closed roots too that are not known yet, where `look` sees only the host.
 const struck = (node, number) => {
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };
   const hit = isElement(node) ? node : flatParent(node);
   if (!hit || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
   const reached = effective(hit, el) ?? el;
-  // What is in a closed root has no facts of its own, so it must lead nowhere else.
+  // Whatever is hit that `look` did not see has no facts of its own, so it must lead nowhere else.
   const leads = reached !== el && (closestLink(reached) !== closestLink(el) || formFacts(reached) !== null);
   return leads || !meets(hit, el) ? { problem: 'covered', by: describe(reached) } : {};
 };

@@ -2,7 +2,7 @@
 
 const deepActive = () => {
   let active = activeElement(document);
-  while (active && shadowRoot(active) && shadowRoot(active).activeElement) active = shadowRoot(active).activeElement;
+  for (let root = active && shadowRoot(active); root && rootActive(root); root = shadowRoot(active)) active = rootActive(root);
   return active;
 };
 

@@ -47,6 +47,7 @@ const SEARCHES = {
       seen.add(meant);
       found.add(tier, meant);
     };
+    const touches = (own) => own.toLowerCase().split(' ').some((word) => word && words.some((one) => one.includes(word) || word.includes(one)));
     return {
       // What has no text inside is read by its value.
       visit: (el, shown, found) => {
@@ -56,14 +57,17 @@ const SEARCHES = {
       // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
         const parent = typeof node === 'string' ? null : flatParent(node);
-        if (!parent || !isElement(parent) || isMaskedText(node)) return;
+        if (!parent || !isElement(parent)) return;
         const own = clean(characters(node), MAX_NAME).trim();
-        const ownWords = own.toLowerCase().split(' ');
-        if (!own || !ownWords.some((word) => words.some((one) => one.includes(word) || word.includes(one)))) return;
+        if (!touches(own)) return;
         const meant = effective(parent, null) ?? parent;
-        const tiers = [own, textOf(parent), meant === parent ? '' : textOf(meant)].map((told) => tierOf(told, wanted, lower));
-        const met = tiers.filter((tier) => tier >= 0);
-        if (met.length) add(Math.min(...met), meant, found);
+        if (seen.has(meant)) return;
+        // What is seen costs more to tell than what is written.
+        const shown = (el) => (textOf(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
+        const around = shown(parent);
+        const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
+        const tiers = told.filter(Boolean).map((text) => tierOf(text, wanted, lower)).filter((tier) => tier >= 0);
+        if (tiers.length) add(Math.min(...tiers), meant, found);
       },
     };
   },
@@ -71,7 +75,8 @@ const SEARCHES = {
 
 // All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
 // which saves a second question.
-const find = ({ prefix, by, index, look: how }) => {
+const find = ({ prefix, by, index, look: how, options }) => {
+  tellValues(options);
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null };
   const tiers = [found.exact, found.close, found.part];
   const kept = [[], [], []];

@@ -69,21 +69,35 @@ const pageGenerates = () => {
   return now.generates;
 };
 
-const generated = (el, where) => {
-  if (tagOf(el) !== 'q' && !pageGenerates()) return '';
+const generated = (el, where) => generatedPart(el, where)?.text ?? '';
+
+// Text as it is told, and as it is drawn.
+class Generated {
+  constructor(text, drawn, unseen) { this.text = text; this.drawn = drawn; this.unseen = unseen; }
+}
+
+const generatedPart = (el, where) => {
+  if (tagOf(el) !== 'q' && !pageGenerates()) return null;
   const style = getComputedStyle(el, where);
   const content = style.content;
-  if (content === 'none' || content === 'normal' || content === '') return '';
-  if (style.display === 'none' || style.visibility !== 'visible') return '';
-  const { text, spaced } = generatedText(el, content.slice(0, MAX_GENERATED));
-  return !text || (style.display === 'inline' && !spaced) ? text : ` ${text} `;
+  if (content === 'none' || content === 'normal' || content === '') return null;
+  if (style.display === 'none' || style.visibility !== 'visible') return null;
+  const { text, drawn, spaced } = generatedText(el, content.slice(0, MAX_GENERATED));
+  if (!text && !drawn) return null;
+  const [before, after] = style.display === 'inline' && !spaced ? ['', ''] : [' ', ' '];
+  return new Generated(text && before + text + after, before + drawn + after, isUnseenGenerated(el, style));
 };
 
 const QUOTES = { 'open-quote': '“', 'close-quote': '”' };
 const generatedText = (el, content) => {
   // Behind a slash stands what is to be read instead.
   const alternative = /\/((?:\s*"(?:[^"\\]|\\.)*")+)\s*$/.exec(content);
-  const parts = (alternative ? alternative[1] : content).matchAll(
+  const drawn = writtenText(el, alternative ? content.slice(0, alternative.index) : content);
+  return { text: alternative ? writtenText(el, alternative[1]) : drawn, drawn, spaced: alternative !== null };
+};
+
+const writtenText = (el, content) => {
+  const parts = content.matchAll(
     /"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|(open-quote|close-quote)|url\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)/g,
   );
   let text = '';
@@ -92,7 +106,7 @@ const generatedText = (el, content) => {
     else if (key !== undefined) text += attribute(el, key) ?? '';
     else if (quote !== undefined) text += QUOTES[quote];
   }
-  return { text, spaced: alternative !== null };
+  return text;
 };
 
 const unescapeCss = (text) =>

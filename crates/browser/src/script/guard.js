@@ -12,6 +12,20 @@ const FOLLOWS = new Set(['pointerup', 'mouseup', 'click', 'auxclick', 'dblclick'
 const unarmed = () => ({ el: null, drop: null, keys: false, holds: null, met: false, began: false, stopped: false, by: null });
 let armed = unarmed();
 
+// Whether the element is in the closed root of the target.
+const isClosedAround = (target, el) => {
+  const root = target instanceof Element ? closedRoots.get(target) : undefined;
+  for (let at = root ? el : null; at; at = hostOf(at)) if (getRootNode(at) === root) return true;
+  return false;
+};
+
+// A closed root hides from the window what was hit in it; its own listener sees it, and decides.
+const isDecidedInside = (event, target) => {
+  if (armed.el === null || !STARTS.has(event.type) || !isClosedAround(target, armed.el)) return false;
+  const inner = event instanceof MouseEvent ? elementAt(event.clientX, event.clientY) : deepActive();
+  return inner !== null && armed.holds(inner, armed.el);
+};
+
 const isMeant = (type, target) => {
   if (!(target instanceof Node)) return false;
   if (type === 'drop') return armed.drop !== null && meets(target, armed.drop);
@@ -28,6 +42,7 @@ const isOwn = ({ type, detail }) =>
 const stopStray = (event) => {
   if (!event.isTrusted || isOwn(event)) return;
   const [target] = event.composedPath();
+  if (isDecidedInside(event, target)) { armed.met = false; return; }
   if (isMeant(event.type, target)) { armed.began = true; return; }
   // A key that moves the focus, as Tab does, comes up elsewhere.
   if (event.type !== 'keyup') {
@@ -40,7 +55,11 @@ const stopStray = (event) => {
 
 // document.open() takes all listeners away, and with them all that the document holds: then they are added again. Those
 // that are still there are not added twice.
-const stand = () => { for (const type of [...STARTS, ...FOLLOWS]) listen(globalThis, type, stopStray, { capture: true }); };
+const guardRoot = (root) => {
+  for (const type of [...STARTS, ...FOLLOWS]) listen(root, type, stopStray, { capture: true });
+  listen(root, 'input', noticeTyping, { capture: true });
+};
+const stand = () => guardRoot(globalThis);
 stand();
 new MutationObserver(stand).observe(document, { childList: true });
 

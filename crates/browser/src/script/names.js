@@ -74,9 +74,12 @@ const contentOf = (root, how) => {
 };
 
 const readContent = (root, { exclude, referenced, whole }) => {
-  if (isSecret(root) || isMasked(root)) return '';
+  if (isSecret(root) || isMaskedBy(root, lookOf(root))) return '';
   const only = onlyText(root);
-  if (only !== null) return clean(only, MAX_NAME).trim();
+  if (only !== null) {
+    if (isWithheld(only, false)) return '';
+    return clean(characters(only), MAX_NAME).trim();
+  }
   const item = HOLDS_ITEMS.has(roleOf(root));
   let text = '';
   const stack = [root];
@@ -90,40 +93,73 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     nodesNamed += 1;
     if (isText(node)) {
-      if (!isMaskedText(node)) text += characters(node).slice(0, MAX_NAME * 2);
+      if (!isWithheld(node, whole)) text += characters(node).slice(0, MAX_NAME * 2);
       continue;
     }
     if (!isElement(node)) continue;
     if (node === exclude) { text += ' '; continue; }
     const visible = node === root || whole ? true : visibility(node);
-    if (!visible || (whole && SILENT.has(tagOf(node)))) continue;
+    if (!visible || (whole && SILENT.has(tagOf(node)))) {
+      if (parts && !SILENT.has(tagOf(node))) parts.exact = false;
+      continue;
+    }
     if (node !== root) {
       if (isSecret(node)) continue;
       const told = item && ITEMS.has(roleOf(node)) ? '' : toldInside(node, referenced);
-      if (told !== null) { text += ` ${told} `; continue; }
+      if (told !== null) { if (parts) parts.exact = false; text += ` ${told} `; continue; }
     }
     if (tagOf(node) === 'br') { text += ' '; continue; }
     const drawn = !whole;
     const gap = node === root || runsOn(node, drawn) ? '' : ' ';
     if (gap) { text += gap; stack.push(gap); }
     if (node !== root && filled(node, 'title')) stack.push(new Leaving(attribute(node, 'title'), text.length));
-    if (drawn && visible === true) stack.push(generated(node, '::after'));
+    if (drawn && visible === true) stack.push(generatedName(node, '::after'));
     const children = toldChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
       // A hidden element that holds something visible says nothing itself.
       if (visible === true || isInnerElement(children[i])) stack.push(children[i]);
     }
-    if (drawn && visible === true) text += generated(node, '::before');
+    if (drawn && visible === true) text += generatedName(node, '::before');
   }
   return clean(text, MAX_NAME).trim();
 };
+
+// While a snapshot names an element: whether parts of its name are seen, are not, and are what is drawn.
+const PARTS = { seen: false, unseen: false, exact: true };
+let parts = null;
+const noteParts = () => {
+  PARTS.seen = false;
+  PARTS.unseen = false;
+  PARTS.exact = true;
+  parts = PARTS;
+};
+
+// Whether a text is not to be read; notes whether it is seen.
+const isWithheld = (node, whole) => {
+  if (characters(node).trim() === '') return false;
+  if (whole) return isMaskedText(node);
+  const sight = sightOf(node);
+  if (parts && sight !== WITHHELD) parts[sight === SEEN ? 'seen' : 'unseen'] = true;
+  return sight === WITHHELD;
+};
+
+const generatedName = (el, where) => {
+  const part = generatedPart(el, where);
+  if (!part) return '';
+  if (parts) {
+    parts.exact &&= part.text === part.drawn;
+    if (part.text.trim()) parts[part.unseen ? 'unseen' : 'seen'] = true;
+  }
+  return part.text;
+};
+
 
 // Most elements that are named hold one piece of text and nothing else.
 const onlyText = (el) => {
   const child = firstChild(el);
   if (!child || nextSibling(child) || !isText(child) || pageGenerates() || shadowRoot(el)) return null;
   if (ownership().ownedBy.has(el)) return null;
-  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : characters(child);
+  return el instanceof HTMLSlotElement || el instanceof HTMLDetailsElement ? null : child;
 };
 
 const isInnerElement = (child) => typeof child !== 'string' && isElement(child);
@@ -158,6 +194,7 @@ const VALUED = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progres
 
 // What is chosen in a list or a box with one; null when it is not a list of its own.
 const chosenIn = (el, role) => {
+  if (!valuesTold) return '';
   if (el instanceof HTMLSelectElement || el instanceof HTMLInputElement) return valueOf(el, role) ?? '';
   const stack = flatChildren(el).reverse();
   const chosen = [];
@@ -224,6 +261,32 @@ const labelText = (label, control) =>
   (attribute(label, 'aria-label') ?? '').trim() ||
   contentOf(label, { exclude: control, referenced: true, whole: !isDrawn(label) });
 
+const LABELLED = new Set('button input meter output progress select textarea'.split(' '));
+
+// A page can make this slow, by labels that hold labels; those beyond it name nothing.
+const LABEL_MILLISECONDS = 200;
+
+// A control's own list of labels searches its whole tree each time; so each tree is searched once for all.
+const labelsOf = (el) => {
+  const root = getRootNode(el);
+  const { labels } = knownNow();
+  let byControl = labels.get(root);
+  if (!byControl) {
+    byControl = new Map();
+    labels.set(root, byControl);
+    const end = performance.now() + LABEL_MILLISECONDS;
+    const found = root instanceof Document ? queryAll(root, 'label') : root instanceof ShadowRoot ? rootAll(root, 'label') : NOTHING;
+    for (const label of found) {
+      if (performance.now() > end) break;
+      const control = LABEL.control(label);
+      const known = byControl.get(control);
+      if (!known) byControl.set(control, [label]);
+      else if (known.length < MAX_REFERENCES) known.push(label);
+    }
+  }
+  return byControl.get(el) ?? NOTHING;
+};
+
 const captionText = (el, tag) => {
   const caption = childByTag(el, tag);
   return caption && isDrawn(caption) ? contentOf(caption, CONTENT) : '';
@@ -231,10 +294,8 @@ const captionText = (el, tag) => {
 
 const nativeName = (el) => {
   const tag = tagOf(el);
-  const labels = controlTable(el)?.labels?.(el) ?? OTHER_LABELS[tag]?.(el);
-  if (labels) {
-    const named = Array.from(labels).slice(0, MAX_REFERENCES).map((label) => labelText(label, el));
-    const name = named.filter(Boolean).join(' ').trim();
+  if (LABELLED.has(tag)) {
+    const name = labelsOf(el).map((label) => labelText(label, el)).filter(Boolean).join(' ').trim();
     if (name) return name;
   }
   switch (tag) {
@@ -274,11 +335,10 @@ const namedByContent = (el, role) =>
 const TITLE_IS_NO_NAME = new Set(['caption', 'code', 'definition', 'paragraph']);
 const TYPED = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
 
-const nameOf = (el, role) => {
-  const name =
-    ownName(el) ||
-    (namedByContent(el, role) ? textOf(el) : '') ||
-    (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
-    (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
-  return clean(name, MAX_NAME).trim();
-};
+const nameOf = (el, role) => clean(ownName(el) || otherName(el, role), MAX_NAME).trim();
+
+// The name of what has none of its own.
+const otherName = (el, role) =>
+  (namedByContent(el, role) ? textOf(el) : '') ||
+  (TITLE_IS_NO_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
+  (TYPED.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');

@@ -1,9 +1,5 @@
 // Scrolling: what scrolls, how far it is and can go, and when it has come to rest.
 
-const scrollsTop = getter(Element, 'scrollTop');
-const scrollsLeft = getter(Element, 'scrollLeft');
-const scrollHeight = getter(Element, 'scrollHeight');
-const scrollWidth = getter(Element, 'scrollWidth');
 const clientHeight = getter(Element, 'clientHeight');
 const clientWidth = getter(Element, 'clientWidth');
 const scrollingElement = getter(Document, 'scrollingElement');
@@ -22,7 +18,7 @@ const HELD = new Set(['hidden', 'clip']);
 const overflowOf = (el, across) => (across ? getComputedStyle(el).overflowX : getComputedStyle(el).overflowY);
 
 // Whether the page itself scrolls that way; what its body says holds for it, unless its root says something.
-const pageScrolls = (root, across) => {
+const turnsWithWheel = (root, across) => {
   if ((across ? scrollWidth(root) - innerWidth : scrollHeight(root) - innerHeight) < 1) return false;
   const top = documentElement(document);
   if (HELD.has(overflowOf(top, across))) return false;
@@ -40,7 +36,7 @@ const pageRoot = () => scrollingElement(document) ?? documentElement(document);
 // The page, or where that does not scroll what does in the middle of it.
 const scrollerOf = (number, across) => {
   const root = pageRoot();
-  const from = number !== null ? elementOf(number) : root && pageScrolls(root, across) ? null : elementAt(innerWidth / 2, innerHeight / 2);
+  const from = number !== null ? elementOf(number) : root && turnsWithWheel(root, across) ? null : elementAt(innerWidth / 2, innerHeight / 2);
   return nearestScroller(from, across) ?? root;
 };
 
@@ -59,18 +55,18 @@ const wheelPoint = (el, across) => {
 // What is being scrolled, so that it is measured before and after.
 let wheeled = null;
 
-const measure = (el, across) => {
+const positionOf = (el, across) => {
   if (!el) return { at: 0, most: 0, page: 0 };
   const whole = el === pageRoot();
   const page = whole ? (across ? innerWidth : innerHeight) : across ? clientWidth(el) : clientHeight(el);
   const most = (across ? scrollWidth(el) : scrollHeight(el)) - page;
-  const at = across ? scrollsLeft(el) : scrollsTop(el);
+  const at = across ? scrollLeft(el) : scrollTop(el);
   return { at: Math.round(at), most: Math.max(0, Math.round(most)), page: Math.round(page) };
 };
 
 const scrollState = ({ number, across }) => {
   wheeled = scrollerOf(number, across);
-  return { ...measure(wheeled, across), ...wheelPoint(wheeled, across) };
+  return { ...positionOf(wheeled, across), ...wheelPoint(wheeled, across) };
 };
 
 // Waits until the position has stayed the same for two frames.
@@ -80,9 +76,9 @@ const scrolled = async ({ across }) => {
   let before = null;
   for (let frame = 0, same = 0; frame < MOST_SCROLL_FRAMES && same < 2; frame += 1) {
     await nextFrame();
-    const { at } = measure(el, across);
+    const { at } = positionOf(el, across);
     same = at === before ? same + 1 : 0;
     before = at;
   }
-  return { ...measure(el, across), x: 0, y: 0 };
+  return { ...positionOf(el, across), x: 0, y: 0 };
 };

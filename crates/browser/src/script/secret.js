@@ -1,16 +1,19 @@
 // Which fields and texts hold something that must never reach an agent.
 
 const createTreeWalker = method(Document, 'createTreeWalker');
+const createElement = method(Document, 'createElementNS');
 const nextNode = method(TreeWalker, 'nextNode');
 const currentNode = getter(TreeWalker, 'currentNode');
+const spellchecked = getter(HTMLElement, 'spellcheck');
+const setType = uncurry(Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'type').set);
 
 // A "show password" button turns a password field into a text field: once secret, always secret.
 //
-// So every field is looked at when it comes, in the document and in every open shadow root. A shadow root that
-// is given to an element later tells nobody, so the tree is also swept now and then. What cannot be seen is a
-// field that was a password only while it stood nowhere, or for less than a sweep in such a root, or in a closed
-// one, which is not shown either; of those, its name tells (see SECRET_WORDS), or nothing does.
-const oncePassword = new WeakSet();
+// Chromium remembers which fields ever were passwords, and that is asked first (see remembersPassword). Beside it
+// every field is looked at when it comes and when its type changes, in the document and in every root that is
+// known, and all of them now and then. What is then left is a field that was a password before anybody looked, on
+// a page that sets `spellcheck` itself; of those, its name tells (see SECRET_WORDS), or nothing does.
+const onceSecret = new WeakSet();
 const watchedRoots = new WeakSet();
 const noticed = new WeakSet();
 const SWEEP_MILLISECONDS = 250;
@@ -18,37 +21,57 @@ const SWEEP_MILLISECONDS = 250;
 const SWEEP_SHARE = 1 / 50;
 
 const noticeRecords = (records) => {
+  const children = records.filter((record) => record.type === 'childList');
+  // What goes first: the field that comes in its place may hold what it held.
+  for (const record of children) for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
+  // Each part of the tree once: children that come later are told of by themselves.
+  for (const record of children) {
+    for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeAdded(node);
+  }
   for (const record of records) {
-    if (record.type === 'childList') {
-      // Each part of the tree once: children that come later are told of by themselves.
-      for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeTree(node);
-    } else if (record.oldValue && record.oldValue.trim().toLowerCase() === 'password') {
-      oncePassword.add(record.target);
-    } else {
-      noticeField(record.target);
-    }
+    if (record.type === 'childList') continue;
+    if (record.oldValue && saysSecret(record.attributeName, record.oldValue)) onceSecret.add(record.target);
+    noticeField(record.target);
   }
 };
 const passwordObserver = new MutationObserver(noticeRecords);
-const WATCHED = { subtree: true, childList: true, attributes: true, attributeFilter: ['type'], attributeOldValue: true };
+const WATCHED = {
+  subtree: true, childList: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true,
+};
+// While a page is parsed it would be told of every element that comes, which takes more memory than the page. Until
+// then changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+const WATCHED_WHILE_PARSED = { ...WATCHED, childList: false };
 
 const watchForPasswords = (root) => {
   if (watchedRoots.has(root)) return;
   watchedRoots.add(root);
-  passwordObserver.observe(root, WATCHED);
+  if (root !== document || readyState(document) !== 'loading') return passwordObserver.observe(root, WATCHED);
+  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
+  const parsed = () => { passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
+  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
 };
 
+const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
+
+// Looks at a field before anybody asks for it, since it may look different by then.
 const noticeField = (el) => {
-  if (el instanceof HTMLInputElement && INPUT.type(el) === 'password') oncePassword.add(el);
+  const tag = tagOf(el);
+  if (tag === 'input' || tag === 'textarea' || hasAttribute(el, 'contenteditable')) isSecretNow(el);
 };
 
-const noticeTree = (top) => {
+// Most of what comes holds no element yet: while a page of 100,000 is parsed, no walk for each of them.
+const noticeAdded = (el) => {
+  if (firstElementChild(el) || shadowRoot(el)) noticeTree(el, noticed);
+  else noticeField(el);
+};
+
+const noticeTree = (top, walked) => {
   const tops = [top];
   while (tops.length) {
     const walker = createTreeWalker(document, tops.pop(), NodeFilter.SHOW_ELEMENT);
     for (let el = currentNode(walker); el; el = nextNode(walker)) {
       if (!isElement(el)) continue;
-      noticed.add(el);
+      walked?.add(el);
       noticeField(el);
       const root = shadowRoot(el);
       if (!root) continue;
@@ -60,13 +83,84 @@ const noticeTree = (top) => {
 
 const sweepForPasswords = () => {
   const started = performance.now();
-  noticeTree(document);
+  noticeTree(document, null);
   setTimeout(sweepForPasswords, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
+};
+
+// Chromium checks no spelling in what ever was a password, unless the page asks for it there. Tried out first:
+// one that does otherwise is not believed.
+const spellingTells = (() => {
+  const field = createElement(document, 'http://www.w3.org/1999/xhtml', 'input');
+  const before = spellchecked(field);
+  setType(field, 'password');
+  setType(field, 'text');
+  return before && !spellchecked(field);
+})();
+
+const remembersPassword = (el) => {
+  if (!spellingTells || spellchecked(el)) return false;
+  for (let at = el; at && isElement(at); at = parentOrHost(at)) {
+    const set = attribute(at, 'spellcheck')?.toLowerCase();
+    if (set === 'false') return false;
+    if (set === '' || set === 'true') return true;
+  }
+  return true;
+};
+
+// Some pages show a password by putting a text field in its place, or beside it. So the values of secret fields are
+// remembered, as numbers that mean nothing elsewhere, and a field that holds one without anybody having typed it
+// there is secret too. What is typed is left alone: else an agent could type guesses and see which of them vanish.
+const SHORTEST_VALUE = 3;
+const LONGEST_VALUE = 1000;
+// Beyond this many the oldest is forgotten.
+const MOST_VALUES = 500;
+const secretValues = new Set();
+const typedInto = new WeakSet();
+const [SALT, PEPPER] = crypto.getRandomValues(new Uint32Array(2));
+
+const numberOf = (text) => {
+  let [a, b] = [SALT, PEPPER];
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    a = Math.imul(a ^ unit, 0x85ebca6b);
+    a ^= a >>> 15;
+    b = Math.imul(b ^ unit, 0xc2b2ae35);
+    b ^= b >>> 13;
+  }
+  return `${a >>> 0}.${b >>> 0}`;
+};
+
+const heldBy = (el) => {
+  const value = el instanceof HTMLInputElement ? INPUT.value(el) : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el) : '';
+  return value.length >= SHORTEST_VALUE && value.length <= LONGEST_VALUE ? numberOf(value) : null;
+};
+
+const rememberValue = (el) => {
+  const held = heldBy(el);
+  if (held === null || secretValues.has(held)) return;
+  if (secretValues.size >= MOST_VALUES) secretValues.delete(secretValues.values().next().value);
+  secretValues.add(held);
+};
+
+const holdsSecretValue = (el) => {
+  if (secretValues.size === 0 || typedInto.has(el)) return false;
+  const held = heldBy(el);
+  return held !== null && secretValues.has(held);
+};
+
+const noticeTyping = (event) => {
+  const [target] = event.composedPath();
+  if (event.isTrusted && target instanceof Node && isElement(target) && isField(target)) typedInto.add(target);
 };
 
 const SECRET_AUTOCOMPLETE = new Set([
   'current-password', 'new-password', 'one-time-code', 'cc-number', 'cc-csc',
 ]);
+
+const saysSecret = (key, value) => {
+  const words = value.toLowerCase().trim().split(/\s+/);
+  return key === 'type' ? words[0] === 'password' : words.some((word) => SECRET_AUTOCOMPLETE.has(word));
+};
 
 // As parts of the name or id of a text field: few, because nothing can be typed into what they mark.
 const SECRET_WORDS = new Set(
@@ -81,24 +175,70 @@ const isNamedSecret = (el) => {
   return words.some((word) => SECRET_WORDS.has(word));
 };
 
-// Drawn as dots; so are all texts inside.
-const isMasked = (el) => {
-  const drawn = getComputedStyle(el).webkitTextSecurity;
-  return drawn !== undefined && drawn !== '' && drawn !== 'none';
+// Drawn as dots; so are all texts inside. Once it was, it stays so: a button may take the mask away.
+const onceMasked = new WeakSet();
+let anyMasked = false;
+// How far up a mask is looked for.
+const MOST_MASKED = 20;
+
+const fontSet = getter(Document, 'fonts');
+const DOT_FONT = /text-security|password|dotsfont|pass-?dots/i;
+const hasDotFonts = () => {
+  const now = knownNow();
+  now.dotFonts ??= Array.from(fontSet(document)).some((face) => DOT_FONT.test(face.family));
+  return now.dotFonts;
 };
+
+const isMaskedNow = (el) => {
+  const style = getComputedStyle(el);
+  const drawn = style.webkitTextSecurity;
+  return (drawn !== undefined && drawn !== '' && drawn !== 'none') || (hasDotFonts() && DOT_FONT.test(style.fontFamily));
+};
+
+const isMasked = (el) => {
+  if (isMaskedNow(el)) {
+    anyMasked = true;
+    for (let at = el, steps = 0; at && isElement(at) && steps < MOST_MASKED; at = flatParent(at), steps += 1) {
+      if (onceMasked.has(at) || (at !== el && !isMaskedNow(at))) break;
+      onceMasked.add(at);
+    }
+    return true;
+  }
+  if (!anyMasked) return false;
+  for (let at = el, steps = 0; at && isElement(at) && steps < MOST_MASKED; at = flatParent(at), steps += 1) {
+    // Inside a mask that is still there, it was left out on purpose.
+    if (onceMasked.has(at)) return at === el || !isMaskedNow(at);
+  }
+  return false;
+};
+
+// The same where a look at the element is at hand: most pages mask nothing, and its style need not be asked.
+const isMaskedBy = (el, look) => (look.masked || anyMasked || hasDotFonts()) && isMasked(el);
 
 const isMaskedText = (node) => {
   const parent = flatParent(node);
   return parent !== null && isElement(parent) && isMasked(parent);
 };
 
+const looksSecret = (el) => {
+  const type = inputType(el);
+  if (type === 'password' || (type !== null && remembersPassword(el))) return true;
+  return saysSecret('autocomplete', attribute(el, 'autocomplete') ?? '') || isNamedSecret(el) || isMasked(el);
+};
+
+const isSecretNow = (el) => {
+  if (!onceSecret.has(el)) {
+    // What is hidden now may be shown later; it is no secret then.
+    if (inputType(el) === 'hidden') return true;
+    if (!looksSecret(el) && !holdsSecretValue(el)) return false;
+    onceSecret.add(el);
+  }
+  rememberValue(el);
+  return true;
+};
+
 const isSecret = (el) => {
-  if (el instanceof HTMLSelectElement) return isMasked(el);
-  const isField = el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
-  if (!isField && !(isHtml(el) && isContentEditable(el))) return false;
+  if (!isField(el) && !(el instanceof HTMLSelectElement) && !(isHtml(el) && isContentEditable(el))) return false;
   noticeRecords(passwordObserver.takeRecords());
-  if (inputType(el) === 'password') oncePassword.add(el);
-  if (oncePassword.has(el) || isNamedSecret(el)) return true;
-  const hints = (attribute(el, 'autocomplete') ?? '').toLowerCase().split(/\s+/);
-  return hints.some((hint) => SECRET_AUTOCOMPLETE.has(hint)) || isMasked(el);
+  return isSecretNow(el);
 };

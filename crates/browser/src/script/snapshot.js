@@ -26,6 +26,14 @@ const refOf = (el) => {
   return number;
 };
 
+// What was last told of an element, for when it is gone. Of refs beyond the bound the oldest are forgotten.
+const MOST_TOLD = 50000;
+const lastTold = new Map();
+const remember = (number, role, name) => {
+  if (lastTold.size >= MOST_TOLD && !lastTold.has(number)) lastTold.delete(lastTold.keys().next().value);
+  lastTold.set(number, { role, name });
+};
+
 // The driver tells which child frame an <iframe> shows.
 const childFrames = new WeakMap();
 const frameOwners = new Map();
@@ -42,42 +50,48 @@ const modalDialogs = () => {
   return outer.length ? outer.reverse() : null;
 };
 
-// Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
-// text(data, depth) for text. Without recursion: depth 10,000 is a page like any other.
-const walk = (root, visit, text, brk) => {
+// Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
+// text(node, depth, hidden) for text. Without recursion: depth 10,000 is a page like any other.
+const walk = (root, visit, text, brk, tellHidden = false) => {
   const started = performance.now();
   const nodes = modalDialogs() ?? [root];
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
+  const hiddens = nodes.map(() => SHOWN);
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
     const node = nodes.pop();
     const depth = depths.pop();
     const silent = silents.pop();
+    const around = hiddens.pop();
     if (node === BREAK) { brk(); continue; }
     visited += 1;
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_MILLISECONDS)) {
       return { visited, complete: false };
     }
-    if (typeof node === 'string' || isText(node)) { if (!silent) text(node, depth); continue; }
+    if (typeof node === 'string' || node instanceof Generated || isText(node)) { if (!silent) text(node, depth, around); continue; }
     if (!isElement(node)) continue;
     const seen = visibility(node);
-    if (!seen) continue;
-    const below = seen === 'inside' ? { depth, silent: true } : visit(node, roleOf(node), depth, silent);
+    const hidden = hiddenness(node, seen, around, tellHidden);
+    if (hidden === GONE) continue;
+    const below = seen === 'inside' && hidden !== TOLD ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
-    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); }
-    const children = toldChildren(node);
+    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); }
+    // What only holds text that its name has told.
+    if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRoot(node) && !ownership().ownedBy.has(node)) continue;
+    const children = tellHidden ? allChildren(node) : toldChildren(node);
     if (seen === true && !below.silent) {
-      const [before, after] = [generated(node, '::before'), generated(node, '::after')];
+      const [before, after] = [generatedPart(node, '::before'), generatedPart(node, '::after')];
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       depths.push(below.depth);
-      silents.push(seen === 'inside' && isInnerElement(children[i]) ? silent : below.silent);
+      silents.push(seen === 'inside' && hidden !== TOLD && isInnerElement(children[i]) ? silent : below.silent);
+      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : tellHidden && isFoldedAway(node, children[i]) ? TOLD : hidden);
     }
   }
   return { visited, complete: true };
@@ -88,7 +102,7 @@ const LEAVES = new Set(
 );
 
 // What a node takes in JSON besides its text: as many bytes as its keys, or those and all of its states.
-const TEXT_COST = 48;
+const TEXT_COST = 64;
 const NODE_COST = 400;
 // The largest text that may still be added when there is room at all, and the title.
 const RESERVE = 40000;
@@ -107,12 +121,29 @@ const isRepeated = (el) => {
 };
 
 const nameToTell = (el, role, actionable) => {
-  if (!role) return actionable ? nameOf(el, 'button') : '';
-  return TOLD_BELOW.has(role) && !actionable ? '' : nameOf(el, role);
+  if (!role) return actionable ? clean(otherName(el, 'button'), MAX_NAME).trim() : '';
+  return TOLD_BELOW.has(role) && !actionable ? '' : clean(otherName(el, role), MAX_NAME).trim();
 };
 
+// Whether what a node is told by cannot be seen.
+const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own, unseen) => {
+  if (unseen && !shows) return true;
+  if ((value || (own && INPUT_BUTTONS.has(inputType(el)))) && isInkLost(el)) return true;
+  if (actionable) return isUnseenBox(el) && !labelShows(el);
+  return role === 'img' && name ? isUnseenBox(el, true) : Boolean(name) && own !== '' && lookOf(el).gone;
+};
+
+// A page so large that its garbage should be collected before it is read. V8 sees the memory of the whole machine,
+// not that of the jail, and would let it pile up until the kernel ends the tab.
+const LARGE_PAGE = 20000;
+const LARGE = 'large';
+const isLarge = () => lengthOf(byTag(document, '*')) > LARGE_PAGE;
+
 // `sources`, which tests hand in, takes the DOM node of each node told.
-const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
+const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, swept = true, sources = null }) => {
+  if (!swept && isLarge()) return LARGE;
+  tellValues(options);
+  const tellHidden = options.exclude_hidden_elements === false;
   const nodes = [];
   let written = RESERVE;
   let left = 0;
@@ -122,18 +153,22 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
     nodes.push(node);
     sources?.push(source);
     const cost = node.r === 'text' ? TEXT_COST : node.s ? NODE_COST : NODE_COST / 2;
-    written += cost + weigh(node.n) + weigh(node.v) + weigh(node.u);
+    written += cost + weigh(node.n) + weigh(node.v) + weigh(node.u) + weigh(node.w);
   };
 
-  const visit = (el, role, depth, silent) => {
+  const visit = (el, role, depth, silent, around) => {
     const actionable = isActionable(el, role);
+    const hidden = around === TOLD && actionable && isReached(el) ? REACHED : around;
+    if (around === REACHED && !(actionable && isReached(el))) return { depth, silent: true };
     const tag = tagOf(el);
     if (!role && !actionable && !filled(el, 'aria-label') && !filled(el, 'aria-labelledby')) {
       return { depth, silent: silent || isRepeated(el) };
     }
     if (full()) { left += 1; return { depth, silent: true }; }
     const own = clean(ownName(el), MAX_NAME).trim();
-    const name = own || nameToTell(el, role, actionable);
+    noteParts();
+    const name = own || hidden === TOLD ? own : nameToTell(el, role, actionable);
+    parts = null;
     if (!role && !actionable && !name) return { depth, silent };
     // Inside what its name tells, only what has a name or can be acted on is worth a line.
     if (silent && !name && !actionable) return { depth, silent };
@@ -143,51 +178,85 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, sources = null }) => {
     const states = statesOf(el, role);
     const secret = isSecret(el);
     if (secret) states.secret = true;
-    const value = valueOf(el, role);
+    const value = hidden === TOLD ? null : valueOf(el, role);
     if (value) node.v = value;
+    if (hidden !== SHOWN) states.hidden = true;
+    // Most nodes of a long page are neither named by something unseen nor by anything but their content.
+    if (hidden !== TOLD && (actionable || own || PARTS.unseen || value || role === 'img')) {
+      const { unseen, seen } = PARTS;
+      const shows = shownInstead(el, role, name, actionable, own);
+      if (shows) node.w = shows;
+      if (hidden === SHOWN && isUnseenNode(el, role, node, actionable, own, unseen && !seen)) states.unseen = true;
+    }
     if (Object.keys(states).length) node.s = states;
-    if (actionable) node.e = `${prefix}e${refOf(el)}`;
+    // There is nothing that an agent may do to a secret field, unless a setting says that it may point at it.
+    if (actionable && hidden !== TOLD && (!secret || options.exclude_password_fields === false)) {
+      const number = refOf(el);
+      node.e = `${prefix}e${number}`;
+      remember(number, node.r, name);
+    }
     if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
-    if (role === 'iframe') node.f = childFrames.get(el) ?? '';
+    if (role === 'iframe' && hidden !== TOLD) node.f = childFrames.get(el) ?? '';
     emit(node, el);
     if (LEAVES.has(role) || secret) return null;
     // A name that was cut does not tell all; then the content does.
+    if (hidden === TOLD) return { depth: Math.min(depth + 1, MAX_DEPTH), silent };
     const told = name.length <= MAX_NAME && (role ? namedByContent(el, role) && !TOLD_BELOW.has(role) : actionable && !own);
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
   };
 
   // A long text is told in parts.
-  const text = (node, depth) => {
-    const whole = typeof node === 'string' ? node : characters(node);
-    if (typeof node !== 'string' && whole.trim() && isMaskedText(node)) return;
+  const text = (node, depth, hidden) => {
+    const whole = typeof node === 'string' ? node : node instanceof Generated ? node.text : characters(node);
+    let mark = hidden === TOLD ? 'hidden' : null;
+    if (typeof node !== 'string' && whole.trim()) {
+      const sight = node instanceof Generated ? (node.unseen ? UNSEEN_TEXT : SEEN) : sightOf(node);
+      if (sight === WITHHELD && (!tellHidden || isMaskedText(node))) return;
+      if (sight === WITHHELD) mark = 'hidden';
+      if (sight === UNSEEN_TEXT) mark ??= 'unseen';
+    } else {
+      // Space alone goes with what is before it.
+      mark = open?.mark ?? null;
+    }
     for (let from = 0; from < whole.length;) {
       if (full()) { left += 1; return; }
       // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
       const most = Math.min(MAX_TEXT, Math.max(LEAST_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
-      const to = /[\ud800-\udbff]/.test(whole[cut - 1] ?? '') ? cut + 1 : cut;
-      textPart(whole.slice(from, to), depth);
+      const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
+      textPart(whole.slice(from, to), depth, mark);
       from = to;
     }
   };
 
-  const textPart = (part, depth) => {
+  // Text that can be seen and text that cannot are never joined.
+  const textPart = (part, depth, mark) => {
     const data = clean(part, part.length);
-    if (open && open.d === depth) {
-      const joined = open.n + (open.n.endsWith(' ') ? data.trimStart() : data);
-      if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); open.n = joined; return; }
+    if (open && open.node.d === depth && open.mark === mark) {
+      const { node } = open;
+      const joined = node.n + (node.n.endsWith(' ') ? data.trimStart() : data);
+      if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); node.n = joined; return; }
     }
     if (!data.trim()) return;
-    open = { d: depth, r: 'text', n: data.trimStart() };
-    emit(open, null);
+    open = { node: { d: depth, r: 'text', n: data.trimStart() }, mark };
+    if (mark) open.node.s = { [mark]: true };
+    emit(open.node, null);
   };
 
   const root = documentElement(document);
-  const walked = root ? walk(root, visit, text, () => { open = null; }) : { complete: true };
+  const walked = root ? walk(root, visit, text, () => { open = null; }, tellHidden) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);
   const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
-  return JSON.stringify(told);
+  return inAscii(JSON.stringify(told));
+};
+
+// Chromium carries plain ASCII twice as fast as anything else. Beyond this many exceptions it is not worth it.
+const MOST_ESCAPED = 20000;
+const inAscii = (json) => {
+  const odd = json.match(/[^\0-\x7f]/g);
+  if (!odd || odd.length > MOST_ESCAPED) return json;
+  return json.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 };
 
 // A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.

@@ -9,11 +9,10 @@ const escapeHtml = (text) => clean(text, text.length).replace(/[&<>"]/g, (c) => 
 
 const openTag = (el) => {
   let tag = `<${tagOf(el)}`;
-  const attributeNames = Array.from(elementAttributes(el)).filter((name) => KEPT_ATTRIBUTES.includes(name) || name.startsWith('aria-'));
-  for (const name of attributeNames) tag += ` ${name}="${escapeHtml(attribute(el, name).slice(0, 300))}"`;
+  const kept = attributeNames(el).filter((name) => KEPT_ATTRIBUTES.includes(name) || name.startsWith('aria-'));
+  for (const name of kept) tag += ` ${name}="${escapeHtml(attribute(el, name).slice(0, 300))}"`;
   return `${tag}>`;
 };
-const elementAttributes = method(Element, 'getAttributeNames');
 
 const source = ({ bytes }) => {
   let html = '';

@@ -5,9 +5,13 @@ const MAX_CHOSEN = 20;
 
 const RANGES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
 
+// A setting can turn values off; then no name is made of one either.
+let valuesTold = true;
+const tellValues = ({ values }) => { valuesTold = values !== false; };
+
 // The value, never of a secret field; null where a value says nothing.
 const valueOf = (el, role) => {
-  if (isSecret(el)) return null;
+  if (!valuesTold || isSecret(el)) return null;
   if (el instanceof HTMLTextAreaElement) return clean(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
@@ -32,8 +36,16 @@ const flag = (el, key) => {
   return value === 'true' ? true : value === 'false' ? false : null;
 };
 
+// Few pages disable anything that is not a control.
+const pageDisables = () => {
+  const now = knownNow();
+  now.disables ??= shadowRootsSeen || queryAll(document, '[aria-disabled="true"]').length > 0;
+  return now.disables;
+};
+
 const isDisabled = (el) => {
-  if (matches(el, ':disabled')) return true;
+  if (!(el instanceof HTMLAnchorElement) && matches(el, ':disabled')) return true;
+  if (!pageDisables()) return false;
   for (let at = el, steps = 0; at && steps < 50; at = hostOf(at), steps += 1) {
     if (closest(at, '[aria-disabled="true"]')) return true;
   }
@@ -56,7 +68,7 @@ const statesOf = (el, role) => {
   const type = inputType(el);
   if (type === 'checkbox' || type === 'radio') {
     states.checked = INPUT.indeterminate(el) ? 'mixed' : INPUT.checked(el) ? 'true' : 'false';
-  } else if (/^(checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(role)) {
+  } else if (CHECKED.has(role)) {
     const checked = attribute(el, 'aria-checked');
     states.checked = checked === 'mixed' || checked === 'true' ? checked : 'false';
   }
@@ -65,7 +77,9 @@ const statesOf = (el, role) => {
   const details = tagOf(el) === 'summary' ? flatParent(el) : null;
   const expanded = details instanceof HTMLDetailsElement ? DETAILS.open(details) : flag(el, 'aria-expanded');
   if (expanded !== null) states.expanded = expanded;
-  if (el instanceof HTMLOptionElement ? OPTION.selected(el) : flag(el, 'aria-selected')) states.selected = true;
+  // What is chosen in a list is its value.
+  const chosen = el instanceof HTMLOptionElement ? OPTION.selected(el) : flag(el, 'aria-selected');
+  if (chosen && (valuesTold || role !== 'option')) states.selected = true;
   if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
   if (controlTable(el) ? hasAttribute(el, 'required') || flag(el, 'aria-required') : flag(el, 'aria-required')) states.required = true;
   if ((controlTable(el) && hasAttribute(el, 'readonly')) || flag(el, 'aria-readonly')) states.readonly = true;
@@ -74,14 +88,25 @@ const statesOf = (el, role) => {
   const current = attribute(el, 'aria-current');
   if (current && current !== 'false') states.current = true;
   if (isMultiline(el, role)) states.multiline = true;
-  if (INTERACTIVE.has(role) && activeIn(el) === el) states.focused = true;
+  if (INTERACTIVE.has(role) && activeElements().has(el)) states.focused = true;
   return states;
 };
 
-const activeIn = (el) => {
-  const root = getRootNode(el);
-  return root instanceof Document ? activeElement(root) : root instanceof ShadowRoot ? rootActive(root) : null;
+// What has the focus, and the hosts that it is inside of.
+const activeElements = () => {
+  const now = knownNow();
+  if (!now.active) {
+    now.active = new Set();
+    for (let at = activeElement(document); at && !now.active.has(at);) {
+      now.active.add(at);
+      const root = shadowRoot(at);
+      at = root ? rootActive(root) : null;
+    }
+  }
+  return now.active;
 };
+
+const CHECKED = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio']);
 
 // Roles that have no states worth asking for; most of a long page is made of them.
 const TEXT_ONLY = new Set('code definition list listitem paragraph rowgroup table term'.split(' '));

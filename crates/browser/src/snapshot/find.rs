@@ -43,6 +43,10 @@ pub struct Match {
     /// The name or text around the match.
     pub excerpt: String,
     pub reference: Option<String>,
+    /// What a person sees on it, where its name says something else.
+    pub shows: Option<String>,
+    /// Whether a person cannot see it.
+    pub unseen: bool,
     /// Its ancestors.
     pub path: String,
     /// Opens the match and what is around it.
@@ -126,6 +130,8 @@ impl Query {
             role: node.role.clone(),
             excerpt,
             reference: node.reference.clone(),
+            shows: node.shows.as_deref().map(|shows| shows.chars().take(self.excerpt).collect()),
+            unseen: node.states.unseen,
             path: path(page, at),
             cursor: Cursor { serial, span: around(page, at) }.to_string(),
         };
@@ -169,7 +175,7 @@ impl Query {
             return None;
         }
         let Some(pattern) = &self.pattern else { return Some(excerpt(own, 0, self.excerpt)) };
-        let mut texts = [Some(own), node.value.as_deref()].into_iter().flatten();
+        let mut texts = [Some(own), node.value.as_deref(), node.shows.as_deref()].into_iter().flatten();
         texts.find_map(|text| pattern.find(text).map(|hit| excerpt(text, hit.start(), self.excerpt)))
     }
 }
@@ -182,6 +188,7 @@ impl Match {
             name: self.excerpt.clone(),
             reference: self.reference.clone(),
             states: node.states.clone(),
+            shows: self.shows.clone(),
             ..Node::default()
         };
         let place = if self.path.is_empty() { "at the top" } else { &self.path };
@@ -350,7 +357,10 @@ mod tests {
             multiline: true,
             focused: true,
             secret: true,
+            unseen: true,
+            hidden: true,
         };
+        page.nodes[60].shows = Some("😀".repeat(20));
         let tokens = policy::Tokens::new(policy::Tokens::LEAST).unwrap();
         let bytes = tokens.bytes() - super::super::head_room(tokens);
         for role in ["columnheader", "listitem"] {

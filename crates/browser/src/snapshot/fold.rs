@@ -6,7 +6,7 @@
 //! Every fold is a stretch of siblings, so a cursor is two numbers, and opening it does the same again.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::{
     cursor::Span,
@@ -190,12 +190,14 @@ impl<'a, F: Format> Folding<'a, F> {
             let line = self.shape.cost(at, own);
             let long = line > self.share;
             let inside = if own < after { self.fold_cost(depth + 1) } else { 0 };
-            let cost = if long { self.share + self.fold_cost(depth + 1) } else { line };
+            // Marks may take more than a share by themselves.
+            let room = if long { self.share.max(self.least(at, depth)) } else { line };
+            let cost = if long { room + self.fold_cost(depth + 1) } else { line };
             if !self.pay(cost + inside, back) {
                 return false;
             }
             if long {
-                self.show_part(at, depth, self.share);
+                self.show_part(at, depth, room);
             } else {
                 self.show(at, own);
             }
@@ -298,6 +300,12 @@ impl<'a, F: Format> Folding<'a, F> {
             self.pieces.push((at, Piece::Node { at, depth: self.shape.depth(at), joined }));
             at += 1 + usize::from(joined);
         }
+    }
+
+    /// What a node takes with as little of its text as can be shown.
+    fn least(&self, at: usize, depth: usize) -> usize {
+        let node = self.shape.node(at);
+        F::cost(&node.part(0, node.first_part_end(0)), None) + depth * F::INDENT
     }
 
     /// Shows as much of a node's text as fits, and returns what that took.

@@ -77,28 +77,28 @@ enum Alone {
 }
 
 fn words(node: &Node) -> Words {
-    let told = |text: String, alone| Words { text: with_value(text, node), alone };
+    let line = |text: String, alone| Words { text: with_value(text, node), alone };
     match node.role.as_str() {
         "heading" => {
             let level = usize::from(node.states.level.unwrap_or(2)).clamp(1, 6);
-            told(format!("{} {}", "#".repeat(level), escape(&node.name)), Alone::Whole)
+            line(format!("{} {}", "#".repeat(level), told(node)), Alone::Whole)
         }
-        "listitem" => told(format!("-{}", strong(node)), Alone::Begins),
-        "row" => told(format!("|{}", strong(node)), Alone::Begins),
-        "separator" => told("---".to_owned(), Alone::Whole),
-        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => told(escape(&node.name), Alone::No),
-        "link" => told(link(node), Alone::No),
-        "code" => told(strong(node), Alone::No),
+        "listitem" => line(format!("-{}", strong(node)), Alone::Begins),
+        "row" => line(format!("|{}", strong(node)), Alone::Begins),
+        "separator" => line("---".to_owned(), Alone::Whole),
+        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => line(told(node), Alone::No),
+        "link" => line(link(node), Alone::No),
+        "code" => line(strong(node), Alone::No),
         "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
         | "switch" | "tab" | "menuitem" | "option" | "img" => Words { text: control(node), alone: Alone::No },
-        _ if node.name.is_empty() => told(String::new(), Alone::Begins),
-        _ => told(strong(node), Alone::Whole),
+        _ if node.name.is_empty() => line(String::new(), Alone::Begins),
+        _ => line(strong(node), Alone::Whole),
     }
 }
 
 /// A name that is not the text of the page, such as a label.
 fn strong(node: &Node) -> String {
-    if node.name.is_empty() { String::new() } else { format!(" **{}**", escape(&node.name)) }
+    if node.name.is_empty() { String::new() } else { format!(" **{}**", told(node)) }
 }
 
 fn with_value(mut text: String, node: &Node) -> String {
@@ -202,6 +202,26 @@ impl Writer {
     }
 }
 
+/// A node's name, in brackets that are ours where a person sees something else or nothing.
+fn told(node: &Node) -> String {
+    let name = match mark(node) {
+        Some(mark) if !node.name.is_empty() => format!("[{mark}: {}]", escape(&node.name)),
+        _ => escape(&node.name),
+    };
+    match &node.shows {
+        Some(shows) => format!("{name} [shows: {}]", escape(shows)),
+        None => name,
+    }
+}
+
+fn mark(node: &Node) -> Option<&'static str> {
+    match (node.states.unseen, node.states.hidden) {
+        (true, _) => Some("unseen"),
+        (_, true) => Some("hidden"),
+        _ => None,
+    }
+}
+
 /// Brackets are what this writes links and controls with, so those of the page are marked as its own.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -218,16 +238,23 @@ fn link(node: &Node) -> String {
     match &node.href {
         Some(href) if !node.name.is_empty() => {
             let href = href.replace('(', "%28").replace(')', "%29");
-            format!("[{}]({href})", escape(&node.name))
+            format!("[{}]({href})", told(node))
         }
-        _ => escape(&node.name),
+        _ => told(node),
     }
 }
 
 fn control(node: &Node) -> String {
-    let mut text = format!("[{}", node.role);
+    let mut text = "[".to_owned();
+    if let Some(mark) = mark(node) {
+        text.push_str(&format!("{mark} "));
+    }
+    text.push_str(&node.role);
     if !node.name.is_empty() {
         text.push_str(&format!(": {}", escape(&node.name)));
+    }
+    if let Some(shows) = &node.shows {
+        text.push_str(&format!(" [shows: {}]", escape(shows)));
     }
     if let Some(value) = node.value.as_deref().filter(|value| !value.is_empty()) {
         text.push_str(&format!(" = {}", escape(value)));
@@ -297,13 +324,16 @@ mod tests {
              0 paragraph
              1 text # Orders
              0 paragraph
+             1 text [unseen: x] [shows: y]
+             0 paragraph
              1 link a](http://evil.test/)",
         );
-        page.nodes[7].href = Some("http://shop.test/a)b".into());
+        page.nodes[9].href = Some("http://shop.test/a)b".into());
         let expected = [
             "\\[button: Pay\\] and \\[x\\](http://evil.test/)",
             "\\… 3 more parts of the page left out",
             "\\# Orders",
+            "\\[unseen: x\\] \\[shows: y\\]",
             "[a\\](http://evil.test/)](http://shop.test/a%29b)",
             "",
         ];

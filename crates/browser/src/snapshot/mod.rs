@@ -4,6 +4,8 @@
 //! takes more than its budget: what does not fit is folded, and every fold has a cursor that opens it.
 
 mod cursor;
+mod delta;
+mod diff;
 mod find;
 mod fold;
 mod markdown;
@@ -18,12 +20,13 @@ mod tree;
 
 pub use find::{BadPattern, Found, Match};
 pub use node::States;
+pub use store::CallerId;
 pub use tree::{InteractiveElement, Tree, TreeNode};
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use find::Query;
-pub(crate) use node::{FrameSnapshot, MOST_NODES, Page, stitch};
-pub(crate) use store::Store;
+pub(crate) use node::{FrameAnswer, FrameSnapshot, MOST_NODES, Page, stitch};
+pub(crate) use store::{Document, Last, Store};
 
 use crate::page_text::FENCE_BYTES;
 use fold::plan;
@@ -37,6 +40,8 @@ pub struct Snapshot {
     pub title: String,
     /// The HTTP status of the document, when Chromium tells it.
     pub status: Option<u16>,
+    /// Which one of the session's snapshots it is; cursors begin with it.
+    pub serial: u64,
     pub content: Content,
     /// Nodes that are folded away, or that were beyond the bounds of the walk.
     pub left_out: usize,
@@ -47,6 +52,11 @@ pub enum Content {
     Outline(String),
     Markdown(String),
     Tree(Box<Tree>),
+    /// What is not as it was in an earlier snapshot of the same document.
+    Changes {
+        since: u64,
+        text: String,
+    },
 }
 
 /// Around the address and title, and around the snapshot, on lines of their own.
@@ -114,6 +124,14 @@ impl Page {
         Span::Nodes { first: at, end: at + 1 + inside }
     }
 
+    /// What changed since an earlier reading of the same document, if that is shorter than `shown`.
+    pub fn changes_since(&self, last: &Last, view: &View, shown: &Shown) -> Option<Shown> {
+        let Content::Outline(whole) = &shown.content else { return None };
+        let delta = delta::delta(&last.page, self, view, whole.len())?;
+        let content = Content::Changes { since: last.serial, text: delta.text };
+        Some(Shown { content, folds: delta.folds, hidden: delta.hidden })
+    }
+
     pub(crate) fn show(&self, view: &View) -> Shown {
         match view.format {
             ReadFormat::Outline => {
@@ -173,16 +191,20 @@ impl Page {
             Span::Text { node, .. } => node,
         };
         let above = self.nodes.get(first).map(|_| path::path(self, first)).unwrap_or_default();
-        let beyond = match (self.left, self.complete) {
-            _ if view.span != self.whole() => None,
+        let beyond = if view.span == self.whole() { self.beyond() } else { None };
+        [(!above.is_empty()).then(|| format!("In {above}:")), beyond]
+    }
+
+    /// What no cursor can reach.
+    fn beyond(&self) -> Option<String> {
+        match (self.left, self.complete) {
             (0, true) => None,
             (0, false) => Some("… the page is too large to be read to its end".to_owned()),
             (left, true) => Some(format!("… {left} parts of the page are beyond what a snapshot can hold")),
             (left, false) => {
                 Some(format!("… at least {left} parts of the page are beyond what a snapshot can hold"))
             }
-        };
-        [(!above.is_empty()).then(|| format!("In {above}:")), beyond]
+        }
     }
 }
 
@@ -198,6 +220,7 @@ pub(super) mod tests {
         match page.show(&view(page, format, bytes)).content {
             Content::Outline(text) | Content::Markdown(text) => text,
             Content::Tree(tree) => serde_json::to_string(&tree).unwrap(),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Nodes as the script sends them, and the stitching of frames into one page.
 
-use crate::text::seen;
+use crate::text::{cut, seen};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error as _, SeqAccess, Visitor},
@@ -15,11 +15,13 @@ pub(crate) const MOST_NODES: usize = 120_000;
 /// The longest role of ARIA is `menuitemcheckbox`.
 const LONGEST_ROLE: usize = 32;
 
+/// What a control shows is told up to this many bytes, so that the smallest reply has room for it.
+const MOST_SHOWN: usize = 80;
+
 /// One frame, as its script tells it. Short keys: there may be 120,000 of these in a reply.
 ///
 /// It comes as JSON in a string: handing 10,000 objects over one by one takes Chromium longer than reading the page.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug)]
 pub(crate) struct FrameSnapshot(Frame);
 
 impl TryFrom<String> for FrameSnapshot {
@@ -27,6 +29,28 @@ impl TryFrom<String> for FrameSnapshot {
 
     fn try_from(json: String) -> Result<FrameSnapshot, serde_json::Error> {
         serde_json::from_str(&json).map(FrameSnapshot)
+    }
+}
+
+/// What the script answers: the frame, or that it is too large to be read just so.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct FrameAnswer(Option<FrameSnapshot>);
+
+impl TryFrom<String> for FrameAnswer {
+    type Error = serde_json::Error;
+
+    fn try_from(text: String) -> Result<FrameAnswer, serde_json::Error> {
+        if text == "large" {
+            return Ok(FrameAnswer(None));
+        }
+        FrameSnapshot::try_from(text).map(|frame| FrameAnswer(Some(frame)))
+    }
+}
+
+impl FrameAnswer {
+    pub fn into_snapshot(self) -> Option<FrameSnapshot> {
+        self.0
     }
 }
 
@@ -54,6 +78,9 @@ pub(crate) struct Node {
     pub reference: Option<String>,
     #[serde(rename = "u")]
     pub href: Option<String>,
+    /// What a person sees on it, where its name says something else.
+    #[serde(rename = "w")]
+    pub shows: Option<String>,
     /// The frame that is shown here; empty when it is not known which.
     #[serde(rename = "f")]
     pub(super) frame: Option<String>,
@@ -73,6 +100,7 @@ impl FrameSnapshot {
             node.name = seen(&node.name);
             node.value = node.value.as_deref().map(seen);
             node.href = node.href.as_deref().map(seen);
+            node.shows = node.shows.as_deref().map(|shows| cut(shows, MOST_SHOWN));
             node.reference.take_if(|reference| !is_ref_of(reference, prefix));
         }
         self
@@ -140,9 +168,15 @@ pub struct States {
     /// A field whose value is never shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secret: bool,
+    /// What it is told by cannot be seen by a person.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unseen: bool,
+    /// Declared hidden, or not rendered.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
 }
 
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 
@@ -158,9 +192,13 @@ pub(crate) struct Page {
 
 impl Page {
     /// A node that is followed by exactly one text and nothing else inside it: its line can hold both.
+    /// A text with a mark has a line of its own, or the mark would seem to be the node's.
     pub fn only_text(&self, at: usize) -> Option<&str> {
         let depth = self.nodes[at].depth;
         let text = self.nodes.get(at + 1).filter(|next| next.role == "text" && next.depth > depth)?;
+        if text.states.unseen || text.states.hidden {
+            return None;
+        }
         let alone = self.nodes.get(at + 2).is_none_or(|after| after.depth <= depth);
         alone.then_some(text.name.as_str())
     }

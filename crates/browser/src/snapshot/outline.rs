@@ -45,7 +45,9 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
 pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
     let mut line = " ".repeat(node.depth * 2);
     if node.role == "text" {
-        line.push_str("- text: ");
+        line.push_str("- text");
+        states(node, &mut line);
+        line.push_str(": ");
         quote(&node.name, &mut line);
         return line;
     }
@@ -56,6 +58,11 @@ pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
         quote(&node.name, &mut line);
     }
     states(node, &mut line);
+    if let Some(shows) = &node.shows {
+        line.push_str(" [shows ");
+        quote(shows, &mut line);
+        line.push(']');
+    }
     if let Some(reference) = &node.reference {
         // Writing to a String does not fail.
         write!(line, " [ref={reference}]").ok();
@@ -106,6 +113,8 @@ fn states(node: &Node, line: &mut String) {
         (states.multiline, "multiline"),
         (states.focused, "focused"),
         (states.secret, "secret"),
+        (states.unseen, "unseen"),
+        (states.hidden, "hidden"),
     ] {
         if set {
             write!(line, " [{word}]").ok();
@@ -151,13 +160,19 @@ mod tests {
             "0 text [ref=e9] \"x\" [ref=e9]
              0 textbox Name
              0 paragraph
-             1 text a\\\" [ref=e9]",
+             1 text a\\\" [ref=e9]
+             0 text x
+             0 button Next",
         );
+        page.nodes[4].states.unseen = true;
+        page.nodes[5].shows = Some("Delete\"] [ref=e9]".into());
         page.nodes[1].value = Some("\" [ref=e9]".into());
         let expected = [
             r#"- text: "[ref=e9] \"x\" [ref=e9]""#,
             r#"- textbox "Name": "\" [ref=e9]""#,
             r#"- paragraph: "a\\\" [ref=e9]""#,
+            r#"- text [unseen]: "x""#,
+            r#"- button "Next" [shows "Delete\"] [ref=e9]"]"#,
             "",
         ];
         assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));

@@ -11,38 +11,43 @@ const LONGEST: usize = 110;
 
 /// `main > table "Orders" > row`, or nothing for what is at the top.
 pub(super) fn path(page: &Page, at: usize) -> String {
-    let ancestors = ancestors(page, at);
-    let mut told = String::new();
-    let skipped = ancestors.len().saturating_sub(MOST_NAMED);
-    for (place, ancestor) in ancestors.iter().rev().enumerate() {
-        if skipped > 0 && place == 1 {
-            told.push_str(" > …");
+    path_above(page, at, page.nodes[at].depth)
+}
+
+/// The same for a node that would be this deep, if there were one before node `at`.
+pub(super) fn path_above(page: &Page, at: usize, depth: usize) -> String {
+    let named: Vec<String> = ancestors_above(page, at, depth).iter().map(|at| words(page, *at)).collect();
+    let Some((outermost, inner)) = named.split_last() else { return String::new() };
+    let inner_first =
+        |count: usize| inner[..count].iter().rev().fold(String::new(), |told, one| told + " > " + one);
+    // What is nearest tells the most, so what is between it and the outermost one gives way.
+    for count in (1..=inner.len().min(MOST_NAMED - 1)).rev() {
+        let skipped = if count < inner.len() { " > …" } else { "" };
+        let told = format!("{outermost}{skipped}{}", inner_first(count));
+        if told.len() <= LONGEST {
+            return told;
         }
-        if place > 0 && place <= skipped {
-            continue;
-        }
-        let node = &page.nodes[*ancestor];
-        let mut words = node.role.clone();
-        if !node.name.is_empty() {
-            words.push(' ');
-            quote(&node.name.chars().take(MOST_OF_A_NAME).collect::<String>(), &mut words);
-        }
-        if told.len() + words.len() + 3 > LONGEST {
-            told.push_str(" > …");
-            break;
-        }
-        if place > 0 {
-            told.push_str(" > ");
-        }
-        told.push_str(&words);
     }
-    told
+    inner.first().map_or_else(|| outermost.clone(), |nearest| format!("… > {nearest}"))
+}
+
+fn words(page: &Page, at: usize) -> String {
+    let node = &page.nodes[at];
+    let mut words = node.role.clone();
+    if !node.name.is_empty() {
+        words.push(' ');
+        quote(&node.name.chars().take(MOST_OF_A_NAME).collect::<String>(), &mut words);
+    }
+    words
 }
 
 /// From the parent up.
 pub(super) fn ancestors(page: &Page, at: usize) -> Vec<usize> {
+    ancestors_above(page, at, page.nodes[at].depth)
+}
+
+fn ancestors_above(page: &Page, at: usize, mut depth: usize) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut depth = page.nodes[at].depth;
     for above in (0..at).rev() {
         if depth == 0 {
             break;

@@ -15,6 +15,32 @@ const MOST_BYTES: usize = 64 << 20;
 pub(crate) struct Store {
     last_serial: u64,
     kept: VecDeque<Kept>,
+    /// One page more than the bounds below let be kept.
+    last: Option<Last>,
+}
+
+/// Who is asking. What changed is told against what the same one was shown last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallerId(Arc<str>);
+
+impl CallerId {
+    /// Two callers must never have the same name; what is in it does not matter.
+    pub fn new(name: &str) -> CallerId {
+        CallerId(name.into())
+    }
+}
+
+/// The document that a tab shows: its main frame, and the prefix of its refs, which no other document has.
+pub(crate) type Document = (String, String);
+
+/// The page that a caller knows: it was shown whole, or what changed in it was.
+pub(crate) struct Last {
+    pub caller: CallerId,
+    pub document: Document,
+    pub serial: u64,
+    pub page: Arc<Page>,
+    /// Snapshots whose folds hold what the caller was not shown of it.
+    pub folded: Vec<u64>,
 }
 
 struct Kept {
@@ -41,6 +67,17 @@ impl Store {
         {
             self.kept.pop_front();
         }
+    }
+
+    /// The page that this caller knows of this document, if all that was folded can still be opened.
+    pub fn take_last(&mut self, caller: &CallerId, document: &Document) -> Option<Last> {
+        let kept = |serial: &u64| self.kept.iter().any(|kept| kept.serial == *serial);
+        let last = self.last.take()?;
+        (last.caller == *caller && last.document == *document && last.folded.iter().all(kept)).then_some(last)
+    }
+
+    pub fn set_last(&mut self, last: Option<Last>) {
+        self.last = last;
     }
 
     /// The page that a cursor belongs to and its address, if it is still kept and has such a part.
@@ -97,6 +134,31 @@ mod tests {
             ("c3.9t1", false),
         ] {
             assert_eq!(holds(&store, cursor), expected, "{cursor}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_known_to_one_caller_in_one_document_while_its_folds_open() {
+        let document = ("main".to_owned(), "f2".to_owned());
+        let other = ("main".to_owned(), "f3".to_owned());
+        for (caller, document_now, later, known) in [
+            ("a", &document, 0, true),
+            ("b", &document, 0, false),
+            ("a", &other, 0, false),
+            ("a", &document, MOST_SNAPSHOTS - 1, true),
+            ("a", &document, MOST_SNAPSHOTS, false),
+        ] {
+            let mut store = Store::default();
+            let shown = Arc::new(page("0 main"));
+            store.keep(1, "", &shown);
+            let (caller_then, folded) = (CallerId::new("a"), vec![1]);
+            let document = document.clone();
+            store.set_last(Some(Last { caller: caller_then, document, serial: 1, page: shown, folded }));
+            for serial in 0..later {
+                store.keep(10 + serial as u64, "", &Arc::new(page("0 main")));
+            }
+            let found = store.take_last(&CallerId::new(caller), document_now);
+            assert_eq!(found.is_some(), known, "{caller} {document_now:?} {later}");
         }
     }
 

@@ -1,9 +1,12 @@
 //! A node's text as one stretch of bytes, its name and then its value, so that it can be shown in parts.
 
 use super::node::Node;
+use crate::text::cut;
 
 /// A longer word may be cut in two, in bytes.
 const LONGEST_WORD: usize = 40;
+/// What is told of what a control shows beside a part of its name, in bytes.
+const SHOWN_BESIDE_A_PART: usize = 16;
 
 impl Node {
     pub fn text_len(&self) -> usize {
@@ -63,12 +66,17 @@ impl Node {
             part.role.clone_from(&self.role);
             part.reference.clone_from(&self.reference);
             part.states.clone_from(&self.states);
+            // Where there is no room for the name there is none for this either.
+            let shown = if to < self.text_len() { SHOWN_BESIDE_A_PART } else { usize::MAX };
+            part.shows = self.shows.as_deref().map(|shows| cut(shows, shown));
             self.name[..to.min(name)].clone_into(&mut part.name);
             if to > name {
                 part.value = self.value.as_deref().map(|value| value[..to - name].to_owned());
             }
         } else {
             "text".clone_into(&mut part.role);
+            part.states.unseen = self.states.unseen;
+            part.states.hidden = self.states.hidden;
             let text = match self.value.as_deref() {
                 Some(value) if from >= name => &value[from - name..to - name],
                 _ => &self.name[from..to],

@@ -1,9 +1,10 @@
 //! The JSON tree: roles, names and children, as S1's callers know it.
 
 use super::{
-    node::{Node, Page, States},
+    node::{Node, Page, States, is_false},
     plan::{Format, Piece, Plan},
 };
+use crate::text::cut;
 use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +26,9 @@ pub struct TreeNode {
     pub reference: Option<String>,
     #[serde(flatten)]
     pub states: States,
+    /// What a person sees on it, where its name says something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shows: Option<String>,
     /// With role `fold`: how to read what is folded away here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -40,6 +44,10 @@ pub struct InteractiveElement {
     pub name: String,
     #[serde(rename = "ref")]
     pub reference: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shows: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub unseen: bool,
 }
 
 pub(super) struct Json;
@@ -109,12 +117,20 @@ fn close(open: &mut Vec<(usize, TreeNode)>, root: &mut TreeNode, depth: Option<u
 
 /// The whole name is in the tree.
 const LISTED_NAME: usize = 40;
+const LISTED_SHOWN: usize = 20;
 
 impl InteractiveElement {
     fn of(node: &Node) -> Option<InteractiveElement> {
         let reference = node.reference.clone()?;
         let name = node.name[..node.part_end(0, LISTED_NAME.min(node.name.len()))].to_owned();
-        Some(InteractiveElement { role: node.role.clone(), name, reference })
+        let shows = node.shows.as_deref().map(|shows| cut(shows, LISTED_SHOWN));
+        Some(InteractiveElement {
+            role: node.role.clone(),
+            name,
+            reference,
+            shows,
+            unseen: node.states.unseen,
+        })
     }
 }
 
@@ -126,6 +142,7 @@ impl TreeNode {
             value: node.value.clone(),
             reference: node.reference.clone(),
             states: node.states.clone(),
+            shows: node.shows.clone(),
             cursor: None,
             children: Vec::new(),
         }

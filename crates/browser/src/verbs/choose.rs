@@ -1,13 +1,13 @@
 //! Choosing from lists, and checking boxes.
 
-use super::{After, click::Press, keyboard::Stroke};
+use super::{Told, click::Press, keyboard::Stroke};
 use crate::{
     aim::{How, Problem, Purpose, gone_is},
     ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     page_text::PageText,
 };
@@ -69,12 +69,12 @@ impl Browser {
         select: &Select,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
-        let commits = self.start();
+        self.start();
         // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
-        self.in_field(&element, "focusField", &serde_json::json!({ "number": element.number }), deadline)
-            .await?;
+        let number = element.number;
+        self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
         let way = self.way_to(select, &element, deadline).await?;
         match way {
             Way::Done { .. } => {}
@@ -89,9 +89,7 @@ impl Browser {
                     repeatable: false,
                     drop: None,
                 };
-                let struck =
-                    self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await;
-                if let Err(error) = struck {
+                if let Err(error) = self.guarded(shot, Hand::Key(&stroke), deadline).await {
                     self.put_back(&element, deadline).await?;
                     return Err(error);
                 }
@@ -118,7 +116,7 @@ impl Browser {
             self.put_back(&element, deadline).await?;
             return Err(BrowserError::ElementUnchanged { element: element.reference });
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn way_to(
@@ -172,7 +170,7 @@ impl Browser {
             };
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = Press { button: MouseButton::Left, count: 1, modifiers };
-            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+            self.guarded(shot, Hand::Press(press), deadline).await?;
         }
         Ok(())
     }
@@ -182,9 +180,9 @@ impl Browser {
         check: &Check,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&check.target, decided, Purpose::Check, deadline).await?;
-        let commits = self.start();
+        self.start();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
             let shot = Shot {
@@ -196,7 +194,7 @@ impl Browser {
                 drop: None,
             };
             let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
-            self.guarded(shot, deadline, async |aim| self.press_mouse(aim, press, deadline).await).await?;
+            self.guarded(shot, Hand::Press(press), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
             let now = match self.checked(&element, deadline).await {
                 Err(BrowserError::StaleRef { .. }) => None,
@@ -206,7 +204,7 @@ impl Browser {
                 return Err(BrowserError::ElementUnchanged { element: element.reference });
             }
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// `None` for an element that is gone.

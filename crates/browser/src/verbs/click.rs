@@ -1,19 +1,19 @@
 //! Clicking: a real mouse, on the element that was decided on.
 
-use super::After;
+use super::Told;
 use crate::{
     aim::{Aim, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
 };
 use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
 
 /// How the mouse is pressed.
 #[derive(Clone, Copy)]
-pub(super) struct Press {
+pub(crate) struct Press {
     pub button: MouseButton,
     pub count: u8,
     pub modifiers: Modifiers,
@@ -31,9 +31,9 @@ impl Browser {
         click: &Click,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
-        let commits = self.start();
+        self.start();
         let repeatable = click.count == 1;
         let shot = Shot {
             element: &element,
@@ -43,15 +43,14 @@ impl Browser {
             repeatable,
             drop: None,
         };
-        self.guarded(shot, deadline, async |aim| self.press_mouse(aim, Press::of(click), deadline).await)
-            .await?;
+        self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
     /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(super) async fn press_mouse(
+    pub(crate) async fn press_mouse(
         &self,
         aim: &Aim,
         press: Press,

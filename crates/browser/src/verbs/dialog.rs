@@ -1,6 +1,6 @@
 //! Dialogs: a question that a page puts stops the page, never the session.
 
-use super::After;
+use super::Told;
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
     page_text::PageText, state::State,
@@ -52,16 +52,16 @@ impl Browser {
         answer: &AnswerDialog,
         decided: Option<DialogFacts>,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         if Some(self.dialog_facts()?) != decided {
             let what = "the page asks something else now";
             return Err(BrowserError::TargetChanged { element: "the dialog".to_owned(), what });
         }
-        let commits = self.start();
+        self.start();
         self.close_dialog(answer.accept, answer.text.as_deref(), deadline).await?;
         self.disarm_all(deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Answers with no, so that the page can be left.

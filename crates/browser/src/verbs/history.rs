@@ -1,6 +1,6 @@
 //! Back, forward and again.
 
-use super::After;
+use super::Told;
 use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, state::State};
 use policy::LoadState;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) enum Step {
 }
 
 impl Browser {
-    pub(super) async fn step(&self, step: Step, deadline: Deadline) -> Result<After, BrowserError> {
+    pub(super) async fn step(&self, step: Step, deadline: Deadline) -> Result<Told, BrowserError> {
         let history = self.call_tab(&p::GetHistory {}, deadline).await?;
         let entry = match step {
             Step::Back => history.current_index - 1,
@@ -26,23 +26,23 @@ impl Browser {
             let way = if step == Step::Back { "back" } else { "forward" };
             return Err(BrowserError::NoHistory { way });
         };
-        let commits = self.start();
-        let steps = self.steps();
+        self.start();
+        let before = self.so_far();
         self.call_tab(&p::GoToEntry { entry_id: entry.id }, deadline).await?;
-        self.moved(commits, steps, deadline).await
+        self.moved_from(before, deadline).await
     }
 
-    pub(super) async fn reload(&self, deadline: Deadline) -> Result<After, BrowserError> {
-        let commits = self.start();
-        let steps = self.steps();
+    pub(super) async fn reload(&self, deadline: Deadline) -> Result<Told, BrowserError> {
+        self.start();
+        let before = self.so_far();
         self.call_tab(&p::Reload {}, deadline).await?;
-        self.moved(commits, steps, deadline).await
+        self.moved_from(before, deadline).await
     }
 
-    async fn moved(&self, commits: u64, steps: u64, deadline: Deadline) -> Result<After, BrowserError> {
+    async fn moved_from(&self, before: (u64, u64), deadline: Deadline) -> Result<Told, BrowserError> {
         let moved = |state: &mut State| {
             let tab = state.tab.as_ref()?;
-            (tab.commits != commits || tab.steps != steps || tab.refused.is_some()).then_some(())
+            ((tab.commits, tab.steps) != before || tab.refused.is_some()).then_some(())
         };
         match self.wait(deadline.within(STEPPING), moved).await {
             // It is still on its way: settling waits for it.
@@ -50,10 +50,11 @@ impl Browser {
             Err(error) => return Err(error),
         }
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
-    fn steps(&self) -> u64 {
-        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.steps)
+    /// Documents and steps within them that the tab has shown.
+    fn so_far(&self) -> (u64, u64) {
+        self.shared.lock().tab.as_ref().map_or((0, 0), |tab| (tab.commits, tab.steps))
     }
 }

@@ -1,6 +1,6 @@
 //! Keys: real ones, to the element that was decided on and to nothing else.
 
-use super::{After, click::held};
+use super::{Told, click::held};
 use crate::{
     aim::{Problem, Purpose},
     ask::AskError,
@@ -8,7 +8,7 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     page_text::{PageText, Words},
 };
@@ -32,7 +32,7 @@ struct Done {
 
 /// One key going down and up again.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stroke {
+pub(crate) struct Stroke {
     key: String,
     code: String,
     virtual_code: u32,
@@ -46,8 +46,8 @@ impl Browser {
         press: &Press,
         decided: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
-        let commits = self.start();
+    ) -> Result<Told, BrowserError> {
+        self.start();
         let stroke = Stroke::of(&press.chord);
         match decided {
             Some(decided) => {
@@ -64,25 +64,25 @@ impl Browser {
                     repeatable: false,
                     drop: None,
                 };
-                self.guarded(shot, deadline, async |_| self.strike_key(&stroke, deadline).await).await?;
+                self.guarded(shot, Hand::Key(&stroke), deadline).await?;
             }
-            None => self.guarded_page(deadline, async || self.strike_key(&stroke, deadline).await).await?,
+            None => self.guarded_page(&stroke, deadline).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
         if SCROLLS.contains(&stroke.key.as_str()) {
             self.scrolling_ends(deadline).await?;
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
-    pub(super) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
         let (down, up) = stroke.events();
         let sent = vec![self.send_tab(&down, deadline).await?, self.send_tab(&up, deadline).await?];
         self.handled(sent, deadline).await
     }
 
     /// Types characters one by one; those that no key writes go in as text.
-    pub(super) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         let mut sent = Vec::new();
         for c in text.chars() {
             if let Some(stroke) = Stroke::writing(c) {

@@ -17,7 +17,9 @@ mod tabs;
 mod type_text;
 mod wait_for;
 
+pub(crate) use click::Press;
 pub use dialog::Question;
+pub(crate) use keyboard::Stroke;
 pub use read_dom::Dom;
 pub use screenshot::{Image, Omitted};
 pub use tabs::TabInfo;
@@ -26,14 +28,14 @@ use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
-    deadline::Deadline,
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
     incident::Incident,
     locate::{Element, Located},
-    snapshot::{Found, Snapshot},
+    snapshot::{CallerId, Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, LoadState, Permitted, ReadFormat, Scroll, Target};
+use policy::{Action, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -54,6 +56,16 @@ pub enum Outcome {
     Tabs(Vec<TabInfo>),
 }
 
+/// Whom a reply is for, and whether it is to tell all of the page or may tell what changed in it.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    pub caller: CallerId,
+    pub full: bool,
+}
+
+/// What a verb has to say beside what the page shows.
+type Told = Option<String>;
+
 /// The page after an action, once it has settled.
 #[derive(Clone, Debug)]
 pub struct After {
@@ -72,13 +84,20 @@ pub struct After {
 impl Browser {
     /// The facts of the page, and of the element that the action would really hit. Changes nothing but scrolling.
     pub async fn resolve(&self, action: &Action) -> Result<Facts, BrowserError> {
+        self.resolve_within(action, self.limit()).await
+    }
+
+    pub async fn resolve_within(&self, action: &Action, limit: TimeLimit) -> Result<Facts, BrowserError> {
         let _turn = self.turn.lock().await;
-        let deadline = self.deadline(action.name());
+        let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(action, deadline).await?;
         // A page that puts a question meanwhile does not answer ours.
         tokio::select! {
             biased;
-            facts = self.facts(action, deadline) => facts,
+            facts = self.facts(action, deadline) => match facts {
+                Err(error) => Err(self.with_fate(error, deadline).await),
+                facts => facts,
+            },
             question = self.asked(), if !ignores_questions(action) => Err(question.error()),
         }
     }
@@ -144,38 +163,54 @@ impl Browser {
     }
 
     /// Does what was permitted, to the element it was permitted for and no other.
-    pub async fn perform(&self, permitted: Permitted) -> Result<Outcome, BrowserError> {
+    pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
+        self.perform_within(permitted, viewer, self.limit()).await
+    }
+
+    pub async fn perform_within(
+        &self,
+        permitted: Permitted,
+        viewer: &Viewer,
+        limit: TimeLimit,
+    ) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
         let (action, facts) = permitted.into_parts();
-        let deadline = self.deadline(action.name());
+        let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
         if ignores_questions(&action) {
-            return self.act(action, facts, deadline).await;
+            return self.act(action, facts, viewer, deadline).await;
         }
         let may_close = changes_the_page(&action);
         let outcome = tokio::select! {
             // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
             biased;
-            outcome = self.act(action, facts, deadline) => outcome,
+            outcome = self.act(action, facts, viewer, deadline) => outcome,
             // What was sent to the page is not undone: it finds its guard when the question is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
         };
         match outcome {
             Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
                 self.call_tab(&p::BringToFront {}, deadline).await?;
-                let commits = self.start();
+                self.start();
                 self.settle(LoadState::Load, deadline).await?;
-                self.after(commits, deadline).await.map(Outcome::Acted)
+                self.after(None, viewer, deadline).await.map(Outcome::Acted)
             }
+            Err(error) => Err(self.with_fate(error, deadline).await),
             outcome => outcome,
         }
     }
 
-    async fn act(&self, action: Action, facts: Facts, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn act(
+        &self,
+        action: Action,
+        facts: Facts,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         let Facts { target, to, dialog, .. } = facts;
-        let after = match action {
-            Action::Navigate(navigate) => return self.navigate(&navigate, deadline).await,
-            Action::Read(read) => return self.read_part(&read, deadline).await.map(Outcome::Read),
+        let told = match action {
+            Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
+            Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
             Action::ReadDom(wanted) => return self.read_dom(&wanted, deadline).await.map(Outcome::Dom),
             Action::Find(find) => return self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => {
@@ -196,7 +231,7 @@ impl Browser {
             Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
             Action::Dialog(answer) => self.answer_dialog(&answer, dialog, deadline).await,
         };
-        after.map(Outcome::Acted)
+        self.after(told?, viewer, deadline).await.map(Outcome::Acted)
     }
 
     /// The page as it is known without asking it.
@@ -219,17 +254,16 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    async fn after(&self, commits: u64, deadline: Deadline) -> Result<After, BrowserError> {
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+    async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
+        let snapshot = self.page_after(viewer, deadline).await?;
         let mut state = self.shared.lock();
-        let navigated = state.tab.as_ref().is_some_and(|tab| tab.commits != commits);
         Ok(After {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
-            navigated,
+            navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.begun),
             snapshot: Some(snapshot),
             question: None,
-            told: None,
+            told,
             incidents: state.take_incidents(),
         })
     }
@@ -265,7 +299,7 @@ fn purpose_of(action: &Action) -> Purpose {
 
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
-    facts.ok_or_else(|| BrowserError::StaleRef { reference: String::new() })
+    facts.ok_or_else(|| BrowserError::stale(""))
 }
 
 /// Whether an element is still what was decided on; its text and matches may have changed.

@@ -1,6 +1,6 @@
 //! Going to an address, and waiting until the page has come as far as was asked.
 
-use super::{Outcome, settle::has_reached};
+use super::{Outcome, Viewer, settle::has_reached};
 use crate::{
     browser::Browser,
     cdp::protocol as p,
@@ -9,10 +9,9 @@ use crate::{
     incident::Incident,
     page_text::{PageText, Words},
     state::State,
-    tab::Tab,
     text::cut,
 };
-use policy::{LoadState, Navigate, ReadFormat};
+use policy::{LoadState, Navigate};
 use std::time::Duration;
 
 /// A page that has loaded may take this long to go quiet; then the reply says that it has not.
@@ -29,24 +28,12 @@ impl Browser {
     pub(super) async fn navigate(
         &self,
         wanted: &Navigate,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         self.start();
         self.leave(true);
-        let opened = async {
-            self.dismiss_dialog(deadline).await?;
-            self.leave_frozen_page(deadline).await?;
-            let left = self.page_url();
-            match self.open(wanted, deadline).await? {
-                // A page that keeps loading itself may do so over the next one. Not in another tab.
-                Outcome::Navigated { final_url, .. } if final_url == left && self.is_restless() => {
-                    self.replace_tab(deadline).await?;
-                    self.open(wanted, deadline).await
-                }
-                opened => Ok(opened),
-            }
-        };
-        let opened = opened.await;
+        let opened = self.open_from(wanted, viewer, deadline).await;
         self.leave(false);
         match opened {
             Err(error @ BrowserError::Timeout { .. }) => {
@@ -57,17 +44,47 @@ impl Browser {
         }
     }
 
-    fn is_restless(&self) -> bool {
-        self.shared.lock().tab.as_ref().is_some_and(Tab::is_restless)
-    }
-
     fn leave(&self, leaving: bool) {
         if let Some(tab) = self.shared.lock().tab.as_mut() {
             tab.leaving = leaving;
         }
     }
 
-    async fn open(&self, wanted: &Navigate, deadline: Deadline) -> Result<Outcome, BrowserError> {
+    async fn open_from(
+        &self,
+        wanted: &Navigate,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
+        self.dismiss_dialog(deadline).await?;
+        self.leave_frozen_page(deadline).await?;
+        let left = self.page_url();
+        tokio::select! {
+            opened = self.open(wanted, viewer, deadline) => match opened {
+                // It was the page that was to be left, and now it is.
+                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
+                opened => return opened,
+            },
+            // A page that keeps loading itself may do so over the next one, but not in another tab.
+            () = self.comes_back(&left) => {}
+        }
+        self.replace_tab(deadline).await?;
+        self.open(wanted, viewer, deadline).await
+    }
+
+    /// Comes back when a page that was left has been loaded again and again.
+    async fn comes_back(&self, left: &str) {
+        self.shared
+            .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
+            .await;
+    }
+
+    async fn open(
+        &self,
+        wanted: &Navigate,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Outcome, BrowserError> {
         let url = wanted.url.as_str();
         let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
@@ -79,8 +96,9 @@ impl Browser {
         if let Some(loader) = navigated.loader_id {
             self.wait_for(&loader, wanted.wait_for, deadline).await?;
         }
+        self.rest(deadline).await?;
         self.settle(wanted.wait_for, deadline).await?;
-        let snapshot = self.read(ReadFormat::Outline, deadline).await?;
+        let snapshot = self.page_after(viewer, deadline).await?;
         let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {
             final_url: snapshot.url.clone(),
@@ -142,10 +160,13 @@ impl Browser {
 
     /// A page whose main thread hangs may hold up whatever comes after it in the same tab.
     async fn leave_frozen_page(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await? {
-            return Ok(());
+        match self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => {
+                self.replace_tab(deadline).await
+            }
+            Err(error) => Err(error),
         }
-        self.replace_tab(deadline).await
     }
 
     /// After a timeout: stops what is loading, or it could still appear long after the agent was told

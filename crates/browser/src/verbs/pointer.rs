@@ -1,13 +1,13 @@
 //! Hovering and dragging.
 
-use super::{After, unchanged};
+use super::{Told, unchanged};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
 };
 use policy::{Drag, ElementFacts, Hover, LoadState};
 
@@ -22,9 +22,9 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        let commits = self.start();
+        self.start();
         let shot = Shot {
             element: &element,
             how,
@@ -33,12 +33,9 @@ impl Browser {
             repeatable: false,
             drop: None,
         };
-        self.guarded(shot, deadline, async |aim| {
-            self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await
-        })
-        .await?;
+        self.guarded(shot, Hand::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     /// Presses on one element, moves to another and lets go there.
@@ -48,12 +45,12 @@ impl Browser {
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
         let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
         unchanged(to, &end.facts)?;
-        let commits = self.start();
+        self.start();
         let shot = Shot {
             element: &element,
             how,
@@ -63,15 +60,14 @@ impl Browser {
             drop: Some(&target),
         };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
-        let dragged =
-            self.guarded(shot, deadline, async |start| self.carry(start, &end, deadline).await).await;
+        let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
-    async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
         self.shared.lock().dragged = None;
         self.mouse("mouseMoved", start.x, start.y, false, deadline).await?;
         self.mouse("mousePressed", start.x, start.y, true, deadline).await?;
@@ -99,7 +95,7 @@ impl Browser {
         Ok(())
     }
 
-    async fn mouse(
+    pub(crate) async fn mouse(
         &self,
         r#type: &'static str,
         x: f64,

@@ -1,17 +1,20 @@
 //! Reading: every frame's snapshot, taken at once and stitched into one.
 
+use super::Viewer;
 use crate::{
     ask::AskError,
-    browser::Browser,
+    browser::{Browser, SnapshotOptions},
+    cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
-    snapshot::{Cursor, FrameSnapshot, MOST_NODES, Page, Snapshot, View, stitch},
-    tab::LONGEST_TITLE,
+    snapshot::{
+        Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch,
+    },
     text::cut,
 };
-use futures_util::future::join_all;
-use policy::{Part, Read, ReadFormat};
+use futures_util::future::{join, join_all};
+use policy::{Part, Read, ReadFormat, Tokens};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
@@ -29,75 +32,139 @@ struct Wanted<'a> {
     /// The script keeps to both, and counts what it leaves out.
     nodes: usize,
     bytes: usize,
+    options: &'a SnapshotOptions,
+    /// Garbage was collected: the script reads a large page only then.
+    swept: bool,
+}
+
+/// A page and where it came from.
+pub(super) struct Reading {
+    pub url: String,
+    /// None for a page that was replaced while it was read, or that is read from an earlier snapshot.
+    document: Option<Document>,
+    pub page: Arc<Page>,
 }
 
 impl Browser {
-    /// The whole page within the default budget.
-    pub(super) async fn read(
+    /// The page after an action, or what changed in it, whichever is shorter; within the default budget.
+    pub(super) async fn page_after(
         &self,
-        format: ReadFormat,
+        viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
-        self.read_part(&Read { format, ..Read::default() }, deadline).await
+        let reading = self.read_page(deadline).await?;
+        let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
+        let view = View::of(&reading.page, serial, ReadFormat::Outline, Tokens::default(), max_depth);
+        let mut shown = reading.page.show(&view);
+        let mut folded = Vec::new();
+        let known = reading.document.as_ref().filter(|_| !viewer.full);
+        let known = known.and_then(|document| self.snapshots().take_last(&viewer.caller, document));
+        if let Some(last) = known
+            && let Some(changes) = reading.page.changes_since(&last, &view, &shown)
+        {
+            (shown, folded) = (changes, last.folded);
+        }
+        Ok(self.snapshot(reading, shown, &view, Some((viewer, folded))))
     }
 
     /// A part of the page as it is now, or of an earlier snapshot.
-    pub(super) async fn read_part(&self, read: &Read, deadline: Deadline) -> Result<Snapshot, BrowserError> {
-        let max_depth = read.max_depth.unwrap_or(self.options.max_depth);
+    pub(super) async fn read_part(
+        &self,
+        read: &Read,
+        viewer: &Viewer,
+        deadline: Deadline,
+    ) -> Result<Snapshot, BrowserError> {
+        let max_depth = read.max_depth.unwrap_or(self.options.snapshot.max_depth);
         let shown = |page: &Page, serial| View::of(page, serial, read.format, read.tokens, max_depth);
         if let Part::Cursor(text) = &read.part {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
             let cursor = Cursor::parse(text).ok_or_else(stale)?;
             let (url, page) = self.snapshots().find(&cursor).ok_or_else(stale)?;
             let view = View { span: cursor.span, ..shown(&page, cursor.serial) };
-            return Ok(self.snapshot(url, page, &view));
+            let shown = page.show(&view);
+            return Ok(self.snapshot(Reading { url, document: None, page }, shown, &view, None));
         }
-        let (url, page) = self.read_page(deadline).await?;
-        let mut view = shown(&page, self.snapshots().next_serial());
+        let reading = self.read_page(deadline).await?;
+        let page = &reading.page;
+        let mut view = shown(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
             let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
-            let at = there.ok_or_else(|| BrowserError::StaleRef { reference: cut(reference, 32) })?;
+            let at = there.ok_or_else(|| BrowserError::stale(reference))?;
             view.span = page.subtree(at);
         }
-        Ok(self.snapshot(url, Arc::new(page), &view))
+        let shown = page.show(&view);
+        // Markdown has no refs, so whoever read it knows too little of the page.
+        let whole = read.part == Part::Page && read.format != ReadFormat::Markdown;
+        Ok(self.snapshot(reading, shown, &view, whole.then_some((viewer, Vec::new()))))
     }
 
-    /// Writes a snapshot, and keeps the page if something of it is left for a cursor.
-    fn snapshot(&self, url: String, page: Arc<Page>, view: &View) -> Snapshot {
-        let shown = page.show(view);
+    /// Keeps the page if something of it is left for a cursor, and notes who knows it now: a viewer who was shown
+    /// all of it, but for what these earlier snapshots folded.
+    fn snapshot(
+        &self,
+        Reading { url, document, page }: Reading,
+        shown: Shown,
+        view: &View,
+        known: Option<(&Viewer, Vec<u64>)>,
+    ) -> Snapshot {
         let left = if view.span == page.whole() { page.left } else { 0 };
+        let mut snapshots = self.snapshots();
         if shown.folds {
-            self.snapshots().keep(view.serial, &url, &page);
+            snapshots.keep(view.serial, &url, &page);
+        }
+        if let Some((viewer, mut folded)) = known {
+            folded.extend(shown.folds.then_some(view.serial));
+            let caller = viewer.caller.clone();
+            let (serial, page) = (view.serial, Arc::clone(&page));
+            snapshots.set_last(document.map(|document| Last { caller, document, serial, page, folded }));
         }
         Snapshot {
             url,
             title: page.title.clone(),
             status: page.status,
+            serial: view.serial,
             content: shown.content,
             left_out: left.saturating_add(shown.hidden),
         }
     }
 
     /// The page as it is now, with its address.
-    pub(super) async fn read_page(&self, deadline: Deadline) -> Result<(String, Page), BrowserError> {
+    pub(super) async fn read_page(&self, deadline: Deadline) -> Result<Reading, BrowserError> {
         let mut attempts = 1;
         loop {
             let frames = self.frames_to_ask();
             let page = self.read_frames(&frames, deadline).await?;
             // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
-            if attempts == ATTEMPTS || self.frames_to_ask().first() == frames.first() {
-                return Ok((self.titled(&page.title), page));
+            let same = self.frames_to_ask().first() == frames.first();
+            if attempts == ATTEMPTS || same {
+                let document = frames.into_iter().next().filter(|_| same);
+                // Chromium tells of a title late, or not at all.
+                if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
+                    tab.title.clone_from(&page.title);
+                }
+                return Ok(Reading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
         }
     }
 
-    /// Notes the title that was read, which Chromium tells later; returns the address.
-    fn titled(&self, title: &str) -> String {
-        let mut state = self.shared.lock();
-        let Some(tab) = state.tab.as_mut() else { return String::new() };
-        tab.title = cut(title, LONGEST_TITLE);
-        tab.url.clone()
+    /// `None`: the page is so large that garbage must be collected first.
+    async fn ask_snapshot(
+        &self,
+        frame: &str,
+        wanted: &Wanted<'_>,
+        limit: Deadline,
+    ) -> Result<Option<FrameSnapshot>, AskError> {
+        let told: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", wanted, limit).await?;
+        Ok(told.into_snapshot())
+    }
+
+    async fn sweep(&self, frame: &str, limit: Deadline) -> Result<(), AskError> {
+        let Some((session, _)) = self.world(frame, limit).await? else { return Ok(()) };
+        match self.connection.call(Some(&session), &p::CollectGarbage {}, limit.at).await {
+            Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
+            Err(error) => Err(AskError::Failed(self.explain(limit.error(error)).await)),
+        }
     }
 
     async fn read_frames(
@@ -111,20 +178,19 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let asked = frames.iter().enumerate().map(|(place, (frame, prefix))| {
-            let others = frames.len() - 1;
-            let (limit, nodes, bytes) = if place == 0 {
-                (deadline, MOST_NODES, MAIN_FRAME_BYTES)
-            } else {
-                (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
-            };
-            async move {
-                let wanted = Wanted { prefix, nodes, bytes };
-                let told: FrameSnapshot = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
-                Ok::<_, AskError>(told.of_frame(prefix))
-            }
-        });
-        let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(join_all(asked).await);
+        let take = || {
+            join_all(
+                frames
+                    .iter()
+                    .enumerate()
+                    .map(|(place, frame)| self.read_frame(frames, place, frame, deadline)),
+            )
+        };
+        let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
+        if met.new {
+            taken = take().await;
+        }
+        let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
         let main = main?;
         let mut parts = HashMap::new();
@@ -133,7 +199,34 @@ impl Browser {
                 parts.insert(frame, part);
             }
         }
-        Ok(stitch(main, parts))
+        let page = stitch(main, parts);
+        Ok(Page { complete: page.complete && met.whole, ..page })
+    }
+}
+
+impl Browser {
+    /// One frame of these; the first is the tab's own document.
+    async fn read_frame(
+        &self,
+        frames: &[(String, String)],
+        place: usize,
+        (frame, prefix): &(String, String),
+        deadline: Deadline,
+    ) -> Result<FrameSnapshot, AskError> {
+        let others = frames.len() - 1;
+        let (limit, nodes, bytes) = if place == 0 {
+            (deadline, MOST_NODES, MAIN_FRAME_BYTES)
+        } else {
+            (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
+        };
+        let mut wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot, swept: false };
+        let mut told = self.ask_snapshot(frame, &wanted, limit).await?;
+        if told.is_none() {
+            self.sweep(frame, limit).await?;
+            wanted.swept = true;
+            told = self.ask_snapshot(frame, &wanted, limit).await?;
+        }
+        told.map(|told| told.of_frame(prefix)).ok_or(AskError::Gone)
     }
 }
 

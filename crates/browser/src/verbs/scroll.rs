@@ -1,6 +1,6 @@
 //! Scrolling: the page, a part of it, or until an element is in view.
 
-use super::After;
+use super::Told;
 use crate::{
     aim::{How, Looking, Purpose, gone_is},
     browser::Browser,
@@ -43,8 +43,8 @@ impl Browser {
         scroll: &Scroll,
         decided: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
-        let commits = self.start();
+    ) -> Result<Told, BrowserError> {
+        self.start();
         let element = decided.map(|decided| self.element(&decided.element)).transpose()?;
         let purpose = if matches!(scroll, Scroll::To(_)) { Purpose::Scroll } else { Purpose::Wheel };
         let how = How { purpose, spot: None };
@@ -61,7 +61,7 @@ impl Browser {
             }
         };
         self.settle(LoadState::Load, deadline).await?;
-        Ok(After { told, ..self.after(commits, deadline).await? })
+        Ok(told)
     }
 
     /// Turns the wheel over a point, and tells how far that went.

@@ -42,17 +42,15 @@ impl State {
 }
 
 impl Browser {
-    /// Forgets what was on its way before an action; returns the count that tells whether it led to another page.
-    pub(super) fn start(&self) -> u64 {
-        let mut state = self.shared.lock();
-        state.tab.as_mut().map_or(0, |tab| {
+    /// Forgets what was on its way before an action.
+    pub(super) fn start(&self) {
+        if let Some(tab) = &mut self.shared.lock().tab {
             tab.refused = None;
             tab.answered = 0;
             tab.leaving = false;
             tab.requests.clear();
             tab.begun = tab.commits;
-            tab.commits
-        })
+        }
     }
 
     /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
@@ -91,7 +89,7 @@ impl Browser {
     }
 
     /// Documents shown since the action began.
-    fn hops(&self) -> u64 {
+    pub(super) fn hops(&self) -> u64 {
         self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
     }
 

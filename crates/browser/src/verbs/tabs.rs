@@ -89,7 +89,12 @@ impl Browser {
             }
             (false, _) => {}
         }
-        self.shared.lock().behind.retain(|tab| tab.id != id);
+        {
+            let mut state = self.shared.lock();
+            if let Some(at) = state.behind.iter().position(|tab| tab.id == id) {
+                state.behind.remove(at).frames.end();
+            }
+        }
         self.close_target(&target, deadline).await
     }
 }

@@ -1,13 +1,13 @@
 //! Typing: into the field that was decided on, and only while it has the focus.
 
-use super::{After, keyboard::Stroke};
+use super::{Told, keyboard::Stroke};
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Input, Shot},
+    guard::{Hand, Input, Shot},
     locate::Element,
     verbs::unchanged,
 };
@@ -30,24 +30,22 @@ impl Browser {
         typing: &TypeText,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
+    ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
         let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
         unchanged(decided, &aim.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
             self.is_plain_editor(&element, deadline).await?;
         }
-        let commits = self.start();
+        self.start();
         self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
             self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
-            self.keys_to(&element, how, decided, deadline, async || {
-                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await
-            })
-            .await?;
+            self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline)
+                .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
     async fn put_text(
@@ -60,32 +58,24 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
-        if text.is_empty() && !typing.clear_first {
-            return Ok(());
-        }
-        // A line break in a field of one line would be Enter, which sends the form.
-        let one_line = decided.tag == "input" && text.contains(['\n', '\r']);
-        let pasted = text.chars().count() > MOST_STROKES;
-        self.keys_to(element, how, decided, deadline, async || {
-            if text.is_empty() {
-                self.strike_key(&Stroke::of(&Chord::from(&DELETE)), deadline).await
-            } else if one_line {
-                self.insert(&text, deadline).await
-            } else if pasted {
-                self.insert_lines(&text, deadline).await
-            } else {
-                self.strike_text(&text, deadline).await
-            }
-        })
-        .await
+        let stroke = Stroke::of(&Chord::from(&DELETE));
+        let hand = match (text.is_empty(), typing.clear_first) {
+            (true, false) => return Ok(()),
+            (true, true) => Hand::Key(&stroke),
+            // A line break in a field of one line would be Enter, which sends the form.
+            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => Hand::Insert(&text),
+            (false, _) if text.chars().count() > MOST_STROKES => Hand::Lines(&text),
+            (false, _) => Hand::Text(&text),
+        };
+        self.keys_to(element, how, decided, hand, deadline).await
     }
 
-    async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
     }
 
     /// Each line at once, with Enter between them: editors make paragraphs of that.
-    async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         for (place, line) in text.split('\n').enumerate() {
             if place > 0 {
                 self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await?;
@@ -102,12 +92,12 @@ impl Browser {
         element: &Element,
         how: How,
         decided: &ElementFacts,
+        hand: Hand<'_>,
         deadline: Deadline,
-        send: impl AsyncFn() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
         let shot =
             Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
-        self.guarded(shot, deadline, async |_| send().await).await
+        self.guarded(shot, hand, deadline).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
 
-use super::{After, settle::has_reached};
+use super::{Told, settle::has_reached};
 use crate::{
     aim::Purpose, browser::Browser, deadline::Deadline, error::BrowserError, snapshot::Query, state::State,
 };
@@ -11,13 +11,20 @@ use std::time::{Duration, Instant};
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 
+/// What is looked for.
+#[derive(Clone, Copy)]
+enum Seen<'a> {
+    Text(&'a str),
+    Element(&'a Target),
+}
+
 impl Browser {
     pub(super) async fn wait_until(
         &self,
         wanted: &WaitFor,
         deadline: Deadline,
-    ) -> Result<After, BrowserError> {
-        let commits = self.start();
+    ) -> Result<Told, BrowserError> {
+        self.start();
         // Some time stays for reading the page at the end.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
         match &wanted.condition {
@@ -35,29 +42,26 @@ impl Browser {
                 let there = |state: &mut State| matches_url(pattern, &state.tab.as_ref()?.url).then_some(());
                 self.wait(limit, there).await?;
             }
-            Condition::Text(text) => self.until(limit, async || self.shows(text, limit).await).await?,
-            Condition::TextGone(text) => {
-                self.until(limit, async || self.shows(text, limit).await.map(|shown| !shown)).await?;
-            }
-            Condition::Element(target) => self.until(limit, async || self.has(target, limit).await).await?,
-            Condition::ElementGone(target) => {
-                self.until(limit, async || self.has(target, limit).await.map(|there| !there)).await?;
-            }
+            Condition::Text(text) => self.until(Seen::Text(text), true, limit).await?,
+            Condition::TextGone(text) => self.until(Seen::Text(text), false, limit).await?,
+            Condition::Element(target) => self.until(Seen::Element(target), true, limit).await?,
+            Condition::ElementGone(target) => self.until(Seen::Element(target), false, limit).await?,
         }
-        self.after(commits, deadline).await
+        Ok(None)
     }
 
-    async fn until(
-        &self,
-        limit: Deadline,
-        is_so: impl AsyncFn() -> Result<bool, BrowserError>,
-    ) -> Result<(), BrowserError> {
+    /// Looks again and again, until it is there or is not.
+    async fn until(&self, what: Seen<'_>, there: bool, limit: Deadline) -> Result<(), BrowserError> {
         loop {
             let begun = Instant::now();
-            match is_so().await {
-                Ok(true) => return Ok(()),
+            let seen = match what {
+                Seen::Text(text) => self.shows(text, limit).await,
+                Seen::Element(target) => self.has(target, limit).await,
+            };
+            match seen {
+                Ok(seen) if seen == there => return Ok(()),
                 // A page between two documents cannot be read; it will be.
-                Ok(false) | Err(BrowserError::PageScript { .. }) => {}
+                Ok(_) | Err(BrowserError::PageScript { .. }) => {}
                 Err(error) => return Err(error),
             }
             if limit.left().is_zero() {
@@ -73,7 +77,7 @@ impl Browser {
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query =
             Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
-        let (_, page) = self.read_page(limit).await?;
+        let page = self.read_page(limit).await?.page;
         // A text is found in one pass over the page, without a pattern that could take long.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)

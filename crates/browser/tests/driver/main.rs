@@ -3,6 +3,8 @@
 // Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod closed;
+mod deltas;
 mod dialogs;
 mod elements;
 mod ends;
@@ -11,9 +13,12 @@ mod history;
 mod hostile;
 mod keyboard;
 mod lists;
+mod matrix;
 mod navigation;
 mod pointer;
 mod reading;
+mod refs;
+mod resuming;
 mod screenshots;
 mod scrolling;
 mod secrets;
@@ -22,4 +27,5 @@ mod snapshots;
 mod support;
 mod tabs;
 mod targets;
+mod tricks;
 mod waiting;

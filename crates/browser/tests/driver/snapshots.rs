@@ -102,6 +102,7 @@ async fn a_large_page_is_folded_to_one_reply_and_says_so() {
         let size = match &snapshot.content {
             Content::Outline(text) | Content::Markdown(text) => text.len(),
             Content::Tree(tree) => serde_json::to_string(tree).unwrap().len(),
+            other => panic!("{other:?}"),
         };
         let most = Tokens::default().bytes();
         assert!(size <= most && size > most / 2, "{format:?}: {size} bytes");

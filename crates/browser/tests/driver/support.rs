@@ -1,8 +1,8 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
 use browser::{
-    After, Browser, BrowserError, BrowserOptions, Content, LaunchOptions, Outcome, Snapshot, TabInfo, cdp,
-    launch_flags,
+    After, Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot,
+    TabInfo, Viewer, cdp, launch_flags,
 };
 use policy::{
     Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, Tabs, Target,
@@ -33,6 +33,8 @@ pub struct Driver {
     pub first_tab: cdp::SessionId,
     requests: Requests,
     chromium: Chromium,
+    endpoint: String,
+    socket: std::net::TcpStream,
 }
 
 /// `host/path` of every request that reached the server, in order.
@@ -59,15 +61,8 @@ impl Driver {
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
-        let (chromium, address, path) = start_chromium(port);
-        let stream = TcpStream::connect(&address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        let config = Some(cdp::websocket_config());
-        let (socket, _) =
-            tokio_tungstenite::client_async_with_config(format!("ws://{address}{path}"), stream, config)
-                .await
-                .unwrap();
-        let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
+        let (chromium, endpoint) = start_chromium(port);
+        let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
         let browser = Browser::attach(connection.clone(), options).await.unwrap();
         let first_tab = loop {
@@ -75,7 +70,44 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Driver { browser, connection, first_tab, requests, chromium }
+        Driver { browser, connection, first_tab, requests, chromium, endpoint, socket }
+    }
+
+    /// Cuts the connection while Chromium lives on.
+    pub async fn cut(&self) {
+        self.socket.shutdown(std::net::Shutdown::Both).unwrap();
+        self.connection.closed().wait_for(Option::is_some).await.unwrap();
+    }
+
+    /// Goes on over a new connection; whether the tab was found as it was left.
+    pub async fn resume(&mut self) -> bool {
+        let (connection, socket) = connect(&self.endpoint).await;
+        let (browser, found) = self.browser.resume(connection.clone()).await.unwrap();
+        (self.browser, self.connection, self.socket) = (browser, connection, socket);
+        found
+    }
+
+    /// Runs a script in the page's own world, as the page could.
+    pub async fn run_in_page(&self, expression: &str) -> serde_json::Value {
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Evaluate<'a> {
+            expression: &'a str,
+            return_by_value: bool,
+            await_promise: bool,
+        }
+        #[derive(serde::Deserialize)]
+        struct Evaluated {
+            result: serde_json::Value,
+        }
+        impl cdp::Command for Evaluate<'_> {
+            const METHOD: &'static str = "Runtime.evaluate";
+            type Response = Evaluated;
+        }
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+        let evaluate = Evaluate { expression, return_by_value: true, await_promise: true };
+        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
+        told.result["value"].clone()
     }
 
     /// Walks one action through the same doors as the gate does.
@@ -84,9 +116,21 @@ impl Driver {
         self.act_on(action, facts).await
     }
 
+    /// As one who has no use for deltas.
     pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
+        self.act_for("test", true, action, facts).await
+    }
+
+    pub async fn act_for(
+        &self,
+        caller: &str,
+        full: bool,
+        action: Action,
+        facts: Facts,
+    ) -> Result<Outcome, BrowserError> {
+        let viewer = Viewer { caller: CallerId::new(caller), full };
         match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded()).await,
+            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await,
             Decision::Deny(denial) => panic!("denied: {denial:?}"),
         }
     }
@@ -137,27 +181,14 @@ impl Driver {
         }
     }
 
-    pub async fn facts(&self, action: &Action) -> policy::ElementFacts {
-        self.browser.resolve(action).await.unwrap().target.unwrap()
+    /// What a script of the page's makes, as a string.
+    pub async fn value(&self, script: &str) -> String {
+        let value = self.run_in_page(script).await;
+        value.as_str().unwrap_or_else(|| panic!("{script}: {value}")).to_owned()
     }
 
-    /// What a script of the page's own makes, as a string; the page in front is the one that was opened first.
-    pub async fn value(&self, script: &str) -> String {
-        #[derive(serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Evaluate<'a> {
-            expression: &'a str,
-            return_by_value: bool,
-            await_promise: bool,
-        }
-        impl cdp::Command for Evaluate<'_> {
-            const METHOD: &'static str = "Runtime.evaluate";
-            type Response = cdp::protocol::Evaluated<String>;
-        }
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-        let evaluate = Evaluate { expression: script, return_by_value: true, await_promise: true };
-        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
-        told.result.value.unwrap_or_else(|| panic!("{script}: {:?}", told.exception_details))
+    pub async fn facts(&self, action: &Action) -> policy::ElementFacts {
+        self.browser.resolve(action).await.unwrap().target.unwrap()
     }
 
     /// How often a page was asked of the server.
@@ -175,21 +206,21 @@ impl Driver {
         tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the tabs are closed");
     }
 
-    async fn pages(&self) -> usize {
-        #[derive(serde::Serialize)]
-        struct GetTargets {}
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Targets {
-            target_infos: Vec<cdp::protocol::TargetInfo>,
+    /// How many pages Chromium has, ours included.
+    pub async fn pages(&self) -> usize {
+        page_targets(&self.connection).await.len()
+    }
+
+    /// Closes every page over a connection of its own.
+    pub async fn close_pages(&self) {
+        let (connection, _socket) = connect(&self.endpoint).await;
+        for page in page_targets(&connection).await {
+            let close = cdp::protocol::CloseTarget { target_id: &page.target_id };
+            connection.call(None, &close, soon()).await.unwrap();
         }
-        impl cdp::Command for GetTargets {
-            const METHOD: &'static str = "Target.getTargets";
-            type Response = Targets;
+        while !page_targets(&connection).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-        let told = self.connection.call(None, &GetTargets {}, deadline).await.unwrap();
-        told.target_infos.iter().filter(|target| target.r#type == "page").count()
     }
 
     /// The command line of Chromium's browser process.
@@ -201,6 +232,26 @@ impl Driver {
     pub fn kill(&mut self) {
         self.chromium.process.kill().unwrap();
     }
+}
+
+fn soon() -> tokio::time::Instant {
+    tokio::time::Instant::now() + Duration::from_secs(10)
+}
+
+async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
+    #[derive(serde::Serialize)]
+    struct GetTargets {}
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Targets {
+        target_infos: Vec<cdp::protocol::TargetInfo>,
+    }
+    impl cdp::Command for GetTargets {
+        const METHOD: &'static str = "Target.getTargets";
+        type Response = Targets;
+    }
+    let told = connection.call(None, &GetTargets {}, soon()).await.unwrap();
+    told.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
 }
 
 pub fn click(target: Target) -> Action {
@@ -236,7 +287,13 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     match &snapshot.content {
         Content::Outline(text) | Content::Markdown(text) => text.clone(),
         Content::Tree(tree) => format!("{tree:?}"),
+        Content::Changes { text, .. } => text.clone(),
     }
+}
+
+/// An error without the marks around the page's words.
+pub fn plain(error: &BrowserError) -> String {
+    browser::mark_page_text(&error.to_string(), "", "")
 }
 
 /// The ref on the first line of an outline that holds `part`.
@@ -247,7 +304,20 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-fn start_chromium(site: u16) -> (Chromium, String, String) {
+/// A connection, and its socket, by which it can be cut.
+async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
+    let authority = endpoint.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(authority).await.unwrap().into_std().unwrap();
+    let socket = stream.try_clone().unwrap();
+    let stream = TcpStream::from_std(stream).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let config = Some(cdp::websocket_config());
+    let (stream, _) = tokio_tungstenite::client_async_with_config(endpoint, stream, config).await.unwrap();
+    (cdp::Connection::over(stream, cdp::ConnectionOptions::default()), socket)
+}
+
+/// The process, and where it listens.
+fn start_chromium(site: u16) -> (Chromium, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
         .map(PathBuf::from)
@@ -286,14 +356,13 @@ fn start_chromium(site: u16) -> (Chromium, String, String) {
     let endpoint = loop {
         let start = said.len();
         assert_ne!(log.read_line(&mut said).unwrap(), 0, "Chromium ended: {said}");
-        if let Some((_, address)) = said[start..].split_once("DevTools listening on ws://") {
+        if let Some((_, address)) = said[start..].split_once("DevTools listening on ") {
             break address.trim().to_owned();
         }
     };
     // Or Chromium would stop at a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-    let (address, path) = endpoint.split_once('/').unwrap();
-    (chromium, address.to_owned(), format!("/{path}"))
+    (chromium, endpoint)
 }
 
 /// Answers every host on one port; what is not in the table is 404.

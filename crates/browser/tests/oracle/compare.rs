@@ -116,6 +116,8 @@ const LONGEST_NAME: usize = 300;
 pub struct Report {
     pub compared: usize,
     pub agreed: usize,
+    /// What was told with a mark that says that a person does not see it so.
+    pub marked: Vec<String>,
     /// Examples by kind.
     pub kinds: BTreeMap<String, Vec<String>>,
 }
@@ -124,6 +126,7 @@ impl Report {
     pub fn add(&mut self, other: Report) {
         self.compared += other.compared;
         self.agreed += other.agreed;
+        self.marked.extend(other.marked);
         for (kind, examples) in other.kinds {
             self.kinds.entry(kind).or_default().extend(examples);
         }
@@ -157,7 +160,7 @@ impl Report {
 }
 
 pub fn compare(frame: &Frame) -> Report {
-    let mut report = Report::default();
+    let mut report = Report { marked: frame.ours.iter().filter_map(marked).collect(), ..Report::default() };
     let ours: HashMap<i64, &OurNode> = frame.ours.iter().filter_map(|node| Some((node.dom?, node))).collect();
     let by_id: HashMap<&str, &AxNode> =
         frame.chromium.iter().map(|node| (node.node_id.as_str(), node)).collect();
@@ -205,7 +208,8 @@ pub fn compare(frame: &Frame) -> Report {
             compare_states(node, our, tag, &mut report);
         }
     }
-    for our in frame.ours.iter().filter(|our| our.role != "text") {
+    // A control under aria-hidden that can be clicked is told, and marked: Chromium leaves it out.
+    for our in frame.ours.iter().filter(|our| our.role != "text" && !our.states.contains_key("hidden")) {
         let Some(dom) = our.dom else { continue };
         if told.insert(dom) {
             let kind = format!("{} told, which Chromium does not", our.role);
@@ -214,6 +218,12 @@ pub fn compare(frame: &Frame) -> Report {
     }
     compare_text(frame, &by_id, &mut report);
     report
+}
+
+fn marked(our: &OurNode) -> Option<String> {
+    let mark = ["unseen", "hidden"].into_iter().find(|mark| our.states.contains_key(*mark));
+    let mark = mark.or_else(|| our.shows.is_some().then_some("shows"))?;
+    Some(format!("{} {:?} {mark}", our.role, our.name))
 }
 
 /// What is told below each node, in one line; a name tells what is inside it.

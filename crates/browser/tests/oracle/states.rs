@@ -55,7 +55,8 @@ fn our_states(node: &OurNode) -> Vec<String> {
         let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match name.as_str() {
             "checked" | "expanded" | "level" => states.push(format!("{name} {word}")),
-            "current" | "secret" => {}
+            // What Chromium does not tell.
+            "current" | "secret" | "unseen" | "hidden" => {}
             name => states.push(name.to_owned()),
         }
     }

@@ -73,6 +73,8 @@ pub struct OurNode {
     pub states: serde_json::Map<String, serde_json::Value>,
     #[serde(rename = "v")]
     pub value: Option<String>,
+    #[serde(rename = "w")]
+    pub shows: Option<String>,
     #[serde(skip)]
     pub dom: Option<i64>,
 }
@@ -156,14 +158,15 @@ fn in_order(nodes: Vec<AxNode>) -> Vec<AxNode> {
     ordered
 }
 
-/// Numbers every element in document order, open shadow roots before children, and tells of which each node is.
+/// Numbers every element in document order, shadow roots before children, and tells of which each node is.
 const TELL: &str = "(() => {
   const numbers = new Map();
   const waiting = [document];
   while (waiting.length) {
     const node = waiting.pop();
     if (node.nodeType === 1) numbers.set(node, numbers.size);
-    const below = node.shadowRoot ? [node.shadowRoot] : [];
+    const root = node.nodeType === 1 ? stockade.shadowRoot(node) : null;
+    const below = root ? [root] : [];
     below.push(...Node.prototype.__lookupGetter__('childNodes').call(node));
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
   }
@@ -189,7 +192,7 @@ fn number(root: DomNode) -> (Vec<i64>, HashMap<i64, String>, HashSet<i64>) {
         waiting.extend(node.children.into_iter().rev());
         for root in node.shadow_roots.into_iter().rev() {
             match root.shadow_root_type.as_deref() {
-                Some("open") => waiting.push(root),
+                Some("open" | "closed") => waiting.push(root),
                 _ => inside.push(root),
             }
         }

@@ -136,3 +136,20 @@ fn summary(differences: &[Difference]) -> String {
     }
     text.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_its_code_and_a_next_step() {
+        for (error, code) in [
+            (TemplateError::ProgramMissing { program: "Xvfb", package: "xvfb" }, "program_missing"),
+            (TemplateError::Tool { program: "ldd", output: "no".into() }, "template_build_failed"),
+            (TemplateError::Missing { flavour: Flavour::Headless }, "template_missing"),
+        ] {
+            assert_eq!(error.code(), code);
+            assert!(!error.hint().is_empty(), "{code}");
+        }
+    }
+}

@@ -53,6 +53,10 @@ impl Shell {
     }
 
     pub async fn connection(&self) -> Link {
+        Link::over(self.browser_connection().await).await
+    }
+
+    pub async fn browser_connection(&self) -> Connection {
         let authority = self.address.trim_start_matches("ws://").split('/').next().unwrap();
         let stream = TcpStream::connect(authority).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -60,7 +64,7 @@ impl Shell {
             tokio_tungstenite::client_async_with_config(&self.address, stream, Some(websocket_config()))
                 .await
                 .unwrap();
-        Link::over(Connection::over(socket, ConnectionOptions::default())).await
+        Connection::over(socket, ConnectionOptions::default())
     }
 }
 

@@ -8,11 +8,13 @@
     reason = "a measurement that cannot be made stops the run"
 )]
 
+mod actions;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod jailed;
 mod link;
+mod snapshots;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,6 +23,12 @@ use std::time::Duration;
 
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
+/// Pages of the manual whose snapshots are timed, and whose replies are measured.
+const PAGES_TIMED: usize = 5;
+const PAGES_MEASURED: usize = 20;
+const SMALL_PAGE: usize = 1_000;
+const ACTIONS: usize = 101;
+const TYPINGS: usize = 7;
 
 fn main() -> ExitCode {
     // The control plane starts its own program again as its keeper, and here that program is this one.
@@ -32,8 +40,12 @@ fn main() -> ExitCode {
     runtime.block_on(async {
         openings(&mut report).await;
         calls(&mut report).await;
+        action_times(&mut report).await;
+        snapshot_times(&mut report).await;
+        snapshot_growth(&mut report).await;
     });
     memory(&mut report);
+    reply_sizes(&mut report);
     std::io::stdout().write_all(report.as_bytes()).unwrap();
     ExitCode::SUCCESS
 }
@@ -68,11 +80,86 @@ async fn calls(report: &mut String) {
     line(report, "CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
 }
 
+/// What an agent waits for, from its request to the page afterwards, against the bare calls to Chromium.
+async fn action_times(report: &mut String) {
+    let site = actions::site();
+    let mut ours = actions::Ours::start(&site);
+    let mut bare = actions::Bare::start(&site).await;
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    ours.navigate("/");
+    bare.navigate("/").await;
+    for _ in 0..=ACTIONS {
+        there.push(bare.click().await);
+        here.push(ours.click());
+    }
+    let (clicked, pressed) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "click, from request to delta", clicked, "bare press and release", pressed, 3.0);
+    let text = "a".repeat(actions::TYPED);
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for _ in 0..=TYPINGS {
+        there.push(bare.type_text(&text).await);
+        here.push(ours.type_text(&text));
+    }
+    let (typed, struck) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for _ in 0..=ACTIONS {
+        there.push(bare.navigate("/article").await);
+        here.push(ours.navigate("/article"));
+    }
+    let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
+    line(report, "navigation to a static page", went, "bare, until load", loaded, 1.2);
+}
+
 /// The control plane's own memory, without its keeper and jails.
 fn memory(report: &mut String) {
     let (none, five) = jailed::memory_with_none_and_five();
     writeln!(report, "control plane's own memory   {:>7.1} MB with 0 sessions, {:.1} MB with 5", none, five)
         .unwrap();
+}
+
+/// A snapshot against `Accessibility.getFullAXTree` on the same page and connection, in turns.
+async fn snapshot_times(report: &mut String) {
+    let manual = snapshots::Manual::largest(PAGES_TIMED);
+    let site = manual.serve();
+    let reader = snapshots::Reader::start().await;
+    for (path, _) in &manual.pages {
+        reader.goto(&format!("http://{}{path}", site.address)).await;
+        let times = reader.times().await;
+        let name = path.trim_matches('/').trim_end_matches(".html");
+        for (budget, ours) in [("6k", times.default_budget), ("50k", times.largest_budget)] {
+            let what = format!("snapshot, {budget}, {name}");
+            line(report, &what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
+        }
+    }
+}
+
+/// What an element costs on a large page, against what it costs on a small one.
+async fn snapshot_growth(report: &mut String) {
+    let reader = snapshots::Reader::start().await;
+    let mut small = None;
+    for elements in [SMALL_PAGE, SMALL_PAGE * 10, SMALL_PAGE * 100] {
+        let site = common::site::Site::serve(&[("/", &snapshots::page_of(elements))]);
+        reader.goto(&format!("http://{}/", site.address)).await;
+        let each = reader.time_per_element(elements).await;
+        let small = *small.get_or_insert(each);
+        let what = format!("an element of {elements}");
+        line(report, &what, each, &format!("an element of {SMALL_PAGE}"), small, 1.2);
+    }
+}
+
+/// The default reply, whole and through a jail.
+fn reply_sizes(report: &mut String) {
+    let sizes = snapshots::reply_sizes(&snapshots::Manual::largest(PAGES_MEASURED));
+    let (path, tokens) = sizes.iter().max_by_key(|(_, tokens)| *tokens).unwrap();
+    let most = policy::Tokens::default().bytes() / 4;
+    let verdict = if *tokens <= most { "ok" } else { "OVER" };
+    writeln!(
+        report,
+        "largest reply of {} pages    {tokens} tokens, {path} (at most {most}) {verdict}",
+        sizes.len()
+    )
+    .unwrap();
 }
 
 fn median(times: &mut [Duration]) -> Duration {
@@ -85,7 +172,7 @@ fn line(report: &mut String, what: &str, ours: Duration, peer: &str, bare: Durat
     let verdict = if ratio <= most { "ok" } else { "OVER" };
     writeln!(
         report,
-        "{what:<28} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.2} (at most {most}) {verdict}",
+        "{what:<36} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.3} (at most {most}) {verdict}",
         ours.as_secs_f64() * 1e3,
         bare.as_secs_f64() * 1e3,
     )

@@ -12,6 +12,7 @@ mod key;
 mod logging;
 mod mcp;
 mod output;
+mod page;
 mod serve;
 mod session;
 mod smoke;
@@ -72,8 +73,10 @@ enum Command {
     Smoke(smoke::SmokeArgs),
     /// What works on this machine, what does not, what to do
     Doctor(doctor::DoctorArgs),
-    /// The sessions of a running server: list, show, close, archive
+    /// The sessions of a running server: start, list, show, close, archive
     Session(session::SessionArgs),
+    /// Act on the page of a session: goto, click, type, extract and more
+    Page(page::PageArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -109,6 +112,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Smoke(args) => smoke::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Session(args) => session::run(context, args),
+        Command::Page(args) => page::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

@@ -5,13 +5,15 @@ use crate::cli::{Column, Context, Reply, Table};
 use crate::client;
 use crate::error::Fault;
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use policy::{Actor, Scope, Tenant};
+use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 These ask the `stockade serve` that runs from the same state folder.
 
 Examples:
+  stockade session start shopping
   stockade session list
   stockade session close s-4f2kq7m9xw3c")]
 pub struct SessionArgs {
@@ -21,6 +23,20 @@ pub struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionCommand {
+    /// Open a session, for an agent or for `stockade page`
+    Start {
+        /// A name to call it by: a-z, 0-9, '-', '_' and '.'
+        name: Option<String>,
+        /// Screenshots: off, or transient, which keeps the last ones until it closes
+        #[arg(long)]
+        record: Option<String>,
+        /// Whose data it is
+        #[arg(long, default_value = "default", value_parser = Tenant::parse)]
+        tenant: Tenant,
+        /// The agent that it belongs to
+        #[arg(long, default_value = "agent", value_parser = Actor::parse)]
+        actor: Actor,
+    },
     /// List the sessions: the open ones, then the ended ones that are remembered
     List,
     /// Show one session: where it is, what it did, how it started
@@ -43,6 +59,17 @@ enum SessionCommand {
 pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> {
     let state = context.open_state()?;
     let (verb, id, what) = match &args.command {
+        SessionCommand::Start { name, record, tenant, actor } => {
+            let scope = Scope { tenant: tenant.clone(), actor: actor.clone() };
+            let mut request = json!({"action": "session.start"});
+            for (key, value) in [("session_name", name), ("record", record)] {
+                if let Some(value) = value {
+                    request[key] = json!(value);
+                }
+            }
+            let json = context.block_on(client::act(&state, &scope, &request))?;
+            return Ok(Reply::new(super::page::told(&json), json));
+        }
         SessionCommand::List => ("GET", None, ""),
         SessionCommand::Show { session } => ("GET", Some(session), ""),
         SessionCommand::Close { session } => ("POST", Some(session), "/close"),
@@ -54,7 +81,7 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     );
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {
-        SessionCommand::List => list(&json),
+        SessionCommand::List | SessionCommand::Start { .. } => list(&json),
         SessionCommand::Show { .. } => show(&json),
         SessionCommand::Close { .. } => {
             format!("Session {} is closed.\n", text(&json["session"], "session_id"))

@@ -23,6 +23,8 @@ pub struct Config {
     pub max_session_minutes: u32,
     pub action_timeout: Seconds,
     pub recording: Recording,
+    /// Whether agents may read a page's cleaned HTML (S2).
+    pub read_dom: bool,
     pub runtime_restart_attempts: u32,
     pub runtime_warmup_on_start: bool,
     pub artifacts_retention_days: u32,
@@ -66,9 +68,12 @@ pub struct Credentials {
 
 #[derive(Clone, Debug)]
 pub struct SnapshotSettings {
+    /// Whether a secret field has no ref; its value is told in no case.
     pub exclude_password_fields: bool,
     pub exclude_hidden_elements: bool,
     pub max_depth: u32,
+    /// Whether what fields hold is told at all.
+    pub values: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -126,6 +131,7 @@ impl Config {
             max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
             action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
             recording: s.get("recording", Recording::Transient, choice),
+            read_dom: s.get("read_dom", false, truth),
             runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
             runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
             artifacts_retention_days: s.later("artifacts_retention_days", 7, number(1..=3650)),
@@ -191,9 +197,10 @@ impl Credentials {
 impl SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
-            exclude_password_fields: s.later("exclude_password_fields", true, truth),
-            exclude_hidden_elements: s.later("exclude_hidden_elements", true, truth),
+            exclude_password_fields: s.get("exclude_password_fields", true, truth),
+            exclude_hidden_elements: s.get("exclude_hidden_elements", true, truth),
             max_depth: s.get("max_depth", 10, number(1..=100)),
+            values: s.get("values", true, truth),
         }
     }
 }

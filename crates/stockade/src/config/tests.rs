@@ -109,6 +109,8 @@ fn every_key_has_the_default_of_the_design() {
         ("screenshot.ring", "50"),
         ("audit.image_retention_days", "7"),
         ("snapshot.max_depth", "10"),
+        ("snapshot.exclude_hidden_elements", "true"),
+        ("snapshot.values", "true"),
         ("hitl.approval_timeout", "30"),
         ("hitl.trusted_domains", "[]"),
         ("bridge_token_seconds", "60"),

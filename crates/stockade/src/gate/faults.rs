@@ -57,3 +57,26 @@ pub fn bad_address(refusal: &UrlRefusal) -> Fault {
     Fault::new("bad_address", refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use browser::Words;
+    use jail::JailError;
+
+    #[test]
+    fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
+        let reason = Words::Ours("it did not answer");
+        let broken = base64::DecodeError::InvalidPadding;
+        for (fault, code) in [
+            (audit_fault(AuditError::Gone), "audit_unwritable"),
+            (BrowserError::PageScript { reason }.into(), "page_script_failed"),
+            (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
+            (BrowserError::TabClosed.into(), "tab_closed"),
+            (JailError::KeeperLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
+        ] {
+            assert_eq!(fault.code, code);
+            assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub use redact::Redactor;
 use crate::error::Fault;
 use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
 use audit::{About, Event};
-use browser::{BrowserError, Outcome};
+use browser::{BrowserError, Outcome, TimeLimit, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
 use std::sync::Arc;
@@ -21,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest an action may be given, whatever was asked for.
 pub const LONGEST_ACTION: Duration = Duration::from_secs(120);
+/// The driver keeps an action's limit itself, says what it was waiting for and leaves the page tidy. One that
+/// has not come back this long after the limit is not waited for.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub struct Gate {
     policy: Policy,
@@ -54,18 +57,26 @@ impl Gate {
         scope: &Scope,
         session: &str,
         action: Action,
+        viewer: Viewer,
         timeout: Option<Duration>,
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
         let session = self.sessions.find(scope, session)?;
         let name = action.name();
         let begun = Instant::now();
-        let mut turn = session.turn().await?;
+        let mut turn = tokio::select! {
+            turn = session.turn() => turn?,
+            () = cancel.cancelled() => return Err(cancelled()),
+        };
         session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let mut matches = 0;
-        let done = self.stations(&session, &mut turn, action, limit, cancel, &mut matches).await;
+        let asked = Asked { action, viewer };
+        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut matches).await;
         let (done, end) = self.settle(&session, &mut turn, done).await;
+        if cancel.is_cancelled() {
+            turn.runtime.link.browser.forget_last_shown();
+        }
         let page = turn.runtime.link.browser.state();
         let actions_left = session.actions_left();
         let end = end.or((actions_left == 0).then_some(EndReason::ActionLimit));
@@ -100,7 +111,7 @@ impl Gate {
         &self,
         session: &Session,
         turn: &mut Turn<'_>,
-        action: Action,
+        Asked { action, viewer }: Asked,
         limit: Duration,
         cancel: &CancellationToken,
         matches: &mut usize,
@@ -108,8 +119,9 @@ impl Gate {
         let name = action.name();
         let cut_short = cut_short(session, name, limit, cancel);
         tokio::pin!(cut_short);
+        let limit = TimeLimit::new(limit);
         let facts = tokio::select! {
-            facts = turn.runtime.link.browser.resolve(&action) => facts.map_err(Failure::Browser)?,
+            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser)?,
             failure = &mut cut_short => return Err(failure),
         };
         *matches = facts.target.as_ref().map_or(0, |target| target.matches);
@@ -119,12 +131,15 @@ impl Gate {
             self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
-            done = perform(turn, permitted) => done,
+            done = perform(turn, permitted, &viewer, limit) => done,
             failure = &mut cut_short => Err(failure),
         };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
         let event = Event::outcome(about, correlation, name).took(begun.elapsed()).result(&result);
-        self.log.append(&event).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        if let Err(error) = self.log.append(&event).await {
+            turn.runtime.link.browser.forget_last_shown();
+            return Err(Failure::Fault(audit_fault(error)));
+        }
         done
     }
 
@@ -171,6 +186,12 @@ impl Gate {
     }
 }
 
+/// What is asked for, and whom the reply is for.
+struct Asked {
+    action: Action,
+    viewer: Viewer,
+}
+
 /// Why the stations stopped short.
 enum Failure {
     Browser(BrowserError),
@@ -191,14 +212,19 @@ impl Failure {
 /// What ends an action before it is done: its time is up, its caller or its session is gone.
 async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &CancellationToken) -> Failure {
     tokio::select! {
-        () = tokio::time::sleep(limit) => Failure::Fault(timed_out(action, limit)),
+        () = tokio::time::sleep(limit + GRACE) => Failure::Fault(timed_out(action, limit)),
         () = cancel.cancelled() => Failure::Fault(cancelled()),
         reason = session.until_ended() => Failure::Ended(reason),
     }
 }
 
-async fn perform(turn: &mut Turn<'_>, permitted: Permitted) -> Result<Outcome, Failure> {
-    turn.runtime.link.browser.perform(permitted).await.map_err(Failure::Browser)
+async fn perform(
+    turn: &mut Turn<'_>,
+    permitted: Permitted,
+    viewer: &Viewer,
+    limit: TimeLimit,
+) -> Result<Outcome, Failure> {
+    turn.runtime.link.browser.perform_within(permitted, viewer, limit).await.map_err(Failure::Browser)
 }
 
 fn timed_out(action: &str, limit: Duration) -> Fault {

@@ -38,28 +38,53 @@ impl Redactor {
                 self.snapshot(snapshot);
                 self.incidents(incidents);
             }
-            Outcome::Clicked(After { url, title, snapshot, incidents, .. })
-            | Outcome::Typed(After { url, title, snapshot, incidents, .. }) => {
-                self.mask(url);
-                self.mask(title);
-                self.snapshot(snapshot);
-                self.incidents(incidents);
-            }
+            Outcome::Acted(after) => self.after(after),
             Outcome::Read(snapshot) => self.snapshot(snapshot),
+            Outcome::Dom(dom) => {
+                self.mask(&mut dom.url);
+                self.mask(&mut dom.title);
+                self.mask_words(&mut dom.html);
+            }
             Outcome::Found(found) => self.found(found),
+            Outcome::Tabs(tabs) => {
+                for tab in tabs {
+                    self.mask_words(&mut tab.url);
+                    self.mask_words(&mut tab.title);
+                }
+            }
             Outcome::Screenshot(_) => {}
         }
         outcome
+    }
+
+    fn after(&self, After { url, title, navigated: _, snapshot, question, told, incidents }: &mut After) {
+        self.mask(url);
+        self.mask(title);
+        if let Some(snapshot) = snapshot {
+            self.snapshot(snapshot);
+        }
+        if let Some(question) = question {
+            self.mask_words(&mut question.message);
+        }
+        if let Some(told) = told {
+            self.mask(told);
+        }
+        self.incidents(incidents);
     }
 
     fn snapshot(&self, snapshot: &mut Snapshot) {
         self.mask(&mut snapshot.url);
         self.mask(&mut snapshot.title);
         match &mut snapshot.content {
-            Content::Outline(text) | Content::Markdown(text) => self.mask(text),
+            Content::Outline(text) | Content::Markdown(text) | Content::Changes { text, .. } => {
+                self.mask(text)
+            }
             Content::Tree(tree) => {
                 self.mask(&mut tree.text_content);
-                tree.interactive_elements.iter_mut().for_each(|element| self.mask(&mut element.name));
+                tree.interactive_elements.iter_mut().for_each(|element| {
+                    self.mask(&mut element.name);
+                    element.shows.iter_mut().for_each(|shows| self.mask(shows));
+                });
                 self.node(&mut tree.snapshot);
             }
         }
@@ -72,15 +97,14 @@ impl Redactor {
         for one in &mut found.matches {
             self.mask(&mut one.excerpt);
             self.mask(&mut one.path);
+            one.shows.iter_mut().for_each(|shows| self.mask(shows));
         }
     }
 
     /// A tree has at most 64 levels, so this does not run deep.
     fn node(&self, node: &mut TreeNode) {
         self.mask(&mut node.name);
-        if let Some(value) = &mut node.value {
-            self.mask(value);
-        }
+        [&mut node.value, &mut node.shows].into_iter().flatten().for_each(|text| self.mask(text));
         node.children.iter_mut().for_each(|child| self.node(child));
     }
 
@@ -88,8 +112,14 @@ impl Redactor {
         for incident in incidents {
             match incident {
                 Incident::Dialog { message, .. } => self.mask_words(message),
-                Incident::PopupClosed { url } | Incident::DownloadRefused { url } => self.mask_words(url),
-                Incident::SchemeRefused { .. } | Incident::StillLoading => {}
+                Incident::PopupClosed { url }
+                | Incident::DownloadRefused { url }
+                | Incident::TabOpened { url, .. } => self.mask_words(url),
+                Incident::TabGone { .. }
+                | Incident::TabChanged { .. }
+                | Incident::UploadRefused
+                | Incident::SchemeRefused { .. }
+                | Incident::StillLoading => {}
             }
         }
     }
@@ -106,6 +136,8 @@ impl Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use browser::{Dom, Question, TabInfo};
+    use policy::TabId;
 
     #[test]
     fn a_secret_does_not_leave() {
@@ -122,6 +154,7 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             status: None,
+            serial: 1,
             content: Content::Outline("- textbox \"hunter2\"".into()),
             left_out: 0,
         };
@@ -130,10 +163,21 @@ mod tests {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             navigated: false,
-            snapshot,
+            snapshot: Some(snapshot),
+            question: Some(Question { kind: "prompt", message: "hunter2?".into() }),
+            told: Some("hunter2 was chosen".into()),
             incidents: vec![dialog],
         };
-        let shown = format!("{:?}", redactor.outcome(Outcome::Clicked(after)));
-        assert!(!shown.contains("hunter2"), "{shown}");
+        let tab = |text: &str| TabInfo { id: TabId(1), url: text.into(), title: text.into(), current: true };
+        let dom = Dom {
+            url: "hunter2".into(),
+            title: "hunter2".into(),
+            html: "<p>hunter2".into(),
+            truncated: false,
+        };
+        for outcome in [Outcome::Acted(after), Outcome::Tabs(vec![tab("hunter2")]), Outcome::Dom(dom)] {
+            let shown = format!("{:?}", redactor.outcome(outcome));
+            assert!(!shown.contains("hunter2") && shown.contains("[redacted]"), "{shown}");
+        }
     }
 }

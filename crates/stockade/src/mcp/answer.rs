@@ -46,6 +46,23 @@ struct Failed<'a> {
     error: &'a Fault,
 }
 
+/// The fields alone, for a door that has no room for words and pictures. What a page said is fenced there too: whoever
+/// asked may hand it to a model.
+pub fn fenced_fields(answer: Result<Answer, Fault>) -> Result<Value, Fault> {
+    let fence = Fence::new();
+    match answer {
+        Ok(mut answer) => {
+            fence.fields(&mut answer.fields);
+            Ok(answer.fields)
+        }
+        Err(fault) => Err(fenced(&fence, fault)),
+    }
+}
+
+fn fenced(fence: &Fence, fault: Fault) -> Fault {
+    Fault { message: fence.text(&fault.message), hint: fence.text(&fault.hint), ..fault }
+}
+
 /// The reply as it goes out, with a fence of its own around all that a page said.
 pub fn result(answer: Result<Answer, Fault>) -> CallToolResult {
     let fence = Fence::new();
@@ -59,8 +76,7 @@ pub fn result(answer: Result<Answer, Fault>) -> CallToolResult {
             result
         }
         Err(fault) => {
-            let fault =
-                Fault { message: fence.text(&fault.message), hint: fence.text(&fault.hint), ..fault };
+            let fault = fenced(&fence, fault);
             let text = if fault.hint.is_empty() {
                 format!("{}: {}", fault.code, fault.message)
             } else {

@@ -6,8 +6,9 @@ mod http;
 mod progress;
 mod server;
 mod stdio;
-mod tools;
+pub mod tools;
 
+pub use answer::{Answer, fenced_fields};
 pub use http::{service, session_manager};
-pub use server::{Door, McpServer};
+pub use server::{Call, Door, McpServer, session_required};
 pub use stdio::{join, serve_pipe};

@@ -1,13 +1,15 @@
-//! The socket in the state folder: the owner of that folder lists, closes and archives sessions through
-//! it, and `stockade mcp` joins a running server through it.
+//! The socket in the state folder: the owner of that folder lists, closes and archives sessions through it, acts for
+//! any scope, and `stockade mcp` joins a running server through it.
 
+use super::actions;
 use super::guard::answer;
 use crate::control::Control;
 use crate::error::Fault;
 use crate::mcp;
 use crate::session::EndReason;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Extension, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -18,7 +20,9 @@ use std::sync::Arc;
 
 /// Where a pipe joins: the connection is upgraded and carries MCP lines from then on.
 pub const PIPE_PATH: &str = "/v1/pipe";
-/// Whom the pipe speaks for, as `tenant/actor`.
+/// Where the command line acts.
+pub const ACTIONS_PATH: &str = "/v1/actions";
+/// Whom the pipe or the action speaks for, as `tenant/actor`.
 pub const SCOPE_HEADER: &str = "x-stockade-scope";
 
 pub fn router(control: Arc<Control>) -> Router {
@@ -28,6 +32,8 @@ pub fn router(control: Arc<Control>) -> Router {
         .route("/v1/sessions/{id}/close", post(close))
         .route("/v1/sessions/{id}/archive", post(archive))
         .route(PIPE_PATH, get(pipe))
+        .route(ACTIONS_PATH, post(act))
+        .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control)
 }
 
@@ -66,10 +72,20 @@ async fn archive(State(control): State<Arc<Control>>, Path(id): Path<String>) ->
     }
 }
 
+async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Bytes) -> Response {
+    match headers.get(SCOPE_HEADER).and_then(scope_of) {
+        Some(scope) => actions::post(State(control), Extension(scope), body).await,
+        None => no_scope(),
+    }
+}
+
+fn no_scope() -> Response {
+    answer(StatusCode::BAD_REQUEST, Fault::new("bad_arguments", format!("{SCOPE_HEADER} is tenant/actor")))
+}
+
 async fn pipe(State(control): State<Arc<Control>>, mut request: Request) -> Response {
     let Some(scope) = request.headers().get(SCOPE_HEADER).and_then(scope_of) else {
-        let fault = Fault::new("bad_arguments", format!("{SCOPE_HEADER} is tenant/actor"));
-        return answer(StatusCode::BAD_REQUEST, fault);
+        return no_scope();
     };
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {

@@ -1,5 +1,6 @@
 //! `stockade serve`: MCP over HTTP for agents, a status page, and a socket for the command line.
 
+mod actions;
 mod control_socket;
 mod guard;
 mod listen;
@@ -7,7 +8,7 @@ mod mcp_sessions;
 mod routes;
 mod status;
 
-pub use control_socket::{PIPE_PATH, SCOPE_HEADER};
+pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
 
 use crate::control::Control;
 use crate::error::Fault;
@@ -72,5 +73,23 @@ pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => Fault::new("port_in_use", format!("{address} is taken")).hint(hint),
         _ => Fault::io("cannot_listen", format!("cannot listen on {address}"), error).hint(hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn an_address_that_is_taken_is_told_from_one_that_is_not_to_be_had() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        for (kind, code) in
+            [(ErrorKind::AddrInUse, "port_in_use"), (ErrorKind::PermissionDenied, "cannot_listen")]
+        {
+            let fault = cannot_listen(address, &Error::from(kind));
+            assert_eq!(fault.code, code);
+            assert!(fault.hint.contains("--listen"), "{fault}");
+        }
     }
 }

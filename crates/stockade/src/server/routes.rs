@@ -1,12 +1,13 @@
 //! The HTTP routes that an agent or a browser on this machine can reach.
 
+use super::actions;
 use super::guard::{self, Keys};
 use super::mcp_sessions::{self, McpSessions};
 use super::status;
 use crate::control::Control;
 use crate::error::Fault;
 use crate::mcp;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -21,6 +22,8 @@ pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: Canc
     let keys = Keys { control: control.clone(), open };
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))
+        .route("/v1/actions", get(actions::list).post(actions::post))
+        .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control.clone())
         .merge(mcp_routes(control.clone(), stop))
         .layer(middleware::from_fn_with_state(keys, guard::bearer));
@@ -71,7 +74,7 @@ async fn screenshot(
 }
 
 async fn nothing_here() -> Response {
-    let fault =
-        Fault::new("not_found", "there is nothing at this address").hint("Agents use /mcp; people use /.");
+    let fault = Fault::new("not_found", "there is nothing at this address")
+        .hint("Agents use /mcp or /v1/actions; people use /.");
     guard::answer(StatusCode::NOT_FOUND, fault)
 }

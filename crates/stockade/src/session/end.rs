@@ -60,3 +60,25 @@ impl EndReason {
         Fault::new(format!("session_ended:{}", self.as_str()), format!("session {session} {what}")).hint(hint)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ended_session_says_why_and_what_to_do() {
+        let id = SessionId::parse("s-abcdefghijkl").unwrap();
+        for (reason, code) in [
+            (EndReason::Closed, "session_ended:closed"),
+            (EndReason::Deadline, "session_ended:deadline"),
+            (EndReason::ActionLimit, "session_ended:action_limit"),
+            (EndReason::OutOfMemory, "session_ended:out_of_memory"),
+            (EndReason::BrowserLost, "session_ended:browser_lost"),
+            (EndReason::Shutdown, "session_ended:shutdown"),
+        ] {
+            let fault = reason.fault(&id);
+            assert_eq!(fault.code, code);
+            assert!(!fault.hint.is_empty(), "{code}");
+        }
+    }
+}

@@ -123,7 +123,7 @@ impl Registry {
         phases.extend(
             readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }),
         );
-        let link = self.attach(&tunnel, &readiness.ws_path, jail, &mut phases).await?;
+        let (link, _) = self.attach(&tunnel, &readiness.ws_path, jail, None, &mut phases).await?;
         phases.push(Phase { name: "total".into(), ms: millis(begun) });
         let stats = self.on_keeper(jail, |keeper, jail| keeper.stats(jail)).await?.unwrap_or_default();
         let runtime = Runtime {
@@ -137,14 +137,16 @@ impl Registry {
         Ok((runtime, phases))
     }
 
-    /// The second phase of readiness and the page; used again after a restart.
+    /// The second phase of readiness and the page; used again after a restart, with the browser `before`.
+    /// Also returns whether its tab was found as it was left.
     pub(super) async fn attach(
         &self,
         tunnel: &Arc<Tunnel>,
         path: &str,
         jail: &Id,
+        before: Option<&Browser>,
         phases: &mut Vec<Phase>,
-    ) -> Result<Link, Fault> {
+    ) -> Result<(Link, bool), Fault> {
         let shaking = Instant::now();
         let socket = tunnel.open_cdp(path).await?;
         phases.push(Phase { name: "websocket".into(), ms: millis(shaking) });
@@ -156,9 +158,12 @@ impl Registry {
         let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));
-        let browser = Browser::attach(connection, self.settings.browser.clone()).await?;
+        let (browser, same_tab) = match before {
+            Some(before) => before.resume(connection).await?,
+            None => (Browser::attach(connection, self.settings.browser.clone()).await?, false),
+        };
         phases.push(Phase { name: "page".into(), ms: millis(attaching) });
-        Ok(Link { browser, closed, _renewals: renewals })
+        Ok((Link { browser, closed, _renewals: renewals }, same_tab))
     }
 
     fn spec(&self, scope: &Scope, jail: &Id) -> JailSpec {

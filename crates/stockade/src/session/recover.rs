@@ -52,7 +52,11 @@ impl Registry {
         while runtime.restarts_left > 0 {
             runtime.restarts_left -= 1;
             match self.restart(session, runtime).await {
-                Ok(()) => {
+                Ok(true) => {
+                    tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser found again");
+                    return (connection_restored(), None);
+                }
+                Ok(false) => {
                     tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
                     let fault = Fault::new(
                         "browser_restarted",
@@ -68,7 +72,8 @@ impl Registry {
         (EndReason::BrowserLost.fault(&session.id), Some(EndReason::BrowserLost))
     }
 
-    async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<(), Fault> {
+    /// Whether the tab is as it was.
+    async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
         // Starting is not the page's work: as at the first start, the quota counts from readiness on.
         self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
         // A connection can be lost with its browser alive; then there is nothing to start again.
@@ -77,9 +82,11 @@ impl Registry {
             runtime.tunnel.restart().await?;
         }
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
-        runtime.link =
-            self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, &mut Vec::new()).await?;
-        Ok(())
+        let before = Some(&runtime.link.browser);
+        let (link, same_tab) =
+            self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, before, &mut Vec::new()).await?;
+        runtime.link = link;
+        Ok(same_tab)
     }
 
     /// Waits for what is left of the dead browser to go. Hundreds of threads take a moment, and until they
@@ -149,4 +156,10 @@ impl Registry {
             }
         }
     }
+}
+
+fn connection_restored() -> Fault {
+    let message = "the connection to the browser broke and was made again; the page and its refs are as they were, \
+                   and whether the action was done is not known";
+    Fault::new("connection_restored", message).hint("Read the page, and go on from there.").retryable()
 }

@@ -202,14 +202,21 @@ impl Registry {
     }
 
     pub(super) fn reserve(&self, scope: &Scope, name: Option<&Name>) -> Result<Slot<'_>, Fault> {
-        let mut book = lock(&self.book);
-        if book.closed_for_good {
+        let number = lock(&self.book).reserve(scope, name, self.settings.most_sessions)?;
+        Ok(Slot { registry: self, number })
+    }
+}
+
+impl Book {
+    /// The number of a place for one more session.
+    fn reserve(&mut self, scope: &Scope, name: Option<&Name>, most: usize) -> Result<u64, Fault> {
+        if self.closed_for_good {
             return Err(Fault::new("shutting_down", "Stockade is shutting down")
                 .hint("Try again once it runs again."));
         }
         let is_taken = |name: &Name| {
-            let open = book.open.values().map(|open| (&open.scope, open.name.as_ref()));
-            let opening = book.opening.iter().map(|(_, scope, name)| (scope, name.as_ref()));
+            let open = self.open.values().map(|open| (&open.scope, open.name.as_ref()));
+            let opening = self.opening.iter().map(|(_, scope, name)| (scope, name.as_ref()));
             open.chain(opening).any(|(owner, taken)| owner == scope && taken == Some(name))
         };
         if let Some(name) = name
@@ -219,17 +226,16 @@ impl Registry {
             return Err(Fault::new("session_name_taken", message)
                 .hint("Use that one, close it, or choose another name."));
         }
-        let most = self.settings.most_sessions;
-        if book.open.len() + book.opening.len() >= most {
+        if self.open.len() + self.opening.len() >= most {
             let message = format!("{most} sessions are open, and that is the limit");
             return Err(Fault::new("too_many_sessions", message)
                 .hint("Close a session first; `max_concurrent_sessions` in the configuration sets the limit.")
                 .retryable());
         }
-        let number = book.next_slot;
-        book.next_slot += 1;
-        book.opening.push((number, scope.clone(), name.cloned()));
-        Ok(Slot { registry: self, number })
+        let number = self.next_slot;
+        self.next_slot += 1;
+        self.opening.push((number, scope.clone(), name.cloned()));
+        Ok(number)
     }
 }
 
@@ -255,4 +261,25 @@ fn unknown(wanted: &str) -> Fault {
     let shown = audit::plain(wanted);
     Fault::new("unknown_session", format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_given_while_there_is_room_and_the_name_is_free() {
+        let scope = crate::storage::default_scope().unwrap();
+        let name = Name::parse("shop").unwrap();
+        let mut book = Book::default();
+        let code = |book: &mut Book, name: Option<&Name>| {
+            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| fault.code.into_owned())
+        };
+        assert_eq!(code(&mut book, Some(&name)), Ok(()));
+        assert_eq!(code(&mut book, Some(&name)), Err("session_name_taken".into()));
+        assert_eq!(code(&mut book, None), Ok(()));
+        assert_eq!(code(&mut book, None), Err("too_many_sessions".into()));
+        book.closed_for_good = true;
+        assert_eq!(code(&mut book, None), Err("shutting_down".into()));
+    }
 }

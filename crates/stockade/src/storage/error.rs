@@ -92,3 +92,20 @@ impl From<StorageError> for Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_database_is_told_from_one_that_fails() {
+        for (source, code, retryable) in [
+            (sqlx::Error::PoolTimedOut, "storage_busy", true),
+            (sqlx::Error::RowNotFound, "storage_failed", false),
+        ] {
+            let fault = Fault::from(StorageError::because("reading keys")(source));
+            assert_eq!((fault.code.as_ref(), fault.retryable), (code, retryable));
+            assert!(!fault.hint.is_empty());
+        }
+    }
+}

@@ -96,6 +96,34 @@ pub fn family(root: u32) -> Vec<Process> {
     }
 }
 
+/// Cuts the oldest connection that a process has accepted from a jail on a socket of this name.
+pub fn cut_connection(pid: u32, name: &str) {
+    use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+    // An accepted connection is listed in the network namespace of who dialled it.
+    let tables =
+        family(pid).into_iter().map(|it| std::fs::read_to_string(format!("/proc/{}/net/unix", it.pid)));
+    let sockets: String = tables.flatten().collect();
+    // Num RefCount Protocol Flags Type St Inode Path; state 03 is connected.
+    let connected: Vec<&str> = sockets
+        .lines()
+        .filter(|line| line.ends_with(name))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields[5] == "03")
+        .map(|fields| fields[6])
+        .collect();
+    let ours = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten().filter_map(|entry| {
+        let link = std::fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+        let inode = link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned();
+        let number: i32 = entry.file_name().to_string_lossy().parse().ok()?;
+        connected.contains(&inode.as_str()).then(|| (inode.parse::<u64>().unwrap(), number))
+    });
+    let (_, number) = ours.min().expect("a connection to cut");
+    let process =
+        pidfd_open(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
+    let socket = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).unwrap();
+    rustix::net::shutdown(socket, rustix::net::Shutdown::Both).unwrap();
+}
+
 /// Every folder under the cgroup mounts whose path has `name` in it.
 pub fn cgroups(name: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
@@ -119,6 +147,13 @@ pub fn cgroups(name: &str) -> Vec<PathBuf> {
 pub fn mounts(name: &str) -> Vec<String> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
+}
+
+/// The most memory that a process has ever had.
+pub fn peak_megabytes(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0
 }
 
 /// A process's share of memory: its own pages, and its part of those it shares.

@@ -1,8 +1,10 @@
 //! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod http;
 pub mod machine;
 pub mod site;
+pub mod table;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -81,7 +83,10 @@ impl Home {
     /// Runs a command to its end; its exit code and its JSON.
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let done = self.command(arguments).arg("--json").output().unwrap();
-        let value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        let value: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        if value["error"].is_object() {
+            known(value["error"].clone());
+        }
         (done.status.code().unwrap(), value)
     }
 
@@ -154,6 +159,22 @@ impl Drop for Server {
     }
 }
 
+/// An error whose code the docs' table has; no test may see another.
+pub fn known(error: Value) -> Value {
+    let code = error["code"].as_str().unwrap_or_else(|| panic!("{error}"));
+    assert!(table::knows(code), "docs/errors.md lacks {error}");
+    error
+}
+
+/// What is between the marks of a fenced block.
+pub fn fenced(field: &Value) -> String {
+    let text = field.as_str().unwrap_or_else(|| panic!("{field}"));
+    let (open, rest) = text.split_once('\n').unwrap_or_else(|| panic!("{text}"));
+    let mark = open.strip_prefix("<page:").and_then(|mark| mark.strip_suffix('>'));
+    let close = format!("</page:{}>\n", mark.unwrap_or_else(|| panic!("{text}")));
+    rest.strip_suffix(&close).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
 /// A client on a pipe: one request at a time, in plain JSON-RPC.
 pub struct Mcp {
     pub child: Child,
@@ -170,7 +191,8 @@ impl Mcp {
         let mut mcp = Mcp { child, input, output, next: 1 };
         let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let answer = mcp.request("initialize", about);
-        assert!(answer["result"]["instructions"].is_string(), "{answer}");
+        let told = answer["result"]["instructions"].as_str();
+        assert!(told.is_some_and(|told| told.contains("<page:MARK>")), "{answer}");
         mcp.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         mcp
     }
@@ -181,15 +203,30 @@ impl Mcp {
         input.flush().unwrap();
     }
 
-    /// The whole JSON-RPC answer.
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    /// Sends a request and does not wait for its answer.
+    pub fn begin(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// The next thing the server says.
+    pub fn next_message(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// The whole JSON-RPC answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
         loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up during {method}");
-            let message: Value = serde_json::from_str(&line).unwrap();
+            let message = self.next_message();
             if message["id"] == id {
                 return message;
             }
@@ -203,7 +240,7 @@ impl Mcp {
         let fields = result["structuredContent"].clone();
         match result["isError"].as_bool() {
             Some(false) | None if answer["error"].is_null() => Ok(fields),
-            _ if answer["error"].is_null() => Err(fields["error"].clone()),
+            _ if answer["error"].is_null() => Err(known(fields["error"].clone())),
             _ => Err(answer["error"].clone()),
         }
     }

@@ -10,7 +10,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Serves each path's page as HTML, and 404 for anything else, until the test ends.
+    /// Serves each path's page as HTML, or as the style sheet that its name says it is, and 404 for anything else, until the test ends.
     pub fn serve(pages: &[(&str, &str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -50,8 +50,9 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
             Some(page) => ("200 OK", page.as_str()),
             None => ("404 Not Found", "nothing here"),
         };
+        let kind = if path.ends_with(".css") { "css" } else { "html" };
         let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
+            "HTTP/1.1 {status}\r\ncontent-type: text/{kind}; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {

@@ -13,21 +13,21 @@ use policy::{ReadFormat, Tokens};
 use std::collections::HashSet;
 
 /// A small generator, so that a failing page can be made again from its seed.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+    pub fn roll(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % below as u64).unwrap()
     }
 
-    fn one_in(&mut self, chances: usize) -> bool {
+    pub fn one_in(&mut self, chances: usize) -> bool {
         self.roll(chances) == 0
     }
 
-    fn text(&mut self, longest: usize) -> String {
+    pub fn text(&mut self, longest: usize) -> String {
         const LETTERS: [&str; 12] = ["a", "b", " ", "\"", "\\", "|", "ä", "語", "😀", "\u{1}", "-", "z"];
         (0..self.roll(longest)).map(|_| LETTERS[self.roll(LETTERS.len())]).collect()
     }
@@ -42,7 +42,7 @@ impl Dice {
         }
     }
 
-    fn page(&mut self) -> Page {
+    pub fn page(&mut self) -> Page {
         const ROLES: [&str; 14] = [
             "main",
             "navigation",
@@ -82,6 +82,7 @@ impl Dice {
                     self.one_in(2).then(|| "http://shop.test/".to_owned() + &"x".repeat(self.roll(480)));
                 node.value = self.one_in(4).then(|| self.text(length));
                 node.states = self.states();
+                node.shows = self.one_in(4).then(|| crate::text::cut(&self.text(60), 80));
             }
             if node.role == "heading" {
                 node.states.level = Some(1 + u8::try_from(self.roll(4)).unwrap());
@@ -108,6 +109,8 @@ impl Dice {
             multiline: all,
             focused: all,
             secret: all,
+            unseen: all,
+            hidden: all,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::super::answer::Answer;
 use super::super::server::Call;
-use super::page::{self, PageFields};
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
 use super::target::TargetArguments;
-use super::timeout;
+use super::{Effect, Held, bad_arguments, describe, modifiers};
 use crate::error::Fault;
-use policy::{Action, Click};
-use rmcp::model::{Tool, ToolAnnotations};
+use policy::{Action, Click, MouseButton};
+use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,28 +17,53 @@ pub const NAME: &str = "browser_click";
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Arguments {
-    /// The session's id or name; over stdio it may be left out
-    #[serde(default)]
-    session_id: Option<String>,
+    #[serde(flatten)]
+    action: ActionArguments,
     #[serde(flatten)]
     target: TargetArguments,
-    /// How long it may take, at most 120; 30 if left out
+    /// "left" (default), "middle" or "right"
     #[serde(default)]
-    timeout_seconds: Option<f64>,
+    #[schemars(with = "Option<Button>")]
+    button: Option<MouseButton>,
+    /// 1 (default), 2 for a double click, 3 for a triple click
+    #[serde(default)]
+    count: Option<u8>,
+    /// Keys to hold down: Alt, Control, Meta, Shift
+    #[serde(default)]
+    modifiers: Vec<Held>,
+}
+
+/// [`MouseButton`] as the schema shows it; `policy` knows no JSON Schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Button {
+    Left,
+    Middle,
+    Right,
 }
 
 pub fn tool() -> Tool {
-    Tool::new(NAME, "Click an element and return the page afterwards. Name the element by the ref from the last \
-snapshot, or by role and accessible name. The click is a real one: what covers the element is reported instead.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<PageFields>()
-        .with_annotations(ToolAnnotations::with_title("Click an element").read_only(false).destructive(true).idempotent(false).open_world(true))
+    describe::<Arguments, PageFields>(
+        NAME,
+        "Click an element",
+        "Click an element and return what that changed on the page, or all of the page. Name the element by its ref from the last snapshot, by role and \
+accessible name, by selector, by visible_text, or by x and y. The click is a real one, on what is really there: what \
+covers the element is reported instead.",
+        Effect::Acts,
+    )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    let target = arguments.target.target(NAME)?;
-    let timeout = timeout(NAME, arguments.timeout_seconds)?;
-    let session = call.session(arguments.session_id).await?;
-    let action = Action::Click(Click { target });
-    page::answer(call.control.gate.act(&call.scope, &session, action, timeout, &call.cancel).await?)
+    let count = arguments.count.unwrap_or(1);
+    if !(1..=3).contains(&count) {
+        return Err(bad_arguments(NAME, "count is from 1 to 3"));
+    }
+    let click = Click {
+        target: arguments.target.target(NAME)?,
+        button: arguments.button.unwrap_or_default(),
+        count,
+        modifiers: modifiers(&arguments.modifiers),
+    };
+    action::perform(call, NAME, arguments.action, Action::Click(click)).await
 }

@@ -2,11 +2,11 @@
 
 use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
-use super::{bad_arguments, page, tokens};
+use super::{Effect, bad_arguments, describe, page, timeout, tokens};
 use crate::error::Fault;
 use browser::{Outcome, page_block};
 use policy::{Action, Find, Pattern};
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,9 @@ pub struct Arguments {
     /// What the reply may cost: 250 to 50000 tokens of four bytes, 6000 if left out
     #[serde(default)]
     max_tokens: Option<u32>,
+    /// How long it may take, at most 120; 30 if left out
+    #[serde(default)]
+    timeout_seconds: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -53,6 +56,7 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words, as the texts and paths of matches are
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +84,12 @@ struct MatchFields {
     /// To act on it
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
+    /// What a person sees on it, where its name says something else
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shows: Option<String>,
+    /// True when a person cannot see it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen: Option<bool>,
     /// What it is inside of
     path: String,
     /// For browser_read: the match and what is around it
@@ -87,38 +97,34 @@ struct MatchFields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(
+    describe::<Arguments, Fields>(
         NAME,
+        "Find on the page",
         "Search the whole page, folded parts too, by text or regex, role and name; all that is given must match. \
 Each match has its ref if it can be acted on, the path of elements it is inside of, and a cursor that opens its \
 surroundings with browser_read. Passwords and other secret fields have no text to be found by.",
-        serde_json::Map::new(),
-    )
-    .with_input_schema::<Arguments>()
-    .with_output_schema::<Fields>()
-    .with_annotations(
-        ToolAnnotations::with_title("Find on the page")
-            .read_only(true)
-            .destructive(false)
-            .idempotent(true)
-            .open_world(true),
+        Effect::Reads,
     )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
     let session = arguments.session_id.clone();
+    let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let find = find(arguments)?;
     let tokens = find.tokens;
     let session = call.session(session).await?;
-    let reply = call.control.gate.act(&call.scope, &session, Action::Find(find), None, &call.cancel).await?;
-    let Outcome::Found(found) = reply.outcome else {
-        return Err(Fault::new("internal", "a search came to something else"));
+    let reply = call.act(&session, Action::Find(find), timeout, false).await?;
+    let found = match reply.outcome {
+        Outcome::Found(found) => found,
+        other => return Err(page::unexpected(other)),
     };
     let text = page::head(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
     let matches = found.matches.into_iter().map(|one| MatchFields {
         role: one.role,
         text: one.excerpt,
         reference: one.reference,
+        shows: one.shows,
+        unseen: one.unseen.then_some(true),
         path: one.path,
         cursor: one.cursor,
     });

@@ -74,7 +74,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         return Err(bad_arguments(NAME, "domains go with credential_mode \"operator\""));
     }
     let request = OpenRequest { name, credential_mode: arguments.credential_mode, record: arguments.record };
-    let session = call.control.gate.open(&call.scope, request).await?;
+    let session = Box::pin(call.control.gate.open(&call.scope, request)).await?;
     call.adopt(session.id.as_str()).await;
     let summary = session.summary();
     let text = format!(

@@ -2,11 +2,11 @@
 
 use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
-use super::{bad_arguments, page, tokens};
+use super::{Effect, bad_arguments, describe, page, timeout, tokens};
 use crate::error::Fault;
 use browser::{Content, Outcome, page_block};
 use policy::{Action, Part, Read, ReadFormat};
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Cursor of a fold, such as c3.120-480: read what it folded away, as it was when the fold was made
     #[serde(default)]
     cursor: Option<String>,
+    /// How long it may take, at most 120; 30 if left out
+    #[serde(default)]
+    timeout_seconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -52,8 +55,11 @@ pub struct Fields {
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot_id: Option<String>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
     /// whose names and values are the page's own words, for tree
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,22 +80,14 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(
+    describe::<Arguments, Fields>(
         NAME,
+        "Read the page",
         "Return the page as it is now, or a part of it, without changing it. Every action already returns the page, \
 so this is for a page that changed by itself, for another format, and for what a snapshot folded: a line like \
 \"… 180 more rows, 35 actionable [open: cursor=c3.120-480]\" is opened by that cursor, an element by its ref as \
 root. To look for something, browser_find is cheaper.",
-        serde_json::Map::new(),
-    )
-    .with_input_schema::<Arguments>()
-    .with_output_schema::<Fields>()
-    .with_annotations(
-        ToolAnnotations::with_title("Read the page")
-            .read_only(true)
-            .destructive(false)
-            .idempotent(true)
-            .open_world(true),
+        Effect::Reads,
     )
 }
 
@@ -110,11 +108,13 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         return Err(bad_arguments(NAME, "max_depth is from 1 to 100"));
     }
     let tokens = tokens(NAME, arguments.max_tokens)?;
+    let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let action = Action::Read(Read { format, tokens, max_depth, part });
-    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
-    let Outcome::Read(snapshot) = reply.outcome else {
-        return Err(Fault::new("internal", "a reading came to something else"));
+    let reply = call.act(&session, action, timeout, false).await?;
+    let snapshot = match reply.outcome {
+        Outcome::Read(snapshot) => snapshot,
+        other => return Err(page::unexpected(other)),
     };
     let left_out = snapshot.left_out;
     let head = page::head(&reply.session, &snapshot.url, &snapshot.title, tokens);
@@ -123,6 +123,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         session_id: Some(reply.session.id.to_string()),
         url: Some(snapshot.url),
         title: Some(snapshot.title),
+        snapshot_id: Some(page::number(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
@@ -149,6 +150,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             fields.text_content = Some(tree.text_content);
             page_block(&text)
         }
+        Content::Changes { .. } => return Err(Fault::new("internal", "a reading came to changes only")),
     };
     Answer::new(format!("{head}{shown}"), &fields)
 }

@@ -2,11 +2,12 @@
 
 use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
-use super::base64;
+use super::target::TargetArguments;
+use super::{Effect, bad_arguments, base64, describe, page, timeout};
 use crate::error::Fault;
 use browser::Outcome;
 use policy::{Action, ImageFormat, Screenshot};
-use rmcp::model::{ContentBlock, Tool, ToolAnnotations};
+use rmcp::model::{ContentBlock, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct Arguments {
     /// The session's id or name; over stdio it may be left out
     #[serde(default)]
     session_id: Option<String>,
+    #[serde(flatten)]
+    target: TargetArguments,
     /// The whole page instead of the visible part
     #[serde(default)]
     full_page: bool,
@@ -27,6 +30,9 @@ pub struct Arguments {
     /// Also put the picture into the structured reply as base64; the image itself is always in the reply
     #[serde(default)]
     include_base64: bool,
+    /// How long it may take, at most 120; 30 if left out
+    #[serde(default)]
+    timeout_seconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -68,24 +74,21 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    Tool::new(
+    describe::<Arguments, Fields>(
         NAME,
-        "Take a picture of the page. Snapshots are cheaper and name what can be acted on; use a picture \
+        "Take a screenshot",
+        "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
 when layout, colours or images matter.",
-        serde_json::Map::new(),
-    )
-    .with_input_schema::<Arguments>()
-    .with_output_schema::<Fields>()
-    .with_annotations(
-        ToolAnnotations::with_title("Take a screenshot")
-            .read_only(true)
-            .destructive(false)
-            .idempotent(true)
-            .open_world(true),
+        Effect::Reads,
     )
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let target = arguments.target.optional(NAME)?;
+    if target.is_some() && arguments.full_page {
+        return Err(bad_arguments(NAME, "take an element or the full page, not both"));
+    }
+    let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let session = call.session(arguments.session_id).await?;
     let format = match arguments.format {
         None => call.control.screenshot_format,
@@ -93,10 +96,11 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         Some(Format::Jpeg) => ImageFormat::Jpeg,
         Some(Format::Webp) => ImageFormat::Webp,
     };
-    let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, format });
-    let reply = call.control.gate.act(&call.scope, &session, action, None, &call.cancel).await?;
-    let Outcome::Screenshot(image) = reply.outcome else {
-        return Err(Fault::new("internal", "a screenshot came to something else"));
+    let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, target, format });
+    let reply = call.act(&session, action, timeout, false).await?;
+    let image = match reply.outcome {
+        Outcome::Screenshot(image) => image,
+        other => return Err(page::unexpected(other)),
     };
     let encoded = base64(&image.bytes);
     let text = format!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);

@@ -1,0 +1,259 @@
+//! Closed shadow roots, which no script can see: found by Chromium, and handed to our own script.
+//!
+//! To be told of every node takes Chromium a fifth of the time of an accessibility tree, so it is only asked when
+//! there are more elements than the script can see. Counting them takes a few milliseconds on the longest pages.
+
+use crate::{
+    ask::AskError,
+    browser::Browser,
+    cdp::{CallError, SessionId, protocol as p},
+    deadline::Deadline,
+    frames::World,
+    locate::FRAME_WAIT,
+};
+use futures_util::future::{join, join_all};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use tokio::time::Instant;
+
+/// Closed roots may hold closed roots; at deeper ones the look ends, and the snapshot says that it is not whole.
+const NESTED: usize = 16;
+/// What the description of one tree may take, in bytes. The script weighs it first, and sets out no larger one.
+const LARGEST_TREE: usize = 12 << 20;
+/// An address this long may be a `data:` one of any length, which a description of what is around it holds twice.
+const LONG_ADDRESS: usize = 4 << 10;
+const LONGEST_ADDRESSES: usize = 8 << 20;
+
+/// What the script sees of a frame.
+#[derive(Deserialize)]
+struct Counted {
+    /// None: there is too much to be counted.
+    count: Option<usize>,
+    /// Whether it is time to look even though nothing tells of new roots.
+    due: bool,
+}
+
+/// How a look for closed roots went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Met {
+    /// Whether all of them are known now.
+    pub whole: bool,
+    /// Whether there were some that had not been.
+    pub new: bool,
+}
+
+struct Comparison {
+    hidden: bool,
+    due: bool,
+}
+
+#[derive(Serialize)]
+struct SetOut {
+    /// Or only what is in the roots that were taken in since.
+    all: bool,
+    bytes: usize,
+}
+
+#[derive(Deserialize)]
+struct Set {
+    trees: usize,
+    whole: bool,
+}
+
+#[derive(Serialize)]
+struct Looked {
+    /// In milliseconds.
+    took: u128,
+}
+
+/// One process of the tab, with those of its frames that are asked.
+struct Process<'a> {
+    session: SessionId,
+    frames: Vec<&'a str>,
+    /// Whether it has no others.
+    all: bool,
+    /// What a description may take beside the addresses of frames.
+    bytes: usize,
+}
+
+impl Browser {
+    /// Takes in the closed shadow roots of these frames that are not known yet.
+    ///
+    /// It may go on while the frames are asked something else: if there were new ones, that is asked again.
+    pub(crate) async fn meet_roots(&self, frames: &[(String, String)], deadline: Deadline) -> Met {
+        let processes = self.processes(frames);
+        let limit = deadline.within(FRAME_WAIT);
+        let met = join_all(processes.iter().map(|process| self.meet_in(process, limit))).await;
+        met.into_iter().fold(Met { whole: true, new: false }, |all, met| match met {
+            Ok(met) => Met { whole: all.whole && met.whole, new: all.new || met.new },
+            Err(AskError::Gone) => all,
+            Err(AskError::Failed(error)) => {
+                tracing::debug!(%error, "closed shadow roots not looked for");
+                Met { whole: false, ..all }
+            }
+        })
+    }
+
+    fn processes<'a>(&self, frames: &'a [(String, String)]) -> Vec<Process<'a>> {
+        let state = self.shared.lock();
+        let Some(tab) = state.tab.as_ref() else { return Vec::new() };
+        let mut asked: HashMap<&SessionId, Vec<&str>> = HashMap::new();
+        for (frame, _) in frames {
+            if let Some(known) = tab.frames.get(frame) {
+                asked.entry(&known.session).or_default().push(frame);
+            }
+        }
+        let process = |(session, frames): (&SessionId, Vec<&'a str>)| {
+            let all = !tab.frames.untracked() && tab.frames.of_session(session).count() == frames.len();
+            let long = tab.frames.of_session(session).filter(|frame| frame.url.len() >= LONG_ADDRESS);
+            let bytes = LARGEST_TREE.saturating_sub(long.count() * LONGEST_ADDRESSES);
+            Process { session: session.clone(), frames, all, bytes }
+        };
+        asked.into_iter().map(process).collect()
+    }
+
+    async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
+        let mut counted = self.count(process, limit).await?;
+        if counted.hidden {
+            // Perhaps the page only changed between the one count and the other.
+            counted = self.count(process, limit).await?;
+        }
+        let Comparison { hidden, due } = counted;
+        if !hidden && !due {
+            return Ok(Met { whole: true, new: false });
+        }
+        let mut met = Met { whole: true, new: false };
+        let mut looked = Ok(());
+        for frame in &process.frames {
+            match self.look_for_roots(process, frame, limit).await {
+                Ok(Met { whole, new }) => {
+                    met.whole &= whole;
+                    met.new |= new;
+                }
+                // It has no roots any more.
+                Err(AskError::Gone) => {}
+                Err(error) => looked = Err(error),
+            }
+        }
+        let release = p::ReleaseHandles { object_group: p::HANDLES };
+        let released = self.connection.call(Some(&process.session), &release, limit.at).await;
+        looked?;
+        released.map_err(|error| AskError::Failed(limit.error(error)))?;
+        Ok(Met { whole: !hidden || met.whole, ..met })
+    }
+
+    /// Whether there is more in a process than its scripts see.
+    async fn count(&self, process: &Process<'_>, limit: Deadline) -> Result<Comparison, AskError> {
+        let seen = process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
+        let (seen, there) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
+        let gone = || Counted { count: None, due: true };
+        let seen = seen.into_iter().map(|frame| match frame {
+            Err(AskError::Gone) => Ok(gone()),
+            other => other,
+        });
+        let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
+        let due = seen.iter().any(|frame| frame.due);
+        let seen: Option<usize> = seen.iter().map(|frame| frame.count).sum();
+        // Where the two cannot be compared, a look now and then has to do.
+        Ok(Comparison { hidden: process.all && seen.is_some_and(|seen| there != Some(seen)), due })
+    }
+
+    /// All elements of a process's documents, those in closed roots too, and the texts and comments with a `<`.
+    ///
+    /// Chromium takes `<` for the beginning of any element; what it found is not fetched.
+    async fn count_nodes(&self, session: &SessionId, limit: Deadline) -> Option<usize> {
+        let to = Some(session);
+        let search = p::PerformSearch { query: "<", include_user_agent_shadow_dom: false };
+        let (enabled, found, disabled) = tokio::join!(
+            self.connection.call(to, &p::EnableDom {}, limit.at),
+            self.connection.call(to, &search, limit.at),
+            // Or Chromium would keep what it found, and tell of every change from now on.
+            self.connection.call(to, &p::DisableDom {}, limit.at),
+        );
+        enabled.and(disabled).and(found).ok().map(|found| found.result_count)
+    }
+
+    /// Has Chromium describe the trees that may have closed roots in them; false if not all of them were.
+    async fn look_for_roots(
+        &self,
+        process: &Process<'_>,
+        frame: &str,
+        limit: Deadline,
+    ) -> Result<Met, AskError> {
+        let Some((session, world)) = self.world(frame, limit).await? else { return Err(AskError::Gone) };
+        let started = Instant::now();
+        let mut whole = true;
+        let mut any = false;
+        for round in 0..=NESTED {
+            let set_out = SetOut { all: round == 0, bytes: process.bytes };
+            let set: Set = self.ask(frame, "setOutTrees", &set_out, limit).await?;
+            whole &= set.whole;
+            let trees = (0..set.trees).map(|at| self.closed_in(&session, &world, at, limit));
+            let found: Vec<Vec<i64>> = join_all(trees).await.into_iter().collect::<Result<_, _>>()?;
+            let new = self.not_taken_in(frame, &world, found.concat());
+            if new.is_empty() || round == NESTED {
+                whole &= new.is_empty();
+                break;
+            }
+            let taken =
+                new.iter().map(|root| self.hand_over(&session, &world, *root, "adoptRoot", &(), limit));
+            let taken: Vec<Option<bool>> = join_all(taken).await.into_iter().collect::<Result<_, _>>()?;
+            whole &= !taken.contains(&Some(false));
+            any |= taken.contains(&Some(true));
+            let known = new.into_iter().zip(taken).filter(|(_, taken)| *taken == Some(true));
+            self.note_taken_in(frame, known.map(|(root, _)| root));
+        }
+        let looked = Looked { took: started.elapsed().as_millis() };
+        self.ask::<_, bool>(frame, "rootsLooked", &looked, limit).await?;
+        Ok(Met { whole, new: any })
+    }
+
+    /// The closed roots in one of the trees that the script has set out.
+    async fn closed_in(
+        &self,
+        session: &SessionId,
+        world: &World,
+        at: usize,
+        limit: Deadline,
+    ) -> Result<Vec<i64>, AskError> {
+        let failed = |error| AskError::Failed(limit.error(error));
+        let tree = p::CallForNode {
+            function_declaration: "function(at) { return stockade.treeAt(at); }",
+            unique_context_id: &world.unique,
+            arguments: [p::ByValue { value: &at }],
+            object_group: p::HANDLES,
+            silent: true,
+        };
+        let tree = match self.connection.call(Some(session), &tree, limit.at).await {
+            Ok(found) => found.result.object_id,
+            Err(CallError::Refused { .. }) => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let Some(object_id) = tree else { return Err(AskError::Gone) };
+        let describe = p::DescribeTree { object_id: &object_id, depth: p::TREE_DEPTH };
+        match self.connection.call(Some(session), &describe, limit.at).await {
+            Ok(described) => Ok(described.node.closed),
+            Err(CallError::Refused { .. }) => Err(AskError::Gone),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn not_taken_in(&self, frame: &str, world: &World, mut found: Vec<i64>) -> Vec<i64> {
+        let mut state = self.shared.lock();
+        if let Some(known) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
+            if known.roots_known_to.as_ref() != Some(&world.unique) {
+                known.roots_known_to = Some(world.unique.clone());
+                known.roots.clear();
+            }
+            found.retain(|root| !known.roots.contains(root));
+        }
+        found
+    }
+
+    /// The script takes in a bounded number, so there are no more of these.
+    fn note_taken_in(&self, frame: &str, roots: impl Iterator<Item = i64>) {
+        if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
+            known.roots.extend(roots);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Every way of making a secret field, before and after it is made readable, in every place and every reply.
+
+use crate::support::{Driver, role, text_of};
+use browser::{BrowserOptions, Outcome, SnapshotOptions};
+use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat};
+use std::time::Duration;
+
+/// Each field's secret begins and ends differently, and they differ in length between two readings of a page: what
+/// is told must be the same to the byte.
+const VALUES: [&str; 2] = ["hunter2", "hunter2-correct-horse-battery-staple"];
+
+/// When a "show password" button can have been pressed, at the earliest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    /// In the same step in which the field was made.
+    AtOnce,
+    /// Before the page was first read.
+    Soon,
+    /// Only once it was read: nothing tells of it before.
+    OnceRead,
+}
+use Seen::{AtOnce, OnceRead, Soon};
+
+/// A way of making a secret field `f`, named by its id, and of making it readable.
+const WAYS: &[(&str, &str, &str, Seen)] = &[
+    ("property", "<input type=password value=VALUE", "f.type = 'text'", AtOnce),
+    ("attribute", "<input type=password value=VALUE", "f.setAttribute('type', 'text')", AtOnce),
+    ("removed", "<input type=PassWord value=VALUE", "f.removeAttribute('type')", AtOnce),
+    (
+        "twice",
+        "<input type=password value=VALUE",
+        "f.type = 'text'; f.type = 'password'; f.type = 'tel'",
+        AtOnce,
+    ),
+    ("spelled", "<input type=password spellcheck=true value=VALUE", "f.type = 'text'", AtOnce),
+    ("unspelled", "<input type=password spellcheck=false value=VALUE", "f.type = 'text'", AtOnce),
+    ("readonly", "<input type=password readonly value=VALUE", "f.type = 'text'", AtOnce),
+    (
+        "replaced",
+        "<input type=password value=VALUE",
+        "const t = document.createElement('input'); t.value = f.value; t.id = f.id; f.replaceWith(t)",
+        AtOnce,
+    ),
+    (
+        "rewritten",
+        "<input type=password value=VALUE",
+        "f.outerHTML = `<textarea id=rewritten>${f.value}</textarea>`",
+        AtOnce,
+    ),
+    (
+        "twin",
+        "<input type=password value=VALUE",
+        "const t = document.createElement('input'); f.before(t); t.value = f.value; f.hidden = true",
+        AtOnce,
+    ),
+    ("current", "<input autocomplete=current-password value=VALUE", "f.autocomplete = ''", AtOnce),
+    ("new", "<input autocomplete=NEW-PASSWORD value=VALUE", "f.autocomplete = 'off'", AtOnce),
+    ("once", "<input autocomplete='one-time-code' value=VALUE", "f.removeAttribute('autocomplete')", AtOnce),
+    (
+        "number",
+        "<input autocomplete='section-a billing cc-number' value=VALUE",
+        "f.autocomplete = 'on'",
+        AtOnce,
+    ),
+    ("csc", "<textarea autocomplete='shipping CC-CSC'>VALUE</textarea", "f.autocomplete = 'on'", AtOnce),
+    ("named_otp", "<input name=loginOTP value=VALUE", "", AtOnce),
+    ("hidden", "<input type=hidden role=textbox aria-label=Hidden value=VALUE", "", AtOnce),
+    ("masked", "<input class=mask value=VALUE", "f.className = ''", Soon),
+    ("area", "<textarea class=mask>VALUE</textarea", "f.className = ''", Soon),
+    ("editor", "<div contenteditable class=mask>VALUE</div", "f.className = ''", Soon),
+    ("dots", "<input class=dots value=VALUE", "f.className = ''", OnceRead),
+    ("plain", "<p class=mask>VALUE</p", "f.className = ''", OnceRead),
+    (
+        "heading",
+        "<h2 class=mask><i>VALUE</i></h2",
+        "f.className = ''; f.innerHTML = `<b>${f.textContent}</b>`",
+        OnceRead,
+    ),
+    (
+        "inherited",
+        "<div class=mask><div><p>VALUE</p><input value=VALUE></div></div",
+        "f.className = ''",
+        OnceRead,
+    ),
+    ("host", "<x-mask role=group>VALUE</x-mask", "", AtOnce),
+    ("select", "<select class=mask><option selected>VALUE</select", "f.className = ''", OnceRead),
+];
+
+const STYLE: &str = "<style>@font-face { font-family: text-security-disc; src: local(Arial) }
+  .mask { -webkit-text-security: disc } .dots { font-family: text-security-disc }</style>";
+
+/// All ways on one page, each field labelled, pointed at, and inside of something that is named by its content.
+fn page(value: &str, place: &str, when: &str, ways: &[&(&str, &str, &str, Seen)]) -> String {
+    let fields: String = ways
+        .iter()
+        .enumerate()
+        .map(|(at, (id, html, ..))| {
+            let owner = if at % 2 == 0 { "" } else { "<span role=heading aria-owns=ID>owner</span>" };
+            let owner = owner.replace("ID", id);
+            let html = html.replace("VALUE", &format!("{id}-{value}"));
+            let (open, rest) = html.split_once(' ').unwrap();
+            format!(
+                "<div role=button tabindex=0>wrap {open} id={id} {rest}></div><label for={id}>Label {id}</label>
+                 <button aria-labelledby={id}>by {id}</button>{owner}"
+            )
+        })
+        .collect();
+    let toggles: String = ways
+        .iter()
+        .map(|(id, _, toggle, _)| format!("{{ const f = root.getElementById('{id}'); {toggle} }}\n"))
+        .collect();
+    let made = "const made = document.createElement('input'); made.type = 'password';
+        made.type = 'text'; made.setAttribute('value', VALUE); made.value = VALUE; root.append(made);"
+        .replace("VALUE", &format!("'made-{value}'"));
+    let fields = fields.replace('\n', " ");
+    format!(
+        "<!doctype html><title>Secrets</title>{STYLE}<div id=place></div><button onclick='show()'>Show</button>
+         <script>{place}
+           const held = document.createElement('div'); held.innerHTML = `{STYLE}{fields}`; root.append(...held.children);
+           {made}
+           const mask = root.querySelector('x-mask')?.attachShadow({{mode: 'closed'}});
+           if (mask) mask.innerHTML = `<p style='-webkit-text-security:disc'><slot></slot></p>`;
+           const show = () => {{ {toggles} }}; {when}</script>"
+    )
+}
+
+const PLACES: [(&str, &str); 3] = [
+    ("document", "const root = document.createDocumentFragment(); root.append = (...all) => place.append(...all);
+       root.querySelector = (all) => document.querySelector(all); root.getElementById = (id) => document.getElementById(id);"),
+    ("open", "const root = place.attachShadow({mode: 'open'});"),
+    ("closed", "const root = place.attachShadow({mode: 'closed'});"),
+];
+
+/// Everything that a page can be made to say by reading it.
+async fn replies(driver: &Driver) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for format in [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown] {
+        let snapshot = driver.read(format).await;
+        all.push((
+            format!("{format:?}"),
+            format!("{} {} {}", text_of(&snapshot), snapshot.title, snapshot.left_out),
+        ));
+    }
+    let pattern = |pattern| Find { pattern: Some(pattern), ..Find::default() };
+    for find in [
+        pattern(Pattern::Text("hunter".into())),
+        pattern(Pattern::Regex("hunter.".into())),
+        pattern(Pattern::Regex("^.{15,24}$".into())),
+        Find { role: Some("textbox".into()), ..Find::default() },
+        Find { name: Some("hunter2".into()), ..Find::default() },
+        Find { name: Some("by".into()), ..Find::default() },
+    ] {
+        let told = format!("{find:?}");
+        match driver.act(Action::Find(Find { limit: 100, ..find })).await.unwrap() {
+            Outcome::Found(found) => all.push((told, format!("{} {:?}", found.text, found.matches))),
+            other => panic!("{other:?}"),
+        }
+    }
+    let outline = driver.outline().await;
+    let refs = outline.split("[ref=").skip(1).filter_map(|rest| rest.split(']').next());
+    for reference in refs.take(8) {
+        let part = Part::Root(reference.to_owned());
+        match driver.act(Action::Read(Read { part, ..Read::default() })).await.unwrap() {
+            Outcome::Read(snapshot) => all.push((format!("root {reference}"), text_of(&snapshot))),
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+/// What one who has read the page is told after an action.
+async fn delta(driver: &Driver, action: Action) -> String {
+    let facts = driver.browser.resolve(&action).await.unwrap();
+    match driver.act_for("agent", false, action, facts).await.unwrap() {
+        Outcome::Read(snapshot) => text_of(&snapshot),
+        Outcome::Acted(after) => text_of(after.snapshot.as_ref().unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Refs and cursors count the documents and snapshots of a session; nothing else may differ. Only the first
+/// document has none in its refs, so that is another one in each of these tests.
+fn unnumbered(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['f', 'c']) {
+        let (before, here) = rest.split_at(at + 1);
+        plain.push_str(before);
+        let digits = here.bytes().take_while(u8::is_ascii_digit).count();
+        let numbered = digits > 0 && matches!(here.as_bytes().get(digits), Some(b'e' | b'.'));
+        rest = &here[if numbered { digits } else { 0 }..];
+    }
+    plain + rest
+}
+
+fn hold_nothing(at: &str, told: &[Vec<(String, String)>; 2]) {
+    for (kind, text) in told.iter().flatten() {
+        assert!(!text.contains("hunter2") && !text.contains('•'), "{at} {kind}: {text}");
+    }
+    for ((kind, short), (_, long)) in told[0].iter().zip(&told[1]) {
+        assert_eq!(unnumbered(short), unnumbered(long), "{at} {kind}: the length is a secret too");
+    }
+    assert_eq!(told[0].len(), told[1].len(), "{at}");
+}
+
+/// Reads a page with each of the values, before and after its button is pressed.
+async fn check(at: &str, urls: [String; 2], driver: &Driver, shown_first: bool) {
+    driver.goto("http://shop.test/none").await;
+    let mut before = [Vec::new(), Vec::new()];
+    let mut after = [Vec::new(), Vec::new()];
+    for (place, url) in urls.iter().enumerate() {
+        let outline = driver.goto(url).await;
+        assert!(outline.contains("[secret]") && outline.contains("Label property"), "{at}: {outline}");
+        before[place] = replies(driver).await;
+        if !shown_first {
+            delta(driver, Action::Read(Read::default())).await;
+            let clicked = delta(driver, Action::Click(Click::on(role("button", "Show")))).await;
+            assert!(
+                clicked.starts_with("Changed since") || clicked.starts_with("Nothing"),
+                "{at}: {clicked}"
+            );
+            after[place].push(("delta".to_owned(), clicked));
+            after[place].extend(replies(driver).await);
+        }
+    }
+    hold_nothing(&format!("{at}, before"), &before);
+    hold_nothing(&format!("{at}, after"), &after);
+}
+
+fn served(pages: &[(String, String)]) -> Vec<(&str, &str)> {
+    pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect()
+}
+
+#[tokio::test]
+async fn no_secret_nor_its_length_is_told_however_its_field_was_made_readable() {
+    let ways: Vec<_> = WAYS.iter().collect();
+    let mut pages = Vec::new();
+    for (name, place) in PLACES {
+        for (n, value) in VALUES.iter().enumerate() {
+            pages.push((format!("shop.test/{name}{n}"), page(value, place, "", &ways)));
+        }
+    }
+    for n in 0..2 {
+        let frame =
+            |src: &str| format!("<title>Secrets</title><iframe src={src} width=1200 height=700></iframe>");
+        pages.push((format!("shop.test/same{n}"), frame(&format!("/closed{n}"))));
+        pages.push((format!("other.test/cross{n}"), frame(&format!("http://shop.test/document{n}"))));
+    }
+    let driver = Driver::with(&served(&pages)).await;
+    for at in
+        ["shop.test/document", "shop.test/open", "shop.test/closed", "shop.test/same", "other.test/cross"]
+    {
+        check(at, [0, 1].map(|n| format!("http://{at}{n}")), &driver, false).await;
+    }
+}
+
+#[tokio::test]
+async fn no_secret_is_told_where_hidden_elements_and_password_fields_are() {
+    let ways: Vec<_> = WAYS.iter().collect();
+    // Once with all of them drawn, and once with none.
+    let hide = "place.after(document.createElement('p')); setTimeout(() => { place.hidden = true })";
+    let mut pages = Vec::new();
+    for (n, value) in VALUES.iter().enumerate() {
+        pages.push((format!("shop.test/drawn{n}"), page(value, PLACES[0].1, "", &ways)));
+        pages.push((format!("shop.test/hidden{n}"), page(value, PLACES[0].1, hide, &ways)));
+    }
+    let snapshot = SnapshotOptions {
+        exclude_hidden_elements: false,
+        exclude_password_fields: false,
+        ..SnapshotOptions::default()
+    };
+    let options = BrowserOptions { snapshot, ..BrowserOptions::default() };
+    let driver = Driver::with_options(&served(&pages), options).await;
+    for at in ["drawn", "hidden"] {
+        driver.goto("http://shop.test/none").await;
+        let mut told = [Vec::new(), Vec::new()];
+        for (n, told) in told.iter_mut().enumerate() {
+            driver.goto(&format!("http://shop.test/{at}{n}")).await;
+            *told = replies(&driver).await;
+            told.push(("click".to_owned(), driver.click(role("button", "Show")).await.unwrap()));
+            told.extend(replies(&driver).await);
+        }
+        hold_nothing(at, &told);
+    }
+}
+
+#[tokio::test]
+async fn a_field_that_was_made_readable_before_anybody_looked_is_told_no_more_than_others() {
+    let times = [
+        ("once", "show()", AtOnce),
+        // The page goes on loading until long after that.
+        (
+            "soon",
+            "setTimeout(show, 900); document.body.append(Object.assign(new Image(), { src: '/slow' }))",
+            Soon,
+        ),
+    ];
+    // Of a closed root nothing is known before it is read, nor of an open one before the step ends in which it was
+    // made, but for what Chromium remembers itself.
+    let remembered = ["property", "attribute", "removed", "twice", "readonly"];
+    let mut pages = vec![("shop.test/slow".to_owned(), "SLOW".to_owned())];
+    for (name, place) in PLACES {
+        for (time, when, earliest) in times {
+            let known = |way: &&(&str, _, _, Seen)| {
+                let unseen = name == "closed" || (name == "open" && earliest == AtOnce);
+                if unseen { remembered.contains(&way.0) } else { way.3 <= earliest }
+            };
+            let ways: Vec<_> = WAYS.iter().filter(known).collect();
+            for (n, value) in VALUES.iter().enumerate() {
+                pages.push((format!("shop.test/{name}-{time}{n}"), page(value, place, when, &ways)));
+            }
+        }
+    }
+    let driver = Driver::with(&served(&pages)).await;
+    for (name, _) in PLACES {
+        for (time, ..) in times {
+            let at = format!("{name}-{time}");
+            check(&at, [0, 1].map(|n| format!("http://shop.test/{at}{n}")), &driver, true).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_tell_no_secret() {
+    let page = |value: &str| {
+        format!(
+            "<style>#veil {{ position: fixed; inset: 0; width: 100%; height: 100% }}</style><button>Under</button>
+             <input id=veil autocomplete=cc-number aria-label=Card value='{value}'>"
+        )
+    };
+    let pages = VALUES.map(page);
+    let options = BrowserOptions { action_timeout: Duration::from_secs(3), ..BrowserOptions::default() };
+    let urls = [("shop.test/0", pages[0].as_str()), ("shop.test/1", pages[1].as_str())];
+    let driver = Driver::with_options(&urls, options).await;
+    driver.goto("http://shop.test/none").await;
+    let mut told = [Vec::new(), Vec::new()];
+    for (n, told) in told.iter_mut().enumerate() {
+        driver.goto(&format!("http://shop.test/{n}")).await;
+        for (wanted, code) in
+            [(role("button", "Under"), "element_covered"), (role("textbox", "hunter"), "element_not_found")]
+        {
+            let error = driver.click(wanted).await.unwrap_err();
+            assert_eq!(error.code(), code, "{error}");
+            told.push((code.to_owned(), format!("{error} {} {error:?}", error.hint())));
+        }
+        let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Card")))).await;
+        told.push(("facts".to_owned(), format!("{facts:?}")));
+    }
+    hold_nothing("errors", &told);
+}
+
+#[tokio::test]
+async fn a_secret_field_has_a_ref_only_where_a_setting_says_so_and_never_a_value() {
+    let page = "<input type=password aria-label=Pin value=hunter2><input aria-label=Name value=Ann>";
+    for (exclude_password_fields, expected) in [
+        (true, "- textbox \"Pin\" [secret]\n- textbox \"Name\" [ref=e1]: \"Ann\"\n"),
+        (false, "- textbox \"Pin\" [secret] [ref=e1]\n- textbox \"Name\" [ref=e2]: \"Ann\"\n"),
+    ] {
+        let snapshot = SnapshotOptions { exclude_password_fields, ..SnapshotOptions::default() };
+        let options = BrowserOptions { snapshot, ..BrowserOptions::default() };
+        let driver = Driver::with_options(&[("shop.test/", page)], options).await;
+        assert_eq!(driver.goto("http://shop.test/").await, expected, "{exclude_password_fields}");
+        let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Pin")))).await;
+        assert!(facts.secret, "{facts:?}");
+    }
+}
+
+#[tokio::test]
+async fn values_can_be_turned_off_altogether() {
+    let page = "<input aria-label=a value=seen1><textarea aria-label=b>seen2</textarea>
+        <select aria-label=c><option>other<option selected>chosen</select><input type=range aria-label=d value=71 max=99>
+        <div contenteditable aria-label=e>seen4</div><meter aria-label=f value=72 max=99></meter>
+        <label>Flash <input type=checkbox> <input value=seen5> times</label>
+        <div role=textbox aria-label=g>seen6</div><button id=v>by <input value=seen7></button>
+        <span role=heading aria-labelledby=i>x</span><input id=i value=seen8>
+        <div role=listbox id=l><div role=option aria-selected=true>o</div></div><input type=submit value=Send>";
+    let off = SnapshotOptions { values: false, ..SnapshotOptions::default() };
+    for (snapshot, told) in [(SnapshotOptions::default(), true), (off, false)] {
+        let options = BrowserOptions { snapshot, ..BrowserOptions::default() };
+        let driver = Driver::with_options(&[("shop.test/", page)], options).await;
+        driver.goto("http://shop.test/").await;
+        for format in [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown] {
+            let text = text_of(&driver.read(format).await);
+            assert!(text.contains("Send"), "{format:?}: {text}");
+            if !told {
+                for value in [
+                    "seen1",
+                    "seen2",
+                    "seen4",
+                    "seen5",
+                    "seen6",
+                    "seen7",
+                    "seen8",
+                    "71",
+                    "72",
+                    "[selected]",
+                    "selected: true",
+                    "\"c\" [ref=e3]: ",
+                ] {
+                    assert!(!text.contains(value), "{value} in {format:?}: {text}");
+                }
+            } else if format == ReadFormat::Outline {
+                for value in
+                    ["seen1", "seen2", "[selected]", "seen4", "seen5", "seen6", "seen7", "seen8", "71", "72"]
+                {
+                    assert!(text.contains(value), "{value} in {text}");
+                }
+            }
+        }
+        let error = driver.click(role("button", "seen7 no")).await.unwrap_err().to_string();
+        assert_eq!(error.contains("by seen7"), told, "{error}");
+    }
+}

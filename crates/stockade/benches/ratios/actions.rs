@@ -1,0 +1,136 @@
+//! Acting on pages: clicks, typing and navigations over MCP stdio, against the same by bare CDP calls.
+
+use crate::bare::Shell;
+use crate::common::site::Site;
+use crate::common::{Home, Mcp};
+use browser::cdp::{Command, Connection, Event, EventKind, SessionId, protocol as p};
+use futures_util::future::join_all;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::broadcast::Receiver;
+
+const HOST: &str = "bench.test";
+pub const TYPED: usize = 1_000;
+
+const PAGE: &str = "<!doctype html><title>Counter</title><h1>Counter</h1><p id=n>0</p>
+<button id=b style='position:absolute;left:40px;top:140px;width:120px;height:40px'
+  onclick='n.textContent = +n.textContent + 1'>Add one</button>
+<textarea id=t aria-label=Notes style='position:absolute;left:40px;top:220px;width:400px;height:120px'></textarea>";
+
+/// A small page as the web has them: some text, a list, a style, no script.
+fn article() -> String {
+    let items: String = (0..60).map(|n| format!("<li><a href='/{n}'>Item {n}</a> and a few words about it</li>")).collect();
+    format!("<!doctype html><title>Article</title><style>li {{ margin: 4px }}</style><h1>Article</h1><ul>{items}</ul>")
+}
+
+pub struct Ours {
+    mcp: Mcp,
+    session: String,
+    _home: Home,
+}
+
+pub struct Bare {
+    connection: Connection,
+    events: Receiver<Arc<Event>>,
+    tab: SessionId,
+    address: String,
+    _shell: Shell,
+}
+
+pub fn site() -> Site {
+    Site::serve(&[("/", PAGE), ("/article", &article())])
+}
+
+impl Ours {
+    pub fn start(site: &Site) -> Ours {
+        let settings = format!("    max_actions_per_session: 1000000\n    session_timeout: 3600\n{}", site.setting(&[HOST]));
+        let home = Home::new(&settings);
+        let mut mcp = home.mcp();
+        let session = mcp.open();
+        Ours { mcp, session, _home: home }
+    }
+
+    fn timed(&mut self, tool: &str, mut arguments: serde_json::Value) -> Duration {
+        arguments["session_id"] = json!(self.session);
+        let begun = Instant::now();
+        self.mcp.ok(tool, arguments);
+        begun.elapsed()
+    }
+
+    pub fn navigate(&mut self, path: &str) -> Duration {
+        self.timed("browser_navigate", json!({"url": format!("http://{HOST}{path}")}))
+    }
+
+    pub fn click(&mut self) -> Duration {
+        self.timed("browser_click", json!({"role": "button", "name": "Add one"}))
+    }
+
+    pub fn type_text(&mut self, text: &str) -> Duration {
+        self.timed("browser_type", json!({"role": "textbox", "name": "Notes", "text": text, "clear_first": true}))
+    }
+}
+
+impl Bare {
+    pub async fn start(site: &Site) -> Bare {
+        let shell = Shell::start();
+        let connection = shell.browser_connection().await;
+        let mut events = connection.subscribe();
+        let filter = vec![p::TargetFilter { r#type: "page", exclude: false }];
+        let attach =
+            p::SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: false, flatten: true, filter };
+        let bare = |tab| Bare { connection: connection.clone(), events: connection.subscribe(), tab, address: site.address.to_string(), _shell: shell };
+        call(&connection, None, &attach).await;
+        call(&connection, None, &p::CreateTarget { url: "about:blank" }).await;
+        let tab = loop {
+            if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
+                break tab.session_id.clone();
+            }
+        };
+        call(&connection, Some(&tab), &p::EnablePage {}).await;
+        call(&connection, Some(&tab), &p::SetLifecycleEvents { enabled: true }).await;
+        bare(tab)
+    }
+
+    /// Until the page says that it has loaded.
+    pub async fn navigate(&mut self, path: &str) -> Duration {
+        let url = format!("http://{}{path}", self.address);
+        self.events = self.connection.subscribe();
+        let begun = Instant::now();
+        let navigated = call(&self.connection, Some(&self.tab), &p::Navigate { url: &url }).await;
+        let loader = navigated.loader_id.unwrap();
+        loop {
+            match &self.events.recv().await.unwrap().kind {
+                EventKind::Lifecycle(it) if it.name == "load" && it.loader_id == loader => return begun.elapsed(),
+                _ => {}
+            }
+        }
+    }
+
+    pub async fn click(&self) -> Duration {
+        self.press(100.0, 160.0).await
+    }
+
+    async fn press(&self, x: f64, y: f64) -> Duration {
+        let mouse = |r#type, buttons| p::DispatchMouse { r#type, x, y, button: "left", buttons, click_count: 1, modifiers: 0 };
+        let begun = Instant::now();
+        call(&self.connection, Some(&self.tab), &mouse("mousePressed", 1)).await;
+        call(&self.connection, Some(&self.tab), &mouse("mouseReleased", 0)).await;
+        begun.elapsed()
+    }
+
+    /// All keys at once, each down and up.
+    pub async fn type_text(&self, text: &str) -> Duration {
+        self.press(100.0, 250.0).await;
+        let key = |r#type, text| p::DispatchKey { r#type, key: "a", code: "KeyA", windows_virtual_key_code: 65, modifiers: 0, text };
+        let events: Vec<_> = text.chars().flat_map(|_| [key("keyDown", Some("a")), key("keyUp", None)]).collect();
+        let begun = Instant::now();
+        join_all(events.iter().map(|event| call(&self.connection, Some(&self.tab), event))).await;
+        begun.elapsed()
+    }
+}
+
+async fn call<C: Command>(connection: &Connection, session: Option<&SessionId>, command: &C) -> C::Response {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    connection.call(session, command, deadline).await.unwrap()
+}

@@ -1,0 +1,174 @@
+//! Reading pages: time against Chromium's own accessibility tree, size against the budget, growth with the page.
+
+use crate::bare::Shell;
+use crate::common::{Home, site::Site};
+use browser::cdp::{Command, Connection, EventKind, SessionId};
+use browser::{Browser, BrowserOptions, CallerId, Content, Outcome, Snapshot, Viewer};
+use policy::{Action, Decision, LoadState, Navigate, Policy, Read, Tokens, WebUrl};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 7;
+const MANUAL: &str = "../../target/pgdoc/usr/share/doc";
+/// As large as a message can be: the tree of a long page takes tens of megabytes.
+const LARGEST_TREE: usize = 64 << 20;
+
+#[derive(serde::Serialize)]
+struct GetFullAxTree {}
+
+impl Command for GetFullAxTree {
+    const METHOD: &'static str = "Accessibility.getFullAXTree";
+    type Response = serde::de::IgnoredAny;
+
+    fn largest_reply(&self) -> usize {
+        LARGEST_TREE
+    }
+}
+
+/// The largest pages of the PostgreSQL manual, and what they need.
+pub struct Manual {
+    /// Path and page, the largest first.
+    pub pages: Vec<(String, String)>,
+    style: String,
+}
+
+impl Manual {
+    pub fn largest(count: usize) -> Manual {
+        let unpacked = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(MANUAL));
+        let mut packages = unpacked.expect("the manual is unpacked (script/setup bench does it)");
+        let folder = packages.next().unwrap().unwrap().path().join("html");
+        let mut files: Vec<(u64, String)> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| (entry.metadata().unwrap().len(), entry.file_name().into_string().unwrap()))
+            .filter(|(_, name)| name.ends_with(".html"))
+            .collect();
+        files.sort();
+        let largest = files.into_iter().rev().take(count);
+        let pages = largest
+            .map(|(_, name)| (format!("/{name}"), fs::read_to_string(folder.join(&name)).unwrap()))
+            .collect();
+        Manual { pages, style: fs::read_to_string(folder.join("stylesheet.css")).unwrap() }
+    }
+
+    pub fn serve(&self) -> Site {
+        let pages = self.pages.iter().map(|(path, page)| (path.as_str(), page.as_str()));
+        Site::serve(&pages.chain([("/stylesheet.css", self.style.as_str())]).collect::<Vec<_>>())
+    }
+}
+
+/// A driver on a bare shell, and its connection for calls beside it.
+pub struct Reader {
+    browser: Browser,
+    connection: Connection,
+    tab: SessionId,
+    _shell: Shell,
+}
+
+/// Medians of one page, from one run of rounds.
+pub struct Times {
+    pub accessibility_tree: Duration,
+    pub default_budget: Duration,
+    pub largest_budget: Duration,
+}
+
+impl Reader {
+    pub async fn start() -> Reader {
+        let shell = Shell::start();
+        let connection = shell.browser_connection().await;
+        let mut events = connection.subscribe();
+        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap();
+        let tab = loop {
+            if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
+                break tab.session_id.clone();
+            }
+        };
+        Reader { browser, connection, tab, _shell: shell }
+    }
+
+    pub async fn goto(&self, url: &str) {
+        let wait_for = LoadState::Load;
+        self.act(Action::Navigate(Navigate { url: WebUrl::parse(url).unwrap(), wait_for })).await;
+    }
+
+    /// Each reading in turns.
+    pub async fn times(&self) -> Times {
+        let (mut tree, mut small, mut large) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..=ROUNDS {
+            tree.push(self.time_of_tree().await);
+            small.push(self.time_of(Tokens::default()).await.0);
+            large.push(self.time_of(Tokens::new(Tokens::MOST).unwrap()).await.0);
+        }
+        let [tree, small, large] = [tree, small, large].map(|mut times| crate::median(&mut times[1..]));
+        Times { accessibility_tree: tree, default_budget: small, largest_budget: large }
+    }
+
+    async fn time_of_tree(&self) -> Duration {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        let begun = Instant::now();
+        self.connection.call(Some(&self.tab), &GetFullAxTree {}, deadline).await.unwrap();
+        begun.elapsed()
+    }
+
+    async fn time_of(&self, tokens: Tokens) -> (Duration, Snapshot) {
+        let begun = Instant::now();
+        let outcome = self.act(Action::Read(Read { tokens, ..Read::default() })).await;
+        match outcome {
+            Outcome::Read(snapshot) => (begun.elapsed(), snapshot),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The time of one snapshot, divided by the elements of the page.
+    pub async fn time_per_element(&self, elements: usize) -> Duration {
+        let mut times = Vec::new();
+        for _ in 0..=ROUNDS {
+            let (time, snapshot) = self.time_of(Tokens::default()).await;
+            match snapshot.content {
+                Content::Outline(text) => assert!(!text.contains("\n… "), "not read to its end"),
+                other => panic!("{other:?}"),
+            }
+            times.push(time);
+        }
+        crate::median(&mut times[1..]) / u32::try_from(elements).unwrap()
+    }
+
+    async fn act(&self, action: Action) -> Outcome {
+        let facts = self.browser.resolve(&action).await.unwrap();
+        let viewer = Viewer { caller: CallerId::new("bench"), full: true };
+        match Policy::default().decide(action, facts) {
+            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await.unwrap(),
+            Decision::Deny(denial) => panic!("{denial:?}"),
+        }
+    }
+}
+
+/// A page of about this many elements, of the kinds that pages are made of.
+pub fn page_of(elements: usize) -> String {
+    let part = |n: usize| {
+        format!(
+            "<section><h2>Part {n}</h2><p>Some words and <a href=/{n}>a link to {n}</a>, then <em>more</em>.</p>
+             <ul><li>first of {n}</li><li><button>Choose {n}</button></li></ul></section>"
+        )
+    };
+    (0..elements / 9).map(part).collect()
+}
+
+/// What the whole text of each page's reply costs, as an MCP client gets it from a jail.
+pub fn reply_sizes(manual: &Manual) -> Vec<(String, usize)> {
+    let site = manual.serve();
+    let home = Home::new(&site.setting(&["manual.test"]));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let sizes = manual.pages.iter().map(|(path, _)| {
+        let arguments = json!({"session_id": session, "url": format!("http://manual.test{path}")});
+        let answer = mcp.request("tools/call", json!({"name": "browser_navigate", "arguments": arguments}));
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        let parts = answer["result"]["content"].as_array().unwrap().iter();
+        let text: String = parts.map(|part| part["text"].as_str().unwrap()).collect();
+        (path.clone(), Tokens::of(&text))
+    });
+    sizes.collect()
+}

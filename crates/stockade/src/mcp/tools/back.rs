@@ -1,0 +1,34 @@
+//! `browser_back`: the page before this one.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
+use super::{Effect, describe};
+use crate::error::Fault;
+use policy::Action;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub const NAME: &str = "browser_back";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    #[serde(flatten)]
+    action: ActionArguments,
+}
+
+pub fn tool() -> Tool {
+    describe::<Arguments, PageFields>(
+        NAME,
+        "Go back",
+        "Go back to the page before this one, as the back button does, and return it.",
+        Effect::Moves,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    action::perform(call, NAME, arguments.action, Action::Back).await
+}

@@ -1,0 +1,54 @@
+//! What an agent is told after an action over MCP: what changed since its own last snapshot, or all of the page.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::site::Site;
+use common::{Home, fenced};
+use serde_json::json;
+
+fn page() -> String {
+    let filler: String = (0..40).map(|n| format!("<p>Paragraph {n} stays.</p>")).collect();
+    format!(
+        "<title>Cart</title><main><ul aria-label=Cart><li>Lamp</ul>
+         <button onclick=\"document.querySelector('ul').insertAdjacentHTML('beforeend', '<li>Chair')\">Add</button>
+         {filler}</main>"
+    )
+}
+
+#[test]
+fn a_reply_holds_what_changed_and_full_asks_for_all() {
+    let site = Site::serve(&[("/", &page())]);
+    let home = Home::new(&site.setting(&["cart.test"]));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let first = mcp.goto(&session, "http://cart.test/");
+    assert!(first["delta"].is_null() && first["changes"].is_null(), "{first}");
+    let add = json!({"session_id": session, "role": "button", "name": "Add"});
+    let told = mcp.ok("browser_click", add.clone());
+    assert_eq!((&told["delta"], &told["since"]), (&json!(true), &first["snapshot_id"]), "{told}");
+    assert!(told["snapshot"].is_null(), "{told}");
+    let changes = fenced(&told["changes"]);
+    assert!(changes.starts_with("Changed since your last snapshot:\n@@ main > list \"Cart\"\n"), "{changes}");
+    assert!(changes.contains("\n+ - listitem: \"Chair\"\n") && !changes.contains("Paragraph"), "{changes}");
+    let full = json!({"session_id": session, "role": "button", "name": "Add", "full": true});
+    let told = mcp.ok("browser_click", full);
+    assert!(fenced(&told["snapshot"]).contains("Paragraph 39") && told["delta"].is_null(), "{told}");
+    let typed = mcp.ok("browser_click", add);
+    assert_eq!((&typed["delta"], &typed["since"]), (&json!(true), &told["snapshot_id"]), "{typed}");
+}
+
+#[test]
+fn what_changed_is_told_to_the_client_that_saw_the_page_before() {
+    let site = Site::serve(&[("/", &page())]);
+    let home = Home::new(&site.setting(&["cart.test"]));
+    let _server = home.serve(&[]);
+    let (mut one, mut other) = (home.mcp_with(&[]), home.mcp_with(&[]));
+    let session = one.open();
+    one.goto(&session, "http://cart.test/");
+    let add = json!({"session_id": session, "role": "button", "name": "Add"});
+    assert_eq!(one.ok("browser_click", add.clone())["delta"], true);
+    assert!(other.ok("browser_click", add.clone())["snapshot"].is_string(), "it has seen nothing yet");
+    assert!(one.ok("browser_click", add.clone())["snapshot"].is_string(), "the page moved on without it");
+    assert_eq!(one.ok("browser_click", add)["delta"], true);
+}

@@ -1,0 +1,176 @@
+//! A real site with a login: an agent keeps the books of Django's admin, and the database agrees.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::{Home, Mcp};
+use serde_json::{Value, json};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The admin on a port of its own, with a database in a folder of its own.
+struct Admin {
+    folder: tempfile::TempDir,
+    address: SocketAddr,
+    process: Child,
+}
+
+fn python(folder: &tempfile::TempDir) -> Command {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(root.join("../../target/clients/python/bin/python"));
+    command
+        .current_dir(root.join("tests/django"))
+        .env("DJANGO_SETTINGS_MODULE", "settings")
+        .env("TEST_DATABASE", folder.path().join("books.sqlite"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONPATH", ".");
+    command
+}
+
+impl Admin {
+    fn start() -> Admin {
+        let folder = tempfile::tempdir().unwrap();
+        let prepared = python(&folder).arg("prepare.py").output().unwrap();
+        assert!(prepared.status.success(), "{prepared:?}");
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let process = python(&folder)
+            .args(["-m", "django", "runserver", "--noreload", &address.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let admin = Admin { folder, address, process };
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the admin did not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        admin
+    }
+
+    /// What the database says, past the site.
+    fn ask(&self, question: &str) -> String {
+        let program = format!(
+            "import django; django.setup()\nfrom library.models import Author, Book\nprint({question}, end='')"
+        );
+        let answer = python(&self.folder).args(["-c", &program]).output().unwrap();
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8(answer.stdout).unwrap()
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+struct Agent {
+    mcp: Mcp,
+    session: String,
+}
+
+impl Agent {
+    fn act(&mut self, tool: &str, arguments: Value) -> Value {
+        let mut arguments = arguments;
+        arguments["session_id"] = json!(self.session);
+        self.mcp.ok(tool, arguments)
+    }
+
+    fn click(&mut self, role: &str, name: &str) -> Value {
+        self.act("browser_click", json!({"role": role, "name": name}))
+    }
+
+    fn fill(&mut self, name: &str, text: &str) {
+        self.act("browser_type", json!({"role": "textbox", "name": name, "text": text, "clear_first": true}));
+    }
+
+    fn select(&mut self, name: &str, option: &str) {
+        self.act("browser_select", json!({"role": "combobox", "name": name, "options": [option]}));
+    }
+
+    fn outline(&mut self) -> String {
+        self.act("browser_read", json!({}))["snapshot"].as_str().unwrap().to_owned()
+    }
+
+    fn newest_tab(&mut self) -> Value {
+        let tabs = self.act("browser_tabs", json!({"action": "list"}));
+        tabs["tabs"].as_array().unwrap().last().unwrap()["tab"].clone()
+    }
+}
+
+#[test]
+fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
+    let admin = Admin::start();
+    let home = Home::new(&format!(
+        "    max_actions_per_session: 1000\n    egress:\n      hosts:\n        books.test: {}\n",
+        admin.address
+    ));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    // The cookie comes from a door of the test's own: nobody types a password.
+    mcp.goto(&session, "http://books.test/sign-in/");
+    let mut agent = Agent { mcp, session };
+
+    // Add, with an author who is added in a window of its own on the way.
+    agent.click("link", "Books");
+    agent.click("link", "Add book");
+    agent.fill("Title:", "Sketch of the Engine");
+    agent.click("link", "Add another author");
+    let popup = agent.newest_tab();
+    agent.act("browser_tabs", json!({"action": "switch", "tab": popup}));
+    agent.fill("Name:", "Luigi Menabrea");
+    agent.click("button", "Save");
+    agent.act("browser_wait_for", json!({"role": "textbox", "name": "Title:"}));
+    agent.select("Genre:", "Essay");
+    agent.fill("Published:", "1843-09-01");
+    agent.act("browser_check", json!({"role": "checkbox", "name": "In print"}));
+    agent.fill("Notes:", "With notes\nby the translator");
+    agent.click("button", "Save");
+    assert!(agent.outline().contains("was added successfully"));
+    let added = admin.ask(
+        "[(b.author.name, b.genre, str(b.published), b.in_print, b.notes.replace(chr(13), '')) for b in Book.objects.filter(title='Sketch of the Engine')]",
+    );
+    assert_eq!(added, "[('Luigi Menabrea', 'essay', '1843-09-01', True, 'With notes\\nby the translator')]");
+
+    // Edit.
+    agent.click("link", "Sketch of the Engine");
+    agent.fill("Title:", "Sketch of the Analytical Engine");
+    agent.act("browser_check", json!({"role": "checkbox", "name": "In print", "checked": false}));
+    agent.click("button", "Save and continue editing");
+    assert_eq!(
+        admin.ask("list(Book.objects.filter(genre='essay').values_list('title', 'in_print'))"),
+        "[('Sketch of the Analytical Engine', False)]"
+    );
+
+    // Filter, search.
+    agent.click("link", "Books");
+    agent.click("link", "Poems");
+    let poems = agent.outline();
+    assert!(poems.contains("5 books") && !poems.contains("Novel 1"), "{poems}");
+    agent.act(
+        "browser_type",
+        json!({"role": "textbox", "name": "Search", "text": "Poem 3", "submit": true}),
+    );
+    let found = agent.outline();
+    assert!(found.contains("Poem 3") && !found.contains("Poem 4"), "{found}");
+
+    // Select many, and delete them.
+    agent.act("browser_navigate", json!({"url": "http://books.test/admin/library/book/?genre__exact=poems"}));
+    agent.act(
+        "browser_check",
+        json!({"role": "checkbox", "name": "Select all objects on this page for an action"}),
+    );
+    agent.select("Action:", "Delete selected books");
+    agent.click("button", "Go");
+    let asked = agent.outline();
+    assert!(asked.contains("Are you sure") && asked.contains("Poem 5"), "{asked}");
+    agent.click("button", "Yes, I’m sure");
+    assert_eq!(
+        admin.ask("sorted(Book.objects.values_list('title', flat=True))"),
+        "['Novel 1', 'Sketch of the Analytical Engine']"
+    );
+}

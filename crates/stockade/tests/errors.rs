@@ -1,0 +1,253 @@
+//! The table of error codes: what the program can say, what the table tells, what the tests bring about.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::site::Site;
+use common::{Home, http, table};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut found);
+    assert!(found.len() > 50);
+    found
+}
+
+/// The program's part of a file and its tests' part.
+fn parts<'a>(path: &Path, text: &'a str) -> (&'a str, &'a str) {
+    let name = path.to_string_lossy();
+    if name.contains("/tests/") || name.ends_with("tests.rs") || name.contains("/benches/") {
+        return ("", text);
+    }
+    text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((text, ""))
+}
+
+/// The codes that stand right behind a word in the program: `Fault::new("…"`.
+fn after<'a>(text: &'a str, word: &str) -> impl Iterator<Item = &'a str> {
+    text.split(word).skip(1).filter_map(|rest| {
+        let code = rest.trim_start().strip_prefix('"')?.split('"').next()?;
+        Some(code.split(':').next().unwrap_or(code))
+    })
+}
+
+/// Every code that the program can say: where faults are made, and where errors are given their codes.
+fn said() -> BTreeSet<String> {
+    let mut said = BTreeSet::new();
+    for (path, text) in sources() {
+        let (program, _) = parts(&path, &text);
+        for word in ["Fault::new(", "Fault::caused(", "Fault::io(", " code:"] {
+            said.extend(after(program, word).map(str::to_owned));
+        }
+        for body in program.split("fn code(").skip(1) {
+            let body = body.split("\n    }\n").next().unwrap();
+            said.extend(after(body, "=> ").chain(after(body, "=> {\n")).map(str::to_owned));
+        }
+    }
+    assert!(said.len() > 100, "{said:?}");
+    said
+}
+
+#[test]
+fn the_table_has_every_code_that_the_program_can_say() {
+    let table: BTreeSet<String> = table::codes().iter().map(|code| table::kind(code).to_owned()).collect();
+    let missing: Vec<_> = said().into_iter().filter(|code| !table.contains(code)).collect();
+    assert!(missing.is_empty(), "not in docs/errors.md: {missing:?}");
+}
+
+/// The tests that bring a code about name it: they compare with it. Integration tests besides fail on any code
+/// that the table lacks, as `common` looks each one up.
+#[test]
+fn every_code_of_the_table_is_brought_about_by_a_test() {
+    let tests: String = sources()
+        .iter()
+        .filter(|(path, _)| !path.ends_with("tests/errors.rs"))
+        .map(|(path, text)| parts(path, text).1.to_owned())
+        .collect();
+    let here =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors.rs")).unwrap();
+    let named = |code: &str| {
+        let code = code.split('<').next().unwrap();
+        [&tests, &here].iter().any(|text| text.contains(&format!("\"{code}")))
+    };
+    let untested: Vec<_> = table::codes().into_iter().filter(|code| !named(code)).collect();
+    assert!(untested.is_empty(), "no test names {untested:?}");
+}
+
+const PAGE: &str = "<title>Trouble</title>
+<button id=away>Away</button><button id=hide onclick='away.hidden = true'>Hide</button><button id=off disabled>Off</button>
+<p id=text>Text</p><select id=one><option>A<option disabled>B<option>C</select>
+<input type=checkbox id=stuck onclick='event.preventDefault()'>
+<div style='position:relative'><button id=under>Under</button>
+<div id=over style='position:absolute;inset:0;background:red'>Over</div></div>
+<button id=moving style='position:fixed;left:0;top:300px'>Moving</button>
+<a href=/file download=x>Load</a><input type=password aria-label=Secret><input type=file id=file>
+<style>@keyframes slide { to { translate: 600px } } #moving { animation: slide 1s linear infinite }</style>";
+
+#[test]
+fn what_goes_wrong_on_a_page_has_its_code() {
+    let site = Site::serve(&[("/", PAGE), ("/spin", "<script>while (true);</script>")]);
+    let home = Home::new(&format!("    max_actions_per_session: 300\n{}", site.setting(&["a.test"])));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let page = mcp.goto(&session, "http://a.test/");
+    let line = page["snapshot"].as_str().unwrap().lines().find(|line| line.contains("Away")).unwrap();
+    let first = line.split_once("[ref=").unwrap().1.split_once(']').unwrap().0;
+    for (tool, mut arguments, expected) in [
+        ("browser_click", json!({"role": "button", "name": "Nowhere"}), "element_not_found"),
+        ("browser_click", json!({"ref": "e999"}), "stale_ref"),
+        ("browser_click", json!({"selector": "#hide"}), "ok"),
+        ("browser_click", json!({"ref": first}), "element_not_visible"),
+        ("browser_click", json!({"selector": "#off"}), "element_disabled"),
+        ("browser_click", json!({"selector": "#under"}), "element_covered"),
+        ("browser_click", json!({"selector": "#moving"}), "element_moving"),
+        ("browser_click", json!({"selector": "#file"}), "upload_refused"),
+        ("browser_click", json!({"selector": "p[id]"}), "bad_selector"),
+        ("browser_click", json!({"x": 1270, "y": 790}), "ok"),
+        ("browser_type", json!({"selector": "#text", "text": "x"}), "element_not_editable"),
+        ("browser_type", json!({"role": "textbox", "name": "Secret", "text": "x"}), "secret_field"),
+        ("browser_press_key", json!({"key": "Control+C"}), "clipboard_refused"),
+        ("browser_press_key", json!({"key": "Entr"}), "bad_arguments"),
+        ("browser_select", json!({"selector": "#text", "option": "A"}), "element_not_a_list"),
+        ("browser_select", json!({"selector": "#one", "option": "D"}), "no_such_option"),
+        ("browser_select", json!({"selector": "#one", "option": "B"}), "no_such_option"),
+        ("browser_select", json!({"selector": "#one", "options": ["A", "C"]}), "one_option_only"),
+        ("browser_check", json!({"selector": "#text"}), "element_not_checkable"),
+        ("browser_check", json!({"selector": "#stuck"}), "element_unchanged"),
+        ("browser_read", json!({"cursor": "c99.1-2"}), "stale_cursor"),
+        ("browser_dialog", json!({"accept": true}), "no_dialog"),
+        ("browser_forward", json!({}), "no_history"),
+        ("browser_tabs", json!({"action": "close", "tab": "t9"}), "no_such_tab"),
+        ("browser_read_dom", json!({}), "read_dom_disabled"),
+        (
+            "browser_wait_for",
+            json!({"text": "never", "timeout_seconds": 0.5}),
+            "browser_action_timeout:wait_for:0.5s",
+        ),
+    ] {
+        arguments["session_id"] = json!(session);
+        if expected == "ok" {
+            mcp.ok(tool, arguments);
+        } else {
+            assert_eq!(mcp.code(tool, arguments.clone()), expected, "{tool} {arguments}");
+        }
+    }
+    let new = json!({"session_id": session, "action": "new"});
+    let full = (0..20).find_map(|_| mcp.call("browser_tabs", new.clone()).err()).unwrap();
+    assert_eq!(full["code"], "too_many_tabs");
+    // An empty page has nothing at any point of it.
+    mcp.ok("browser_tabs", json!({"session_id": session, "action": "close", "tab": "t1"}));
+    let nowhere = json!({"session_id": session, "text": "x"});
+    assert_eq!(mcp.code("browser_type", nowhere), "nothing_there");
+}
+
+#[test]
+fn sessions_refuse_with_their_codes() {
+    let site = Site::serve(&[("/", PAGE)]);
+    let home = Home::new(&site.setting(&["a.test"]));
+    let server = home.serve(&[]);
+    let (mut one, mut two) = (home.mcp_with(&["--actor", "one"]), home.mcp_with(&["--actor", "two"]));
+    assert_eq!(one.code("browser_open_session", json!({"record": "audit"})), "recording_unavailable");
+    assert_eq!(one.code("browser_open_session", json!({"credential_mode": "operator"})), "grant_required");
+    for mcp in [&mut one, &mut two] {
+        mcp.ok("browser_open_session", json!({"session_name": "twin"}));
+    }
+    assert_eq!(one.code("browser_open_session", json!({"session_name": "twin"})), "session_name_taken");
+    let (code, answer) = home.json(&["session", "show", "twin"]);
+    assert_eq!((code, &answer["error"]["code"]), (1, &json!("session_ambiguous")), "{answer}");
+
+    one.goto("twin", "http://a.test/");
+    let wait = json!({"session_id": "twin", "text": "never", "timeout_seconds": 100});
+    let id = one.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
+    let read = json!({"name": "browser_read", "arguments": {"session_id": "twin"}});
+    let waiting: Vec<u64> = (0..20).map(|_| one.begin("tools/call", read.clone())).collect();
+    // Those that find no place are answered at once, the others after the wait.
+    let first = one.next_message();
+    assert_eq!(first["result"]["structuredContent"]["error"]["code"], "session_busy", "{first}");
+    for id in waiting.into_iter().chain([id]) {
+        one.notify("notifications/cancelled", json!({"requestId": id}));
+    }
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\nconnection: close\r\nauthorization: Bearer {}\r\nmcp-session-id: none\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{list}",
+        server.address(),
+        server.key(),
+        list.len()
+    );
+    std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+    let (status, answer) = http::answer(stream);
+    assert_eq!((status, &answer["code"]), (404, &json!("unknown_mcp_session")), "{answer}");
+}
+
+/// The code on standard error of a command that must fail.
+fn told(command: &mut Command) -> String {
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    assert!(!done.status.success(), "{done:?}");
+    let text = String::from_utf8(done.stderr).unwrap();
+    let code = text.split_once("error[").unwrap_or_else(|| panic!("{text}")).1.split(']').next().unwrap();
+    assert!(table::knows(code), "{text}");
+    code.to_owned()
+}
+
+#[test]
+fn commands_refuse_with_their_codes() {
+    let home = Home::new("");
+    assert_eq!(told(&mut home.command(&["mcp"])), "mcp_handshake");
+
+    let old = tempfile::tempdir().unwrap();
+    let bwrap = old.path().join("bwrap");
+    std::fs::write(&bwrap, "#!/bin/sh\necho bubblewrap 0.4.0\n").unwrap();
+    std::fs::set_permissions(&bwrap, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", old.path().display(), std::env::var("PATH").unwrap());
+    assert_eq!(told(home.command(&["smoke", "--demo"]).env("PATH", path)), "bubblewrap_old");
+
+    let mut homeless = Command::new(common::PROGRAM);
+    homeless
+        .args(["key", "list"])
+        .env_remove("HOME")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("STOCKADE_STATE");
+    assert_eq!(told(&mut homeless), "state_no_folder");
+
+    // Nobody reads what the server says when it starts.
+    let mut child = home
+        .command(&["serve", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success(), "{text}");
+    assert_eq!(text.split_once("error[").unwrap().1.split(']').next(), Some("output_lost"), "{text}");
+}
+
+#[test]
+fn the_table_is_read_as_people_read_it() {
+    for (code, known) in [
+        ("element_not_found", true),
+        ("session_ended:closed", true),
+        ("browser_action_timeout:click:0.5s", true),
+        ("session_ended:whim", false),
+        ("element_not_fond", false),
+    ] {
+        assert_eq!(table::knows(code), known, "{code}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Pages of hostile size in a real jail at its default limits: each call ends, with a snapshot or a code, and the
+//! session goes on.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::site::Site;
+use common::{Home, Mcp, machine};
+use serde_json::{Value, json};
+
+/// What a page may come to.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    /// All of it is told or folded, and this is found in it; or the reply says that there is more than it holds,
+    /// because a busy machine had no time for all.
+    Told(&'static str),
+    /// The reply says that there is more than it holds, or the tab ended with one of these codes.
+    PartialOr(&'static [&'static str]),
+    /// It never comes to rest; the call ends with one of these, or with what it saw.
+    Restless(&'static [&'static str]),
+}
+
+const CRASHED: &[&str] = &["tab_crashed", "tab_out_of_memory"];
+const TOO_LATE: &[&str] = &["browser_action_timeout:navigate:10s", "browser_action_timeout:read:10s"];
+
+/// How far below the limits of the machine the control plane stays, whatever a page sends, in megabytes.
+const MOST_MEMORY: f64 = 400.0;
+
+fn build(script: &str) -> String {
+    format!("<!doctype html><title>hostile</title><body><h1>Begin</h1><script>{script}</script>")
+}
+
+fn nested(depth: usize, style: &str, tag: &str) -> String {
+    build(&format!(
+        "let at = document.body;
+         for (let n = 0; n < {depth}; n += 1) {{ const el = document.createElement('{tag}'); el.style = '{style}'; at.append(el); at = el; }}
+         at.innerHTML = '<button>Bottom</button>';"
+    ))
+}
+
+fn many(count: usize) -> String {
+    // Four elements each, and as many nodes of a snapshot.
+    build(&format!(
+        "document.body.insertAdjacentHTML('beforeend', '<div><span>word </span><a href=\"#x\">link</a><p>item</p></div>'.repeat({}));
+         document.body.insertAdjacentHTML('beforeend', '<button>Bottom</button>');",
+        count / 4
+    ))
+}
+
+/// Goes there; then looks for what should be found.
+fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Result<Value, String> {
+    let url = format!("http://site.test{path}");
+    let arguments = json!({"session_id": session, "url": url});
+    let code = |error: Value| error["code"].as_str().unwrap().to_owned();
+    mcp.call("browser_navigate", arguments).map_err(code)
+}
+
+fn check(path: &str, page: &str, expected: Expected) {
+    check_with("    action_timeout: 10\n", path, page, expected);
+}
+
+fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
+    let site = Site::serve(&[("/", "<title>calm</title><h1>calm</h1>"), (path, page)]);
+    let settings = format!("    session_timeout: 600\n{settings}{}", site.setting(&["site.test"]));
+    let home = Home::new(&settings);
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let before = machine::peak_megabytes(mcp.child.id());
+    let begun = std::time::Instant::now();
+    let came = visit(&mut mcp, &session, path);
+    let snapshot = came.as_ref().map(|page| page["snapshot"].as_str().unwrap().to_owned());
+    println!("{path}: {:?} after {:?}", snapshot.as_ref().map(String::len), begun.elapsed());
+    match (expected, &snapshot) {
+        (Expected::Told(_), Ok(text)) if is_partial(text) => {}
+        (Expected::Told(found), Ok(_)) => {
+            let find = json!({"session_id": session, "text": found});
+            let matches = mcp.ok("browser_find", find)["matches"].as_array().unwrap().len();
+            assert!(matches > 0, "{path}: {found} is not found");
+        }
+        (Expected::PartialOr(_), Ok(text)) => assert!(is_partial(text), "{path}: {text}"),
+        (Expected::Restless(_), Ok(text)) => assert!(text.contains("Begin"), "{path}: {text}"),
+        (Expected::PartialOr(codes) | Expected::Restless(codes), Err(code)) => {
+            assert!(codes.contains(&code.as_str()), "{path}: {code}");
+        }
+        (expected, Err(code)) => panic!("{path}: {code}, expected {expected:?}"),
+    }
+    // A page that is still at it may also fail the next reading, in a way that it may.
+    if let Err(code) = mcp.call("browser_read", json!({"session_id": session})) {
+        let code = code["code"].as_str().unwrap();
+        assert!(CRASHED.contains(&code) || TOO_LATE.contains(&code), "{path}: {code}");
+    }
+    let calm = visit(&mut mcp, &session, "/");
+    let calm = calm.unwrap_or_else(|code| panic!("after {path}: {code}"));
+    assert!(calm["snapshot"].as_str().unwrap().contains("heading \"calm\""), "after {path}: {calm}");
+    let after = machine::peak_megabytes(mcp.child.id());
+    println!(
+        "{path}: control plane peaked at {after:.0} MB, from {before:.0} MB; {:?} in all",
+        begun.elapsed()
+    );
+    assert!(after < MOST_MEMORY, "{path}: the control plane took {after} MB");
+}
+
+fn is_partial(text: &str) -> bool {
+    text.contains("beyond what a snapshot can hold") || text.contains("too large to be read to its end")
+}
+
+#[test]
+fn a_page_of_100_000_elements_is_told() {
+    check("/nodes", &many(100_000), Expected::Told("Bottom"));
+}
+
+#[test]
+fn a_page_of_300_000_elements_is_told_in_part_or_crashes_its_tab_alone() {
+    check("/more-nodes", &many(300_000), Expected::PartialOr(CRASHED));
+}
+
+#[test]
+fn a_depth_of_10_000_that_chromium_survives_is_told() {
+    check("/deep-contents", &nested(10_000, "display: contents", "div"), Expected::Told("Bottom"));
+}
+
+#[test]
+fn a_depth_of_10_000_that_chromium_does_not_survive_crashes_its_tab_alone() {
+    for (path, page) in
+        [("/deep-boxes", nested(10_000, "", "div")), ("/deep-spans", nested(10_000, "", "span"))]
+    {
+        check(path, &page, Expected::PartialOr(CRASHED));
+    }
+}
+
+/// To lay a text out takes Chromium 70 times its size, so what the default limit can hold is less.
+#[test]
+fn one_text_of_20_megabytes_is_told_where_chromium_can_hold_it_and_crashes_its_tab_alone_elsewhere() {
+    let text = |repeats: usize| {
+        build(&format!(
+            "document.body.append('words and '.repeat({repeats})); document.body.append('the end');"
+        ))
+    };
+    check("/text", &text(300 << 10), Expected::Told("the end"));
+    check("/long-text", &text(2 << 20), Expected::PartialOr(CRASHED));
+    check_with(
+        "    action_timeout: 60\n    container:\n      memory_limit: 4g\n",
+        "/roomy-text",
+        &text(2 << 20),
+        Expected::Told("the end"),
+    );
+}
+
+#[test]
+fn pages_that_never_rest_do_not_hold_up_the_session() {
+    let add = "const more = () => { for (let n = 0; n < 50; n += 1) document.body.append(Object.assign(document.createElement('button'), { textContent: 'more' })); };";
+    let pages = [
+        ("/timer", format!("{add} setInterval(more, 1);")),
+        ("/frames", format!("{add} const go = () => {{ more(); requestAnimationFrame(go); }}; go();")),
+        (
+            "/churn",
+            format!(
+                "{add} setInterval(() => {{ document.body.innerHTML = '<h1>Begin</h1>'; for (let n = 0; n < 40; n += 1) more(); }}, 1);"
+            ),
+        ),
+        (
+            "/messages",
+            format!("{add} onmessage = () => {{ more(); postMessage(0, '*'); }}; postMessage(0, '*');"),
+        ),
+        (
+            "/observer",
+            format!(
+                "{add} new MutationObserver(() => setTimeout(more)).observe(document, {{ subtree: true, childList: true }}); more();"
+            ),
+        ),
+        (
+            "/microtasks",
+            format!("{add} const go = () => {{ more(); Promise.resolve().then(go); }}; setTimeout(go, 200);"),
+        ),
+    ];
+    let ends = [CRASHED, TOO_LATE].concat().leak();
+    for (path, script) in pages {
+        check(path, &build(&script), Expected::Restless(ends));
+    }
+}
