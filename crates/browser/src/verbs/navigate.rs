@@ -60,7 +60,11 @@ impl Browser {
         self.leave_frozen_page(deadline).await?;
         let left = self.page_url();
         tokio::select! {
-            opened = self.open(wanted, viewer, deadline) => return opened,
+            opened = self.open(wanted, viewer, deadline) => match opened {
+                // It was the page that was to be left, and now it is.
+                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
+                opened => return opened,
+            },
             // A page that keeps loading itself may do so over the next one, but not in another tab.
             () = self.comes_back(&left) => {}
         }
@@ -156,10 +160,13 @@ impl Browser {
 
     /// A page whose main thread hangs may hold up whatever comes after it in the same tab.
     async fn leave_frozen_page(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await? {
-            return Ok(());
+        match self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => {
+                self.replace_tab(deadline).await
+            }
+            Err(error) => Err(error),
         }
-        self.replace_tab(deadline).await
     }
 
     /// After a timeout: stops what is loading, or it could still appear long after the agent was told

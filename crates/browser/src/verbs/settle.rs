@@ -89,7 +89,7 @@ impl Browser {
     }
 
     /// Documents shown since the action began.
-    fn hops(&self) -> u64 {
+    pub(super) fn hops(&self) -> u64 {
         self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
     }
 
