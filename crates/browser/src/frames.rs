@@ -358,7 +358,8 @@ mod tests {
 
     #[test]
     fn a_document_that_is_gone_is_told_with_what_became_of_it() {
-        let cases: [(fn(&mut Frames), u32, Fate, Option<&str>); 7] = [
+        type Case = (fn(&mut Frames), u32, Fate, Option<&'static str>);
+        let cases: [Case; 7] = [
             (|_| {}, 3, Fate::NeverGiven, None),
             (|frames| frames.remove("inner"), 2, Fate::FrameGone, Some("http://b/")),
             (|frames| frames.forget_world("inner"), 2, Fate::FrameLeft, Some("http://b/")),

@@ -53,6 +53,14 @@ const modalDialogs = () => {
 // Calls visit(element, role, depth) → { depth, silent } for its children, or null to leave them out;
 // text(data, depth) for text. Without recursion: depth 10,000 is a page like any other.
 const walk = (root, visit, text, brk) => {
+  try {
+    return walkAll(root, visit, text, brk);
+  } finally {
+    lookAt(null);
+  }
+};
+
+const walkAll = (root, visit, text, brk) => {
   const started = performance.now();
   const nodes = modalDialogs() ?? [root];
   const depths = nodes.map(() => 0);
@@ -70,6 +78,7 @@ const walk = (root, visit, text, brk) => {
     }
     if (typeof node === 'string' || isText(node)) { if (!silent) text(node, depth); continue; }
     if (!isElement(node)) continue;
+    lookAt(node);
     const seen = visibility(node);
     if (!seen) continue;
     const below = seen === 'inside' ? { depth, silent: true } : visit(node, roleOf(node), depth, silent);
@@ -160,7 +169,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, swept = true, sources = nul
     const states = statesOf(el, role);
     const secret = isSecret(el);
     if (secret) states.secret = true;
-    const value = valueOf(el, role);
+    const value = secret ? null : valueIn(el, role);
     if (value) node.v = value;
     if (Object.keys(states).length) node.s = states;
     if (actionable) {

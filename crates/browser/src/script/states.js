@@ -6,8 +6,10 @@ const MAX_CHOSEN = 20;
 const RANGES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
 
 // The value, never of a secret field; null where a value says nothing.
-const valueOf = (el, role) => {
-  if (isSecret(el)) return null;
+const valueOf = (el, role) => (isSecret(el) ? null : valueIn(el, role));
+
+// For what is known not to be secret.
+const valueIn = (el, role) => {
   if (el instanceof HTMLTextAreaElement) return clean(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
