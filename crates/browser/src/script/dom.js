@@ -19,14 +19,27 @@ const getRootNode = method(Node, 'getRootNode');
 const ownerDocument = getter(Node, 'ownerDocument');
 const characters = getter(CharacterData, 'data');
 const localName = getter(Element, 'localName');
-const attribute = method(Element, 'getAttribute');
-const hasAttribute = method(Element, 'hasAttribute');
+const attributeNames = method(Element, 'getAttributeNames');
+const getAttribute = method(Element, 'getAttribute');
+const askAttribute = method(Element, 'hasAttribute');
+
+// Two dozen attributes are asked for on each element of a walk, and most elements have none of them. So their names are
+// looked at once, for the element that the walk is at; no code of the page runs before it moves on.
+const PLAIN_ATTRIBUTES = new Set(['class', 'colspan', 'height', 'href', 'id', 'rowspan', 'src', 'style', 'width']);
+let plainElement = null;
+const isPlain = (el) => {
+  const names = attributeNames(el);
+  for (let i = 0; i < names.length; i += 1) if (!PLAIN_ATTRIBUTES.has(names[i])) return false;
+  return true;
+};
+const lookAt = (el) => { plainElement = el !== null && isPlain(el) ? el : null; };
+const attribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? null : getAttribute(el, key));
+const hasAttribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? false : askAttribute(el, key));
 const matches = method(Element, 'matches');
 const closest = method(Element, 'closest');
 const querySelector = method(Element, 'querySelector');
 const queryAll = method(Document, 'querySelectorAll');
 const openRoot = getter(Element, 'shadowRoot');
-const attributeNames = method(Element, 'getAttributeNames');
 const byTag = method(Document, 'getElementsByTagName');
 const firstElementChild = getter(Element, 'firstElementChild');
 const lastElementChild = getter(Element, 'lastElementChild');

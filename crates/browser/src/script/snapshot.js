@@ -53,6 +53,14 @@ const modalDialogs = () => {
 // Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
 // text(node, depth, hidden) for text. Without recursion: depth 10,000 is a page like any other.
 const walk = (root, visit, text, brk, tellHidden = false) => {
+  try {
+    return walkAll(root, visit, text, brk, tellHidden);
+  } finally {
+    lookAt(null);
+  }
+};
+
+const walkAll = (root, visit, text, brk, tellHidden) => {
   const started = performance.now();
   const nodes = modalDialogs() ?? [root];
   const depths = nodes.map(() => 0);
@@ -72,6 +80,7 @@ const walk = (root, visit, text, brk, tellHidden = false) => {
     }
     if (typeof node === 'string' || node instanceof Generated || isText(node)) { if (!silent) text(node, depth, around); continue; }
     if (!isElement(node)) continue;
+    lookAt(node);
     const seen = visibility(node);
     const hidden = hiddenness(node, seen, around, tellHidden);
     if (hidden === GONE) continue;
@@ -178,7 +187,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, swept = true,
     const states = statesOf(el, role);
     const secret = isSecret(el);
     if (secret) states.secret = true;
-    const value = hidden === TOLD ? null : valueOf(el, role);
+    const value = secret || hidden === TOLD ? null : valueIn(el, role);
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
     // Most nodes of a long page are neither named by something unseen nor by anything but their content.

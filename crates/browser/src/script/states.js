@@ -10,8 +10,11 @@ let valuesTold = true;
 const tellValues = ({ values }) => { valuesTold = values !== false; };
 
 // The value, never of a secret field; null where a value says nothing.
-const valueOf = (el, role) => {
-  if (!valuesTold || isSecret(el)) return null;
+const valueOf = (el, role) => (isSecret(el) ? null : valueIn(el, role));
+
+// For what is known not to be secret.
+const valueIn = (el, role) => {
+  if (!valuesTold) return null;
   if (el instanceof HTMLTextAreaElement) return clean(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
