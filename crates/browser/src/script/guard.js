@@ -65,7 +65,7 @@ new MutationObserver(stand).observe(document, { childList: true });
 
 // Inside an editor it is the editor that gets the keys. A field may turn into a secret one while it is typed into.
 const takesKeys = (target, el) =>
-  (target === el || (isHtml(target) && isEditingHost(target) && isInside(el, target))) && !isSecret(el);
+  (target === el || (isHtml(target) && isEditingHost(target) && isInside(el, target))) && !turnedSecret(el);
 
 // Keys for the page itself, when nothing on it has the focus.
 const isPage = (target) => target === documentElement(document) || (isElement(target) && tagOf(target) === 'body');

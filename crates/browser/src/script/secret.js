@@ -242,3 +242,7 @@ const isSecret = (el) => {
   noticeRecords(passwordObserver.takeRecords());
   return isSecretNow(el);
 };
+
+// What is asked for every key that goes into a field that was no secret when the first one did: whether it has become
+// one meanwhile, without asking for its style, which would be laid out anew for each key.
+const turnedSecret = (el) => inputType(el) === 'password' || onceSecret.has(el);
