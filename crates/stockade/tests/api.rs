@@ -208,12 +208,12 @@ fn a_cancelled_call_stops_the_work() {
     mcp.goto(&session, "http://a.test/");
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 100});
     let id = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    // One that waits for its turn behind it is stopped as well.
-    let read = json!({"session_id": session});
-    let waiting = mcp.begin("tools/call", json!({"name": "browser_read", "arguments": read}));
     until("the wait to begin", Duration::from_secs(30), || {
         audit_log(&home).contains("wait_for").then_some(())
     });
+    // One that waits for its turn behind it is stopped as well.
+    let read = json!({"session_id": session});
+    let waiting = mcp.begin("tools/call", json!({"name": "browser_read", "arguments": read}));
     for id in [waiting, id] {
         mcp.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
     }
@@ -283,4 +283,26 @@ fn the_actions_are_listed_with_their_parameters() {
     assert!(drag["parameters"]["to"]["properties"]["selector"].is_object(), "{drag}");
     assert_eq!(drag["required"], json!(["to"]));
     assert!(drag["parameters"].get("session_id").is_none());
+}
+
+#[test]
+fn an_mcp_client_that_closes_its_connection_stops_the_work() {
+    let api = Api::start("");
+    let (_, started) = api.post(&json!({"action": "session.start"}));
+    let id = started["session_id"].as_str().unwrap();
+    api.ok(id, "page.goto", json!({"url": "http://a.test/"}));
+    let wait = json!({"session_id": id, "text": "never", "timeout_seconds": 100});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "browser_wait_for", "arguments": wait,
+            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                      "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+                      "io.modelcontextprotocol/clientCapabilities": {}}}});
+    let headers =
+        "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: browser_wait_for\r\n";
+    let stream = http::send_with(&api.server.address(), api.server.key(), "/mcp", headers, &call.to_string());
+    until("the wait to begin", Duration::from_secs(30), || {
+        audit_log(&api.home).contains("wait_for").then_some(())
+    });
+    drop(stream);
+    assert_eq!(until("its end", Duration::from_secs(30), || outcome_of_wait(&api.home)), "cancelled");
 }

@@ -229,7 +229,9 @@ fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
         }
         mcp.call(tool, arguments.clone()).map_err(|error| format!("{tool} {arguments}: {error}"))?;
     }
-    let page = mcp.call("browser_read", json!({"session_id": session})).map_err(|error| format!("browser_read: {error}"))?;
+    let page = mcp
+        .call("browser_read", json!({"session_id": session}))
+        .map_err(|error| format!("browser_read: {error}"))?;
     let outline = page["snapshot"].as_str().unwrap();
     if outline.contains(task.said) {
         Ok(())

@@ -151,10 +151,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     agent.click("link", "Poems");
     let poems = agent.outline();
     assert!(poems.contains("5 books") && !poems.contains("Novel 1"), "{poems}");
-    agent.act(
-        "browser_type",
-        json!({"role": "textbox", "name": "Search", "text": "Poem 3", "submit": true}),
-    );
+    agent.act("browser_type", json!({"role": "textbox", "name": "Search", "text": "Poem 3", "submit": true}));
     let found = agent.outline();
     assert!(found.contains("Poem 3") && !found.contains("Poem 4"), "{found}");
 

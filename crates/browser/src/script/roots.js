@@ -13,8 +13,6 @@ const NODE_BYTES = 250;
 const TEXT_DESCRIBED = 10000;
 // At most this part of the time goes into looking for roots when nothing tells that there are any.
 const LOOK_SHARE = 1 / 100;
-// On a page as small as this a look costs next to nothing.
-const FEW_NODES = 300;
 
 let adopted = 0;
 let fresh = [];
@@ -66,7 +64,7 @@ const countNodes = () => {
       }
     }
   }
-  const due = looked === null || count < FEW_NODES || performance.now() - looked.at > looked.took / LOOK_SHARE;
+  const due = looked === null || performance.now() - looked.at > looked.took / LOOK_SHARE;
   return { count, due };
 };
 

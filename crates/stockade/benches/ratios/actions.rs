@@ -20,8 +20,11 @@ const PAGE: &str = "<!doctype html><title>Counter</title><h1>Counter</h1><p id=n
 
 /// A small page as the web has them: some text, a list, a style, no script.
 fn article() -> String {
-    let items: String = (0..60).map(|n| format!("<li><a href='/{n}'>Item {n}</a> and a few words about it</li>")).collect();
-    format!("<!doctype html><title>Article</title><style>li {{ margin: 4px }}</style><h1>Article</h1><ul>{items}</ul>")
+    let items: String =
+        (0..60).map(|n| format!("<li><a href='/{n}'>Item {n}</a> and a few words about it</li>")).collect();
+    format!(
+        "<!doctype html><title>Article</title><style>li {{ margin: 4px }}</style><h1>Article</h1><ul>{items}</ul>"
+    )
 }
 
 pub struct Ours {
@@ -44,7 +47,10 @@ pub fn site() -> Site {
 
 impl Ours {
     pub fn start(site: &Site) -> Ours {
-        let settings = format!("    max_actions_per_session: 1000000\n    session_timeout: 3600\n{}", site.setting(&[HOST]));
+        let settings = format!(
+            "    max_actions_per_session: 1000000\n    session_timeout: 3600\n{}",
+            site.setting(&[HOST])
+        );
         let home = Home::new(&settings);
         let mut mcp = home.mcp();
         let session = mcp.open();
@@ -67,7 +73,10 @@ impl Ours {
     }
 
     pub fn type_text(&mut self, text: &str) -> Duration {
-        self.timed("browser_type", json!({"role": "textbox", "name": "Notes", "text": text, "clear_first": true}))
+        self.timed(
+            "browser_type",
+            json!({"role": "textbox", "name": "Notes", "text": text, "clear_first": true}),
+        )
     }
 }
 
@@ -79,7 +88,13 @@ impl Bare {
         let filter = vec![p::TargetFilter { r#type: "page", exclude: false }];
         let attach =
             p::SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: false, flatten: true, filter };
-        let bare = |tab| Bare { connection: connection.clone(), events: connection.subscribe(), tab, address: site.address.to_string(), _shell: shell };
+        let bare = |tab| Bare {
+            connection: connection.clone(),
+            events: connection.subscribe(),
+            tab,
+            address: site.address.to_string(),
+            _shell: shell,
+        };
         call(&connection, None, &attach).await;
         call(&connection, None, &p::CreateTarget { url: "about:blank" }).await;
         let tab = loop {
@@ -101,7 +116,9 @@ impl Bare {
         let loader = navigated.loader_id.unwrap();
         loop {
             match &self.events.recv().await.unwrap().kind {
-                EventKind::Lifecycle(it) if it.name == "load" && it.loader_id == loader => return begun.elapsed(),
+                EventKind::Lifecycle(it) if it.name == "load" && it.loader_id == loader => {
+                    return begun.elapsed();
+                }
                 _ => {}
             }
         }
@@ -112,7 +129,15 @@ impl Bare {
     }
 
     async fn press(&self, x: f64, y: f64) -> Duration {
-        let mouse = |r#type, buttons| p::DispatchMouse { r#type, x, y, button: "left", buttons, click_count: 1, modifiers: 0 };
+        let mouse = |r#type, buttons| p::DispatchMouse {
+            r#type,
+            x,
+            y,
+            button: "left",
+            buttons,
+            click_count: 1,
+            modifiers: 0,
+        };
         let begun = Instant::now();
         call(&self.connection, Some(&self.tab), &mouse("mousePressed", 1)).await;
         call(&self.connection, Some(&self.tab), &mouse("mouseReleased", 0)).await;
@@ -122,8 +147,16 @@ impl Bare {
     /// All keys at once, each down and up.
     pub async fn type_text(&self, text: &str) -> Duration {
         self.press(100.0, 250.0).await;
-        let key = |r#type, text| p::DispatchKey { r#type, key: "a", code: "KeyA", windows_virtual_key_code: 65, modifiers: 0, text };
-        let events: Vec<_> = text.chars().flat_map(|_| [key("keyDown", Some("a")), key("keyUp", None)]).collect();
+        let key = |r#type, text| p::DispatchKey {
+            r#type,
+            key: "a",
+            code: "KeyA",
+            windows_virtual_key_code: 65,
+            modifiers: 0,
+            text,
+        };
+        let events: Vec<_> =
+            text.chars().flat_map(|_| [key("keyDown", Some("a")), key("keyUp", None)]).collect();
         let begun = Instant::now();
         join_all(events.iter().map(|event| call(&self.connection, Some(&self.tab), event))).await;
         begun.elapsed()

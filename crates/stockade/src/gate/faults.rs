@@ -73,6 +73,7 @@ mod tests {
             (BrowserError::PageScript { reason }.into(), "page_script_failed"),
             (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
             (BrowserError::TabClosed.into(), "tab_closed"),
+            (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
             (JailError::KeeperLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
         ] {
             assert_eq!(fault.code, code);

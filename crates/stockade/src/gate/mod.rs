@@ -65,8 +65,10 @@ impl Gate {
         let name = action.name();
         let begun = Instant::now();
         let mut turn = tokio::select! {
-            turn = session.turn() => turn?,
+            // A call that was given up while it waited is not begun, though its turn has come.
+            biased;
             () = cancel.cancelled() => return Err(cancelled()),
+            turn = session.turn() => turn?,
         };
         session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);

@@ -6,10 +6,15 @@ use std::net::TcpStream;
 
 /// Sends one request with a JSON body and leaves the answer to come.
 pub fn send(address: &str, key: &str, path: &str, body: &str) -> TcpStream {
+    send_with(address, key, path, "", body)
+}
+
+/// The same with headers of its own, each with its line's end.
+pub fn send_with(address: &str, key: &str, path: &str, headers: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\n{headers}\
          content-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )

@@ -147,7 +147,7 @@ fn describe<A: JsonSchema + 'static, F: JsonSchema + 'static>(
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Loaded {
+enum HowFar {
     Load,
     DomContentLoaded,
     NetworkIdle,

@@ -4,7 +4,7 @@ use super::super::answer::Answer;
 use super::super::server::Call;
 use super::action::{self, ActionArguments};
 use super::page::PageFields;
-use super::{Effect, Loaded, describe};
+use super::{Effect, HowFar, describe};
 use crate::error::Fault;
 use policy::{Action, LoadState, Navigate, WebUrl};
 use rmcp::model::Tool;
@@ -29,7 +29,7 @@ pub struct Arguments {
     domain_hint: Option<String>,
     /// When the page counts as there: "load" (default), "domcontentloaded" or "networkidle"
     #[serde(default)]
-    #[schemars(with = "Option<Loaded>")]
+    #[schemars(with = "Option<HowFar>")]
     wait_for: Option<LoadState>,
 }
 

@@ -5,7 +5,7 @@ use super::super::server::Call;
 use super::action::{self, ActionArguments};
 use super::page::PageFields;
 use super::target::TargetArguments;
-use super::{Effect, Loaded, bad_arguments, describe};
+use super::{Effect, HowFar, bad_arguments, describe};
 use crate::error::Fault;
 use policy::{Action, Condition, LoadState, WaitFor};
 use rmcp::model::Tool;
@@ -41,7 +41,7 @@ pub struct Arguments {
     url: Option<String>,
     /// Until the page has come this far: "load", "domcontentloaded" or "networkidle"
     #[serde(default)]
-    #[schemars(with = "Option<Loaded>")]
+    #[schemars(with = "Option<HowFar>")]
     load_state: Option<LoadState>,
     /// For so long, at most 100
     #[serde(default)]
