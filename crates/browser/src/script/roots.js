@@ -13,11 +13,14 @@ const NODE_BYTES = 250;
 const TEXT_DESCRIBED = 10000;
 // At most this part of the time goes into looking for roots when nothing tells that there are any.
 const LOOK_SHARE = 1 / 100;
+// On a page as small as this a look costs little, and is taken whenever elements came or went.
+const FEW_NODES = 300;
 
 let adopted = 0;
 let fresh = [];
 let trees = [];
 let looked = null;
+let counted = 0;
 
 const adoptRoot = (root) => {
   if (!(root instanceof ShadowRoot) || adopted >= MOST_CLOSED) return false;
@@ -64,7 +67,9 @@ const countNodes = () => {
       }
     }
   }
-  const due = looked === null || performance.now() - looked.at > looked.took / LOOK_SHARE;
+  counted = count;
+  const changed = looked !== null && count < FEW_NODES && count !== looked.count;
+  const due = looked === null || changed || performance.now() - looked.at > looked.took / LOOK_SHARE;
   return { count, due };
 };
 
@@ -123,6 +128,6 @@ const treeAt = (at) => trees[at] ?? null;
 
 const rootsLooked = ({ took }) => {
   trees = [];
-  looked = { at: performance.now(), took };
+  looked = { at: performance.now(), took, count: counted };
   return true;
 };

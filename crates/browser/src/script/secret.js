@@ -33,22 +33,28 @@ const noticeRecords = (records) => {
     if (record.oldValue && saysSecret(record.attributeName, record.oldValue)) onceSecret.add(record.target);
     noticeField(record.target);
   }
+  spareMemory();
 };
 const passwordObserver = new MutationObserver(noticeRecords);
 const WATCHED = {
   subtree: true, childList: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true,
 };
-// While a page is parsed it would be told of every element that comes, which takes more memory than the page. Until
-// then changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+// While a large page is parsed it would be told of every element that comes, which takes more memory than the page.
+// From then on changed types are told of, sweeps find what has come, and in the end all of it is looked at.
 const WATCHED_WHILE_PARSED = { ...WATCHED, childList: false };
+let spared = false;
+const spareMemory = () => {
+  if (spared || readyState(document) !== 'loading' || !isLarge()) return;
+  spared = true;
+  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
+  const parsed = () => { passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
+  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
+};
 
 const watchForPasswords = (root) => {
   if (watchedRoots.has(root)) return;
   watchedRoots.add(root);
-  if (root !== document || readyState(document) !== 'loading') return passwordObserver.observe(root, WATCHED);
-  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
-  const parsed = () => { passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
-  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
+  passwordObserver.observe(root, WATCHED);
 };
 
 const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
