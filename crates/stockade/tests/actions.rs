@@ -112,7 +112,7 @@ fn every_tool_does_its_work_and_shows_the_page_after_it() {
         ("browser_scroll", json!({"direction": "down", "amount": 200}), "scrolled"),
         ("browser_scroll", json!({"selector": "#below"}), "The end"),
         ("browser_wait_for", json!({"text": "the END"}), "The end"),
-        ("browser_reload", json!({}), "nothing yet"),
+        ("browser_reload", json!({}), "option \"Red\" [selected]"),
     ] {
         let page = ok(&mut mcp, &session, tool, arguments.clone());
         assert!(log_line(&page).contains(shown), "{tool} {arguments}: {shown:?} in {page:#}");

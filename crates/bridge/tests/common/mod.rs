@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -54,17 +55,13 @@ pub fn fake<'a>(args: &[&'a str]) -> Vec<&'a str> {
     [&shell, args].concat()
 }
 
-/// A test beside this one that forks while a program is being copied holds it open for a moment.
+/// A program that is being written cannot be started, and a child that was forked meanwhile keeps it open for writing
+/// until it has become a program of its own. So only one of both happens at a time.
+static WRITING: Mutex<()> = Mutex::new(());
+
 fn spawn(command: &mut Command) -> Child {
-    for _ in 0..1000 {
-        match command.spawn() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            spawned => return spawned.unwrap(),
-        }
-    }
-    panic!("the bridge's program stays busy");
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().unwrap()
 }
 
 pub fn free_port() -> u16 {
@@ -82,10 +79,12 @@ impl Host {
         };
         let (cdp, egress) = (listen("cdp.sock"), listen("egress.sock"));
         // The user it runs as may not be able to reach the build's own folder.
+        let alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         for program in [env!("CARGO_BIN_EXE_stockade-bridge"), env!("CARGO_BIN_EXE_fake-chromium")] {
             let name = Path::new(program).file_name().unwrap();
             std::fs::copy(program, folder.path().join(name)).unwrap();
         }
+        drop(alone);
         chown(folder.path(), Some(NOBODY), Some(NOBODY)).ok();
         let signer = Signer::generate().unwrap();
         let proxy_port = free_port();
