@@ -119,6 +119,10 @@ impl Gate {
         matches: &mut usize,
     ) -> Result<Outcome, Failure> {
         let name = action.name();
+        // Whoever navigates needs nothing of the pages that are gone.
+        if let Some(fault) = turn.runtime.untold.take().filter(|_| !matches!(action, Action::Navigate(_))) {
+            return Err(Failure::Fault(fault));
+        }
         let cut_short = cut_short(session, name, limit, cancel);
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(limit);

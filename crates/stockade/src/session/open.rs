@@ -133,6 +133,7 @@ impl Registry {
             oom_kills: stats.oom_kills,
             pids_hits: stats.pids_limit_hits,
             restarts_left: self.settings.restarts,
+            untold: None,
         };
         Ok((runtime, phases))
     }

@@ -145,7 +145,8 @@ impl Registry {
                     // Whoever had the turn has brought it back already.
                     Some(runtime) if runtime.link.is_alive() => None,
                     Some(runtime) => {
-                        let (_, end) = self.recover(&session, runtime).await;
+                        let (fault, end) = self.recover(&session, runtime).await;
+                        runtime.untold = Some(fault);
                         end.and_then(|reason| self.declare_end(&session, reason))
                     }
                     None => return,

@@ -1,5 +1,6 @@
 //! What a session holds while it lives: the tunnel into its jail, the browser, and its way out.
 
+use crate::error::Fault;
 use crate::tunnel::{Tunnel, TunnelError};
 use browser::Browser;
 use browser::cdp::Closed;
@@ -19,6 +20,8 @@ pub(crate) struct Runtime {
     /// The kernel's count of refused processes and threads that are already accounted for.
     pub pids_hits: u64,
     pub restarts_left: u32,
+    /// A restart that nobody has been told of: it came while no call was under way.
+    pub untold: Option<Fault>,
 }
 
 /// One connection to one Chromium; replaced whole when the browser is started again.
