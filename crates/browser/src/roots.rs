@@ -11,7 +11,7 @@ use crate::{
     frames::World,
     locate::FRAME_WAIT,
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use tokio::time::Instant;
@@ -31,6 +31,13 @@ struct Counted {
     count: Option<usize>,
     /// Whether it is time to look even though nothing tells of new roots.
     due: bool,
+    /// Nothing came or went since the last comparison, which was a moment ago.
+    same: bool,
+}
+
+#[derive(Serialize)]
+struct Counting {
+    anew: bool,
 }
 
 /// How a look for closed roots went.
@@ -64,6 +71,7 @@ struct Set {
 struct Looked {
     /// In milliseconds.
     took: u128,
+    whole: bool,
 }
 
 /// One process of the tab, with those of its frames that are asked.
@@ -113,10 +121,10 @@ impl Browser {
     }
 
     async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
-        let mut counted = self.count(process, limit).await?;
+        let mut counted = self.count(process, false, limit).await?;
         if counted.hidden {
             // Perhaps the page only changed between the one count and the other.
-            counted = self.count(process, limit).await?;
+            counted = self.count(process, true, limit).await?;
         }
         let Comparison { hidden, due } = counted;
         if !hidden && !due {
@@ -143,15 +151,26 @@ impl Browser {
     }
 
     /// Whether there is more in a process than its scripts see.
-    async fn count(&self, process: &Process<'_>, limit: Deadline) -> Result<Comparison, AskError> {
-        let seen = process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &(), limit));
-        let (seen, there) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
-        let gone = || Counted { count: None, due: true };
+    async fn count(
+        &self,
+        process: &Process<'_>,
+        anew: bool,
+        limit: Deadline,
+    ) -> Result<Comparison, AskError> {
+        let counting = Counting { anew };
+        let seen =
+            process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &counting, limit));
+        let seen = join_all(seen).await;
+        let gone = || Counted { count: None, due: true, same: false };
         let seen = seen.into_iter().map(|frame| match frame {
             Err(AskError::Gone) => Ok(gone()),
             other => other,
         });
         let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
+        if seen.iter().all(|frame| frame.same) {
+            return Ok(Comparison { hidden: false, due: false });
+        }
+        let there = self.count_nodes(&process.session, limit).await;
         let due = seen.iter().any(|frame| frame.due);
         let seen: Option<usize> = seen.iter().map(|frame| frame.count).sum();
         // Where the two cannot be compared, a look now and then has to do.
@@ -203,7 +222,7 @@ impl Browser {
             let known = new.into_iter().zip(taken).filter(|(_, taken)| *taken == Some(true));
             self.note_taken_in(frame, known.map(|(root, _)| root));
         }
-        let looked = Looked { took: started.elapsed().as_millis() };
+        let looked = Looked { took: started.elapsed().as_millis(), whole };
         self.ask::<_, bool>(frame, "rootsLooked", &looked, limit).await?;
         Ok(Met { whole, new: any })
     }

@@ -22,6 +22,12 @@ let trees = [];
 let looked = null;
 let counted = 0;
 
+// Counting and comparing takes at most this part of the time on a page where nothing comes or goes.
+const COUNT_SHARE = 1 / 20;
+const LEAST_PAUSE = 100;
+let stirred = true;
+let lastCount = null;
+
 const adoptRoot = (root) => {
   if (!(root instanceof ShadowRoot) || adopted >= MOST_CLOSED) return false;
   const host = rootHost(root);
@@ -45,7 +51,14 @@ const COUNTED =
   NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
 
 // As many nodes as Chromium finds when it searches for "<": all elements, and other nodes that hold one.
-const countNodes = () => {
+const countNodes = ({ anew }) => {
+  noticeRecords(passwordObserver.takeRecords());
+  const started = performance.now();
+  const rests = lastCount !== null && looked !== null && looked.whole && !stirred && readyState(document) !== 'loading';
+  if (!anew && rests && started - lastCount.at < Math.max(LEAST_PAUSE, lastCount.took / COUNT_SHARE)) {
+    return { count: counted, due: false, same: true };
+  }
+  stirred = false;
   let count = 0;
   let visited = 0;
   const tops = [documentElement(document)];
@@ -55,7 +68,7 @@ const countNodes = () => {
     const walker = createTreeWalker(document, top, COUNTED);
     for (let node = currentNode(walker); node; node = nextNode(walker)) {
       visited += 1;
-      if (visited > MAX_VISITED) return { count: null, due: false };
+      if (visited > MAX_VISITED) return { count: null, due: false, same: false };
       const type = nodeType(node);
       if (type === 1) {
         count += 1;
@@ -68,9 +81,10 @@ const countNodes = () => {
     }
   }
   counted = count;
+  lastCount = { at: started, took: performance.now() - started };
   const changed = looked !== null && count < FEW_NODES && count !== looked.count;
   const due = looked === null || changed || performance.now() - looked.at > looked.took / LOOK_SHARE;
-  return { count, due };
+  return { count, due, same: false };
 };
 
 const weighText = (text, most) => (text.length > 100000 ? 6 * Math.min(text.length, most) : weigh(text));
@@ -126,8 +140,8 @@ const setOutTrees = ({ all, bytes }) => {
 
 const treeAt = (at) => trees[at] ?? null;
 
-const rootsLooked = ({ took }) => {
+const rootsLooked = ({ took, whole }) => {
   trees = [];
-  looked = { at: performance.now(), took, count: counted };
+  looked = { at: performance.now(), took, whole, count: counted };
   return true;
 };

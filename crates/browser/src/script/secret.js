@@ -22,6 +22,7 @@ const SWEEP_SHARE = 1 / 50;
 
 const noticeRecords = (records) => {
   const children = records.filter((record) => record.type === 'childList');
+  if (children.length) stirred = true;
   // What goes first: the field that comes in its place may hold what it held.
   for (const record of children) for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
   // Each part of the tree once: children that come later are told of by themselves.

@@ -149,7 +149,7 @@ const LARGE = 'large';
 const isLarge = () => lengthOf(byTag(document, '*')) > LARGE_PAGE;
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
-const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, swept = true, sources = null }) => {
+const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, sources = null }) => {
   if (!swept && isLarge()) return LARGE;
   tellValues(options);
   const tellHidden = options.exclude_hidden_elements === false;
@@ -204,7 +204,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, swept = true,
       node.e = `${prefix}e${number}`;
       remember(number, node.r, name);
     }
-    if (role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
+    if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
     if (role === 'iframe' && hidden !== TOLD) node.f = childFrames.get(el) ?? '';
     emit(node, el);
     if (LEAVES.has(role) || secret) return null;

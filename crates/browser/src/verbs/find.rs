@@ -1,6 +1,6 @@
 //! Finding: a fresh snapshot, searched for a text, a pattern, a role or a name.
 
-use super::read::Reading;
+use super::read::{Links, Reading};
 use crate::{
     browser::Browser,
     deadline::Deadline,
@@ -14,7 +14,7 @@ impl Browser {
     pub(super) async fn find(&self, find: &Find, deadline: Deadline) -> Result<Found, BrowserError> {
         let bytes = find.tokens.bytes() - head_room(find.tokens);
         let query = Query::new(find, bytes).map_err(|source| BrowserError::BadPattern { source })?;
-        let Reading { url, page, .. } = self.read_page(deadline).await?;
+        let Reading { url, page, .. } = self.read_page(Links::LeftOut, deadline).await?;
         let serial = self.snapshots().next_serial();
         let searched = Arc::clone(&page);
         // The pattern is the caller's: a slow one must not hold up the calls of others.

@@ -33,8 +33,16 @@ struct Wanted<'a> {
     nodes: usize,
     bytes: usize,
     options: &'a SnapshotOptions,
+    links: bool,
     /// Garbage was collected: the script reads a large page only then.
     swept: bool,
+}
+
+/// Whether the addresses of links are read too: only those who read a page want them, and they take a third of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Links {
+    Told,
+    LeftOut,
 }
 
 /// A page and where it came from.
@@ -52,7 +60,7 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
-        let reading = self.read_page(deadline).await?;
+        let reading = self.read_page(Links::LeftOut, deadline).await?;
         let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
         let view = View::of(&reading.page, serial, ReadFormat::Outline, Tokens::default(), max_depth);
         let mut shown = reading.page.show(&view);
@@ -84,7 +92,8 @@ impl Browser {
             let shown = page.show(&view);
             return Ok(self.snapshot(Reading { url, document: None, page }, shown, &view, None));
         }
-        let reading = self.read_page(deadline).await?;
+        let links = if read.format == ReadFormat::Outline { Links::LeftOut } else { Links::Told };
+        let reading = self.read_page(links, deadline).await?;
         let page = &reading.page;
         let mut view = shown(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
@@ -129,11 +138,11 @@ impl Browser {
     }
 
     /// The page as it is now, with its address.
-    pub(super) async fn read_page(&self, deadline: Deadline) -> Result<Reading, BrowserError> {
+    pub(super) async fn read_page(&self, links: Links, deadline: Deadline) -> Result<Reading, BrowserError> {
         let mut attempts = 1;
         loop {
             let frames = self.frames_to_ask();
-            let page = self.read_frames(&frames, deadline).await?;
+            let page = self.read_frames(&frames, links, deadline).await?;
             // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
             let same = self.frames_to_ask().first() == frames.first();
             if attempts == ATTEMPTS || same {
@@ -170,6 +179,7 @@ impl Browser {
     async fn read_frames(
         &self,
         frames: &[(String, String)],
+        links: Links,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
         // First who shows whom, so that each frame's content finds its place.
@@ -180,10 +190,7 @@ impl Browser {
         }
         let take = || {
             join_all(
-                frames
-                    .iter()
-                    .enumerate()
-                    .map(|(place, frame)| self.read_frame(frames, place, frame, deadline)),
+                frames.iter().enumerate().map(|(place, _)| self.read_frame(frames, place, links, deadline)),
             )
         };
         let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
@@ -210,16 +217,19 @@ impl Browser {
         &self,
         frames: &[(String, String)],
         place: usize,
-        (frame, prefix): &(String, String),
+        links: Links,
         deadline: Deadline,
     ) -> Result<FrameSnapshot, AskError> {
+        let (frame, prefix) = &frames[place];
+        let links = links == Links::Told;
         let others = frames.len() - 1;
         let (limit, nodes, bytes) = if place == 0 {
             (deadline, MOST_NODES, MAIN_FRAME_BYTES)
         } else {
             (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
         };
-        let mut wanted = Wanted { prefix, nodes, bytes, options: &self.options.snapshot, swept: false };
+        let mut wanted =
+            Wanted { prefix, nodes, bytes, options: &self.options.snapshot, links, swept: false };
         let mut told = self.ask_snapshot(frame, &wanted, limit).await?;
         if told.is_none() {
             self.sweep(frame, limit).await?;

@@ -1,6 +1,6 @@
 //! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
 
-use super::{Told, settle::has_reached};
+use super::{Told, read::Links, settle::has_reached};
 use crate::{
     aim::Purpose, browser::Browser, deadline::Deadline, error::BrowserError, snapshot::Query, state::State,
 };
@@ -77,7 +77,7 @@ impl Browser {
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query =
             Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
-        let page = self.read_page(limit).await?.page;
+        let page = self.read_page(Links::LeftOut, limit).await?.page;
         // A text is found in one pass over the page, without a pattern that could take long.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)
