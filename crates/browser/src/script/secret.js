@@ -20,9 +20,11 @@ const SWEEP_MILLISECONDS = 250;
 // A sweep takes at most this part of the page's time.
 const SWEEP_SHARE = 1 / 50;
 
+const hasElement = (nodes) => { for (const node of nodes) if (isElement(node)) return true; return false; };
+
 const noticeRecords = (records) => {
   const children = records.filter((record) => record.type === 'childList');
-  if (children.length) stirred = true;
+  stirred ||= children.some(({ addedNodes, removedNodes }) => hasElement(addedNodes) || hasElement(removedNodes));
   // What goes first: the field that comes in its place may hold what it held.
   for (const record of children) for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
   // Each part of the tree once: children that come later are told of by themselves.
