@@ -8,17 +8,20 @@ pub mod table;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stockade");
 
-/// Where the tests keep their templates: a place that the users of jails can reach.
+/// Where the tests of this checkout keep their templates: a place that the users of jails can reach.
 pub fn templates() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = PathBuf::from("/var/tmp").join(format!("stockade-test-templates-{}", machine::uid()));
+        let checkout = std::fs::metadata(env!("CARGO_MANIFEST_DIR")).unwrap().ino();
+        let name = format!("stockade-test-templates-{}-{checkout}", machine::uid());
+        let folder = PathBuf::from("/var/tmp").join(name);
         build_template(&folder, "headless");
         folder
     })
