@@ -37,6 +37,8 @@ pub(crate) struct Frame {
     /// Closed shadow roots that the script of that world was given, by backend id.
     pub roots: HashSet<i64>,
     pub roots_known_to: Option<Id>,
+    /// The world whose count of nodes was Chromium's.
+    pub counted_in: Option<Id>,
     order: u64,
 }
 
@@ -45,6 +47,14 @@ pub(crate) struct World {
     /// Unique over all processes; the plain id is not.
     pub unique: Id,
     pub id: i64,
+}
+
+impl Frame {
+    /// Whether all nodes of its present document are known.
+    pub fn is_counted(&self) -> bool {
+        self.counted_in.is_some()
+            && self.counted_in.as_ref() == self.world.as_ref().map(|world| &world.unique)
+    }
 }
 
 impl Frames {
@@ -88,6 +98,7 @@ impl Frames {
                 known_to: None,
                 roots: HashSet::new(),
                 roots_known_to: None,
+                counted_in: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);

@@ -1,19 +1,19 @@
 //! Closed shadow roots, which no script can see: found by Chromium, and handed to our own script.
 //!
 //! To be told of every node takes Chromium a fifth of the time of an accessibility tree, so it is only asked when
-//! there are more elements than the script can see. Counting them takes a few milliseconds on the longest pages.
+//! it counts more nodes than the script can see, which takes a few milliseconds on the longest pages.
 
 use crate::{
     ask::AskError,
     browser::Browser,
     cdp::{CallError, SessionId, protocol as p},
     deadline::Deadline,
-    frames::World,
+    frames::{Frame, World},
     locate::FRAME_WAIT,
 };
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
 /// Closed roots may hold closed roots; at deeper ones the look ends, and the snapshot says that it is not whole.
@@ -23,14 +23,14 @@ const LARGEST_TREE: usize = 12 << 20;
 /// An address this long may be a `data:` one of any length, which a description of what is around it holds twice.
 const LONG_ADDRESS: usize = 4 << 10;
 const LONGEST_ADDRESSES: usize = 8 << 20;
+/// A look that nothing calls for is not taken before this many times of what the last one took.
+const LOOK_SHARE: u32 = 100;
 
 /// What the script sees of a frame.
 #[derive(Deserialize)]
 struct Counted {
     /// None: there is too much to be counted.
     count: Option<usize>,
-    /// Whether it is time to look even though nothing tells of new roots.
-    due: bool,
     /// Nothing came or went since the last comparison, which was a moment ago.
     same: bool,
 }
@@ -49,9 +49,22 @@ pub(crate) struct Met {
     pub new: bool,
 }
 
-struct Comparison {
-    hidden: bool,
-    due: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    Agree,
+    Differ,
+    /// There is too much to be counted, or more frames than are asked.
+    Unknown,
+}
+
+/// How roots were last looked for, and how long that took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// The document, by its number in the tab.
+    commits: u64,
+    ended: Instant,
+    took: Duration,
+    whole: bool,
 }
 
 #[derive(Serialize)]
@@ -64,13 +77,6 @@ struct SetOut {
 #[derive(Deserialize)]
 struct Set {
     trees: usize,
-    whole: bool,
-}
-
-#[derive(Serialize)]
-struct Looked {
-    /// In milliseconds.
-    took: u128,
     whole: bool,
 }
 
@@ -121,14 +127,19 @@ impl Browser {
     }
 
     async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
-        let mut counted = self.count(process, false, limit).await?;
-        if counted.hidden {
+        let agreed = self.have_agreed(process);
+        let mut counts = self.compare(process, !agreed, limit).await?;
+        if agreed && counts == Counts::Differ {
             // Perhaps the page only changed between the one count and the other.
-            counted = self.count(process, true, limit).await?;
+            counts = self.compare(process, true, limit).await?;
         }
-        let Comparison { hidden, due } = counted;
-        if !hidden && !due {
+        self.note_agreed(process, counts == Counts::Agree);
+        let started = Instant::now();
+        if counts == Counts::Agree {
             return Ok(Met { whole: true, new: false });
+        }
+        if let Some(look) = self.last_look(started).filter(|_| counts == Counts::Unknown) {
+            return Ok(Met { whole: look.whole, new: false });
         }
         let mut met = Met { whole: true, new: false };
         let mut looked = Ok(());
@@ -147,42 +158,81 @@ impl Browser {
         let released = self.connection.call(Some(&process.session), &release, limit.at).await;
         looked?;
         released.map_err(|error| AskError::Failed(limit.error(error)))?;
-        Ok(Met { whole: !hidden || met.whole, ..met })
+        self.note_look(started, met.whole);
+        Ok(met)
+    }
+
+    /// Whether the last counts agreed, and all of its documents are still those that were counted.
+    fn have_agreed(&self, process: &Process<'_>) -> bool {
+        let state = self.shared.lock();
+        let Some(tab) = state.tab.as_ref() else { return false };
+        process.frames.iter().all(|frame| tab.frames.get(frame).is_some_and(Frame::is_counted))
+    }
+
+    fn note_agreed(&self, process: &Process<'_>, agreed: bool) {
+        let mut state = self.shared.lock();
+        let Some(tab) = state.tab.as_mut() else { return };
+        for frame in &process.frames {
+            if let Some(known) = tab.frames.get_mut(frame) {
+                known.counted_in = known.world.as_ref().filter(|_| agreed).map(|world| world.unique.clone());
+            }
+        }
+    }
+
+    /// Where nothing tells whether there are roots, a look now and then has to do; this is the last, if it still does.
+    fn last_look(&self, now: Instant) -> Option<Look> {
+        let state = self.shared.lock();
+        let tab = state.tab.as_ref()?;
+        tab.looked_for_roots
+            .filter(|look| look.commits == tab.commits && now - look.ended <= look.took * LOOK_SHARE)
+    }
+
+    fn note_look(&self, started: Instant, whole: bool) {
+        if let Some(tab) = self.shared.lock().tab.as_mut() {
+            let ended = Instant::now();
+            let look = Look { commits: tab.commits, ended, took: ended - started, whole };
+            tab.looked_for_roots = Some(look);
+        }
     }
 
     /// Whether there is more in a process than its scripts see.
-    async fn count(
-        &self,
-        process: &Process<'_>,
-        anew: bool,
-        limit: Deadline,
-    ) -> Result<Comparison, AskError> {
+    async fn compare(&self, process: &Process<'_>, anew: bool, limit: Deadline) -> Result<Counts, AskError> {
         let counting = Counting { anew };
         let seen =
             process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &counting, limit));
-        let seen = join_all(seen).await;
-        let gone = || Counted { count: None, due: true, same: false };
+        let mut there = None;
+        let seen = if anew {
+            let (seen, counted) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
+            there = counted;
+            seen
+        } else {
+            join_all(seen).await
+        };
         let seen = seen.into_iter().map(|frame| match frame {
-            Err(AskError::Gone) => Ok(gone()),
+            Err(AskError::Gone) => Ok(Counted { count: None, same: false }),
             other => other,
         });
         let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
         if seen.iter().all(|frame| frame.same) {
-            return Ok(Comparison { hidden: false, due: false });
+            return Ok(Counts::Agree);
         }
-        let there = self.count_nodes(&process.session, limit).await;
-        let due = seen.iter().any(|frame| frame.due);
+        if !anew {
+            there = self.count_nodes(&process.session, limit).await;
+        }
         let seen: Option<usize> = seen.iter().map(|frame| frame.count).sum();
-        // Where the two cannot be compared, a look now and then has to do.
-        Ok(Comparison { hidden: process.all && seen.is_some_and(|seen| there != Some(seen)), due })
+        Ok(match (seen, there) {
+            (Some(seen), Some(there)) if process.all && seen == there => Counts::Agree,
+            (Some(_), Some(_)) if process.all => Counts::Differ,
+            _ => Counts::Unknown,
+        })
     }
 
-    /// All elements of a process's documents, those in closed roots too, and the texts and comments with a `<`.
+    /// All elements, texts and comments of a process's documents, those in closed roots too.
     ///
-    /// Chromium takes `<` for the beginning of any element; what it found is not fetched.
+    /// Chromium finds nothing in particular in each of them; what it found is not fetched.
     async fn count_nodes(&self, session: &SessionId, limit: Deadline) -> Option<usize> {
         let to = Some(session);
-        let search = p::PerformSearch { query: "<", include_user_agent_shadow_dom: false };
+        let search = p::PerformSearch { query: "", include_user_agent_shadow_dom: false };
         let (enabled, found, disabled) = tokio::join!(
             self.connection.call(to, &p::EnableDom {}, limit.at),
             self.connection.call(to, &search, limit.at),
@@ -200,7 +250,6 @@ impl Browser {
         limit: Deadline,
     ) -> Result<Met, AskError> {
         let Some((session, world)) = self.world(frame, limit).await? else { return Err(AskError::Gone) };
-        let started = Instant::now();
         let mut whole = true;
         let mut any = false;
         for round in 0..=NESTED {
@@ -222,8 +271,7 @@ impl Browser {
             let known = new.into_iter().zip(taken).filter(|(_, taken)| *taken == Some(true));
             self.note_taken_in(frame, known.map(|(root, _)| root));
         }
-        let looked = Looked { took: started.elapsed().as_millis(), whole };
-        self.ask::<_, bool>(frame, "rootsLooked", &looked, limit).await?;
+        self.ask::<_, bool>(frame, "rootsLooked", &(), limit).await?;
         Ok(Met { whole, new: any })
     }
 

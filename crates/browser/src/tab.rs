@@ -6,6 +6,7 @@ use crate::{
     incident::{Incident, Incidents},
     page_text::PageText,
     past::Book,
+    roots::Look,
     script,
     text::cut,
 };
@@ -57,6 +58,7 @@ pub(crate) struct Tab {
     pub answered: usize,
     /// The agent is on its way to another page: what this one still asks is answered with no.
     pub leaving: bool,
+    pub looked_for_roots: Option<Look>,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +113,7 @@ impl Tab {
             dialog: None,
             answered: 0,
             leaving: false,
+            looked_for_roots: None,
         }
     }
 

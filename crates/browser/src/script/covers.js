@@ -18,11 +18,11 @@ const painted = () => {
   const now = looks();
   if (now.painted === null) {
     now.painted = { bands: new Map(), tall: [], covers: 0 };
-    const { place } = suspects();
-    const pictures = queryAll(document, PICTURES);
-    const boxes = place ?? queryAll(document, '*');
+    const { tags, elements } = suspects();
+    const boxes = new Set(queryAll(document, [PICTURES, ...tagsOf(tags, GROUND)].join(',')));
+    for (const [el, signs] of elements) if (signs & GROUND) boxes.add(el);
     let count = 0;
-    for (const el of [...boxes, ...pictures]) {
+    for (const el of boxes) {
       const box = paintedBox(el);
       if (!box) continue;
       count += 1;
@@ -33,6 +33,8 @@ const painted = () => {
   }
   return now.painted;
 };
+
+const tagsOf = (tags, sign) => Array.from(tags).filter(([, signs]) => signs & sign).map(([tag]) => tag);
 
 const hasCovers = () => painted().covers > 0;
 

@@ -20,6 +20,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("shows.js"),
     include_str!("hidden.js"),
     include_str!("states.js"),
+    include_str!("telling.js"),
     include_str!("snapshot.js"),
     include_str!("element.js"),
     include_str!("aim.js"),

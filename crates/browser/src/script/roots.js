@@ -1,7 +1,7 @@
 // Closed shadow roots: whether there are any that are not known yet, and taking them in.
 //
-// No script can see a closed root, so Chromium is asked for them, which takes a while. It is asked only when there
-// are more elements than this script can see, or now and then, for roots that hold nothing but text.
+// No script can see a closed root, so Chromium is asked for them, which takes a while. It is asked only when it
+// counts more nodes than this script can see.
 
 // A closed root beyond this many is not read, and the snapshot says that it is not whole.
 const MOST_CLOSED = 2000;
@@ -11,19 +11,12 @@ const MOST_TREES = 1000;
 // What a description takes in bytes, apart from texts and attributes; and what of a text is told in one.
 const NODE_BYTES = 250;
 const TEXT_DESCRIBED = 10000;
-// At most this part of the time goes into looking for roots when nothing tells that there are any.
-const LOOK_SHARE = 1 / 100;
-// On a page as small as this a look costs little, and is taken whenever elements came or went.
-const FEW_NODES = 300;
-
 let adopted = 0;
 let fresh = [];
 let trees = [];
-let looked = null;
-let counted = 0;
 
 // Counting and comparing takes at most this part of the time on a page where nothing comes or goes.
-const COUNT_SHARE = 1 / 20;
+const COUNT_SHARE = 1 / 50;
 const LEAST_PAUSE = 100;
 let stirred = true;
 let lastCount = null;
@@ -50,41 +43,33 @@ const canHost = (el) => HOSTS.has(tagOf(el)) || tagOf(el).includes('-');
 const COUNTED =
   NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
 
-// As many nodes as Chromium finds when it searches for "<": all elements, and other nodes that hold one.
+// All nodes that Chromium finds when it searches for nothing in particular: elements, texts and comments. Not counted
+// again where a count that agreed with Chromium's a moment ago still stands.
 const countNodes = ({ anew }) => {
   noticeRecords(passwordObserver.takeRecords());
   const started = performance.now();
-  const rests = lastCount !== null && looked !== null && looked.whole && !stirred && readyState(document) !== 'loading';
-  if (!anew && rests && started - lastCount.at < Math.max(LEAST_PAUSE, lastCount.took / COUNT_SHARE)) {
-    return { count: counted, due: false, same: true };
-  }
+  const rests = !anew && lastCount !== null && !stirred && readyState(document) !== 'loading';
+  if (rests && started - lastCount.at < Math.max(LEAST_PAUSE, lastCount.took / COUNT_SHARE)) return { count: 0, same: true };
   stirred = false;
   let count = 0;
-  let visited = 0;
   const tops = [documentElement(document)];
   while (tops.length) {
     const top = tops.pop();
     if (!top) continue;
     const walker = createTreeWalker(document, top, COUNTED);
     for (let node = currentNode(walker); node; node = nextNode(walker)) {
-      visited += 1;
-      if (visited > MAX_VISITED) return { count: null, due: false, same: false };
       const type = nodeType(node);
-      if (type === 1) {
-        count += 1;
-        noticeField(node);
-        const root = canHost(node) ? shadowRoot(node) : null;
-        if (root) { watchForPasswords(root); tops.push(root); }
-      } else if (type !== 11 && characters(node).includes('<')) {
-        count += 1;
-      }
+      if (type === 11) continue;
+      count += 1;
+      if (count > MAX_VISITED) return { count: null, same: false };
+      if (type !== 1) continue;
+      noticeField(node);
+      const root = canHost(node) ? shadowRoot(node) : null;
+      if (root) { watchForPasswords(root); tops.push(root); }
     }
   }
-  counted = count;
   lastCount = { at: started, took: performance.now() - started };
-  const changed = looked !== null && count < FEW_NODES && count !== looked.count;
-  const due = looked === null || changed || performance.now() - looked.at > looked.took / LOOK_SHARE;
-  return { count, due, same: false };
+  return { count, same: false };
 };
 
 const weighText = (text, most) => (text.length > 100000 ? 6 * Math.min(text.length, most) : weigh(text));
@@ -140,8 +125,7 @@ const setOutTrees = ({ all, bytes }) => {
 
 const treeAt = (at) => trees[at] ?? null;
 
-const rootsLooked = ({ took, whole }) => {
+const rootsLooked = () => {
   trees = [];
-  looked = { at: performance.now(), took, whole, count: counted };
   return true;
 };

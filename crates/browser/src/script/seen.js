@@ -35,6 +35,8 @@ class Look {
   placed = false;
   displaced = false;
   away = false;
+  // Whether its first line begins further out than the others, yet inside its box.
+  indented = false;
   fixed = false;
   sticks = false;
   // The boxes outside of which it is not drawn: for what is in the flow, absolute and fixed. null is no bound.
@@ -45,8 +47,9 @@ class Look {
   // Found once and kept: whether nothing has to be measured, and the looks of what is written in other colours.
   easy = undefined;
   alike = undefined;
+  outdented = undefined;
 
-  inside() { return Object.assign(new Look(), this, { easy: undefined, alike: undefined }); }
+  inside() { return Object.assign(new Look(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
 
   // Whether its ink stands out from its ground.
   stands() { return stands(this.ink, this.strength, this.ground); }
@@ -91,30 +94,42 @@ const lookOf = (el) => {
 };
 
 const inner = (el, outer) => {
-  const { ink, place } = suspects();
-  const inked = isSuspect(ink, el);
-  const placed = isSuspect(place, el);
-  if (!inked && !placed) return outer;
+  const signs = suspectedOf(el);
+  if (signs === 0) return outer;
   const style = getComputedStyle(el);
-  let look = inked ? inkedLook(el, style, outer) : outer;
-  if (placed && style.display !== 'contents') {
-    look = look.inside();
-    takePlace(el, style, look, outer);
-  }
+  let look = signs & INK ? inkedLook(el, style, outer, signs) : outer;
+  if (!(signs & (PLACE | SIZE)) || style.display === 'contents') return look;
+  if (!(signs & PLACE)) return spacedLook(style, look, signs);
+  look = look.inside();
+  takePlace(el, style, look, outer);
   return look;
 };
 
+// Where nothing but sizes could do harm, and mostly does not.
+const spacedLook = (style, outer, signs) => {
+  const displaced = Boolean(signs & MARGIN) && hasNegativeMargin(style);
+  const indented = Boolean(signs & INDENT) && isIndented(style);
+  const placed = displaced || (indented && isShifted(style, outer)) || (outer.indented && pilesUp(style)) ||
+    (signs & SPACING && isSqueezed(style)) || (signs & CRUSH && isCrushed(style));
+  if (placed) return Object.assign(outer.inside(), { displaced: outer.displaced || displaced, placed: true });
+  if (!indented) return outer;
+  outer.outdented ??= Object.assign(outer.inside(), { indented: true });
+  return outer.outdented;
+};
+
 // One look for all that are written alike in the same place; a page has thousands of links and two colours of them.
-const inkedLook = (el, style, outer) => {
-  const fill = el instanceof SVGElement ? style.fill : style.webkitTextFillColor;
-  const key = `${fill} ${style.fontSize} ${style.webkitTextSecurity}`;
+const inkedLook = (el, style, outer, signs) => {
+  const fill = signs & COLOUR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
+  const size = signs & FONT ? style.fontSize : '';
+  const mask = signs & MASK ? style.webkitTextSecurity : '';
+  const key = size || mask ? `${fill} ${size} ${mask}` : fill;
   outer.alike ??= new Map();
   let look = outer.alike.get(key);
   if (!look) {
     look = outer.inside();
-    look.ink = colourOf(fill) ?? look.ink;
-    look.small = parseFloat(style.fontSize) <= TOO_SMALL;
-    look.masked = style.webkitTextSecurity !== 'none';
+    if (fill) look.ink = colourOf(fill) ?? look.ink;
+    if (size) look.small = parseFloat(size) <= TOO_SMALL;
+    if (mask) look.masked = mask !== 'none';
     outer.alike.set(key, look);
   }
   return look;
@@ -137,17 +152,30 @@ const takePlace = (el, style, look, outer) => {
   look.fixed ||= out === 2;
   if (out === 2) look.scroller = null;
   look.sticks ||= out === 2 || position === 'sticky';
-  look.displaced ||= out > 0 || moved || position === 'sticky' || MARGINS.some((key) => parseFloat(style[key]) < 0) ||
+  look.displaced ||= out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
     (position === 'relative' && OFFSETS.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
-  look.placed ||= look.displaced || isTiny(style) || style.zoom !== '1' || SPACES.some((key) => parseFloat(style[key]) < 0) ||
-    parseFloat(style.lineHeight) <= TOO_SMALL;
+  const indented = isIndented(style);
+  look.placed ||= look.displaced || style.zoom !== '1' || isCrushed(style) || isSqueezed(style) ||
+    (indented && isShifted(style, outer)) || (outer.indented && pilesUp(style));
+  look.indented ||= indented;
   takeClips(el, style, look, outer.clips[out], { position, moved });
 };
 
 const OFFSETS = ['top', 'right', 'bottom', 'left'];
 const MARGINS = ['marginTop', 'marginRight', 'marginBottom', 'marginLeft'];
-const SPACES = ['textIndent', 'letterSpacing', 'wordSpacing'];
-const isTiny = (style) => parseFloat(style.width) <= TOO_SMALL || parseFloat(style.height) <= TOO_SMALL;
+const hasNegativeMargin = (style) => MARGINS.some((key) => parseFloat(style[key]) < 0);
+const CRUSHES = ['width', 'height', 'lineHeight'];
+const isCrushed = (style) => CRUSHES.some((key) => parseFloat(style[key]) <= TOO_SMALL);
+const isSqueezed = (style) => parseFloat(style.letterSpacing) < 0 || parseFloat(style.wordSpacing) < 0;
+
+// A first line that begins further out is still in its box if that has room for it. Boxes inside of lines inherit the
+// indent, and can pile it up.
+const isIndented = (style) => parseFloat(style.textIndent) < 0;
+const isShifted = (style, outer) => {
+  const room = style.direction === 'rtl' ? style.paddingRight : style.paddingLeft;
+  return outer.indented || style.writingMode !== 'horizontal-tb' || parseFloat(style.textIndent) + parseFloat(room) < 0;
+};
+const pilesUp = (style) => style.display.includes('inline-');
 
 const takeFilter = (filter, look) => {
   for (const [, name, amount] of filter.matchAll(/(opacity|contrast|blur)\(([\d.e-]+)/g)) {

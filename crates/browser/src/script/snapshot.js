@@ -110,14 +110,15 @@ const LEAVES = new Set(
   'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
 );
 
-// What a node takes in JSON besides its text: as many bytes as its keys, or those and all of its states.
-const TEXT_COST = 64;
+// What a node takes besides its text, in bytes: its depth and role, or those and all of its states.
+const TEXT_COST = 16;
 const NODE_COST = 400;
 // The largest text that may still be added when there is room at all, and the title.
 const RESERVE = 40000;
 
 // Chromium writes what is not plain ASCII as six characters.
-const weigh = (text) => (text ? text.length + 5 * (text.match(/[^ !#-[\]-~]/g)?.length ?? 0) : 0);
+const ODD = /[^ !#-[\]-~]/;
+const weigh = (text) => (text ? text.length + (ODD.test(text) ? 5 * text.match(/[^ !#-[\]-~]/g).length : 0) : 0);
 
 // The label of a box to tick is its name and stands beside it: telling it twice helps nobody.
 const isRepeated = (el) => {
@@ -149,7 +150,7 @@ const LARGE = 'large';
 const isLarge = () => lengthOf(byTag(document, '*')) > LARGE_PAGE;
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
-const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, sources = null }) => {
+const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
   if (!swept && isLarge()) return LARGE;
   tellValues(options);
   const tellHidden = options.exclude_hidden_elements === false;
@@ -256,16 +257,8 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true,
   const walked = root ? walk(root, visit, text, () => { open = null; }, tellHidden) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
   dropEmpty(nodes, sources);
-  const told = { nodes, left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
-  return inAscii(JSON.stringify(told));
-};
-
-// Chromium carries plain ASCII twice as fast as anything else. Beyond this many exceptions it is not worth it.
-const MOST_ESCAPED = 20000;
-const inAscii = (json) => {
-  const odd = json.match(/[^\0-\x7f]/g);
-  if (!odd || odd.length > MOST_ESCAPED) return json;
-  return json.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const about = { left, complete: walked.complete, title: clean(title(document), MAX_NAME), status: responseStatus() };
+  return sources ? JSON.stringify({ nodes, ...about }) : tell(nodes, about, known, `${prefix} ${links}`);
 };
 
 // A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.

@@ -1,4 +1,4 @@
-// Which elements the page's styles could keep from being seen.
+// Which elements the page's styles could keep from being seen, and in which way.
 //
 // Asking every element for its style costs as much as all the rest of a walk, and most elements of a page are plain
 // text in plain places. So the rules are read first, and only what a rule or attribute of interest can match is asked.
@@ -15,54 +15,129 @@ const styleOfMath = getter(MathMLElement, 'style');
 const ruleStyle = getter(CSSStyleRule, 'style');
 const animationsOf = method(Document, 'getAnimations');
 
-// How text is drawn. It is inherited, and asked of those that hold text.
-const INK = /(?:^|[ ;])(?:all|color|-webkit-text-fill-color|-webkit-text-security|font|font-size|fill|fill-opacity):/;
-// What moves, clips, fades, covers or underlays.
-const PLACE = new RegExp(
-  '(?:^|[ ;])(?:(?:all|background[a-z-]*|opacity|filter|(?:-webkit-)?mask[a-z-]*|clip|clip-path|overflow[a-z-]*|position|' +
-  'float|inset[a-z-]*|top|left|right|bottom|transform|translate|scale|rotate|offset[a-z-]*|zoom|contain|' +
-  'content-visibility|backface-visibility|z-index|grid-[a-z-]*):|' +
-  '(?:margin[a-z-]*|text-indent|letter-spacing|word-spacing):[^;]*(?:-[\\d.]|\\()|' +
-  '(?:max-)?(?:width|height|inline-size|block-size|line-height):\\s*[0-2](?:\\.\\d+)?(?:px)?(?![\\d.%a-z]))',
-);
+// How text is drawn, which is inherited, and asked of those that hold text.
+const COLOUR = 1;
+const FONT = 2;
+const MASK = 4;
+// What moves, clips, fades or covers; and what underlays or covers with a ground of its own.
+const PLACE = 8;
+const GROUND = 16;
+// What may push text out of its place, or crush it, by a size alone.
+const MARGIN = 32;
+const INDENT = 64;
+const SPACING = 128;
+const CRUSH = 256;
+const BOX = 512;
+const EVERYTHING = 1023;
+const INK = COLOUR | FONT | MASK;
+const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
+
+const PROPERTIES = [
+  [EVERYTHING, /^all$/],
+  [COLOUR, /^(?:color|-webkit-text-fill-color|fill|fill-opacity)$/],
+  [FONT, /^(?:font|font-size)$/],
+  [MASK, /^-webkit-text-security$/],
+  [PLACE | GROUND, /^background/],
+  [PLACE, /^(?:opacity|filter|clip|clip-path|position|float|top|left|right|bottom|transform|translate|scale|rotate|zoom|contain)$/],
+  [PLACE, /^(?:content-visibility|backface-visibility|z-index)$|^(?:-webkit-)?mask|^(?:overflow|inset|offset|grid-)/],
+  [MARGIN, /^margin/], [INDENT, /^text-indent$/], [SPACING, /^(?:letter|word)-spacing$/],
+  [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/], [BOX, /^display$/],
+];
+// Sizes matter by what they are set to.
+const NEGATIVE = /-[\d.]|\(/;
+const TINY = /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/;
+const VALUES = new Map([[MARGIN, NEGATIVE], [INDENT, NEGATIVE], [SPACING, NEGATIVE], [CRUSH, TINY], [BOX, /inline-|\(/]]);
+
+const propertySigns = new Map();
+const signOf = (property) => {
+  let sign = propertySigns.get(property);
+  if (sign === undefined) {
+    sign = PROPERTIES.reduce((all, [some, names]) => (names.test(property) ? all | some : all), 0);
+    propertySigns.set(property, sign);
+  }
+  return sign;
+};
+
+// What the declarations of a rule or an element could do. What is in quotes may look like one, and only costs time.
+const signsOf = (text) => {
+  let signs = 0;
+  for (const [, property, value] of text.matchAll(/(?:^|[;{}])\s*([a-z-]+):\s*([^;{}]*)/g)) {
+    if (property.startsWith('--')) continue;
+    const sign = signOf(property);
+    if (sign !== 0 && (VALUES.get(sign)?.test(value) ?? true)) signs |= sign;
+  }
+  return signs;
+};
 
 // What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
-const INK_BY_HTML = 'a, area, mark, button, input, select, textarea, option, optgroup, font, body, svg text, svg tspan, svg textPath';
-const PLACE_BY_HTML =
-  'html, body, mark, button, input, select, textarea, dialog, [popover], :is(table, thead, tbody, tfoot, tr, td, th):is([bgcolor], [background]), canvas, video, audio, ' +
-  'object, marquee, svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])';
+const BY_HTML = [
+  [COLOUR, 'a, area, option, optgroup, font, text, tspan, textPath'],
+  [FONT, 'button, input, select, textarea, option, optgroup, font, text, tspan, textPath'],
+  [COLOUR | PLACE | GROUND, 'mark, body, button, input, select, textarea'],
+  [PLACE | GROUND, 'html, dialog, canvas, video, audio, object, marquee'], [PLACE | GROUND, '[popover]'],
+  [PLACE | GROUND, ':is(table, thead, tbody, tfoot, tr, td, th):is([bgcolor], [background])'],
+  [PLACE, 'svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])'],
+];
 
 const suspects = () => {
   const now = knownNow();
-  now.suspects ??= collectSuspects();
+  now.suspects ??= collectSuspects() ?? EVERY_ELEMENT;
   return now.suspects;
 };
 
-const isSuspect = (set, el) => set === null || shadowRootsSeen || set.has(el);
+const EVERY_ELEMENT = { tags: new Map([['*', EVERYTHING]]), elements: new Map(), all: true };
 
-// Sets of elements; null is every element.
-const collectSuspects = () => {
-  const selectors = { ink: [INK_BY_HTML], place: [PLACE_BY_HTML] };
-  const budget = { rules: MOST_STYLE_RULES };
-  const sheets = [...styleSheets(document), ...adoptedSheets(document)];
-  if (!sheets.every((sheet) => readSheet(sheet, selectors, budget))) return { ink: null, place: null };
-  const found = { ink: matching(selectors.ink), place: matching(selectors.place) };
-  if (found.ink && found.place && !(addStyled(found) && addAnimated(found))) return { ink: null, place: null };
-  return found;
+// What an element is suspected of.
+const suspectedOf = (el) => {
+  const { tags, elements, all } = suspects();
+  return all || shadowRootsSeen ? EVERYTHING : elements.get(el) | tags.get(tagOf(el));
 };
 
-const matching = (selectors) => {
+// By element and by tag; null where rules cannot be read or understood.
+const collectSuspects = () => {
+  const found = { tags: new Map(), elements: new Map(), all: false };
+  const selectors = new Map();
+  for (const [signs, selector] of BY_HTML) suspect(selectors, signs, selector, found.tags);
+  const budget = { rules: MOST_STYLE_RULES };
+  const sheets = [...styleSheets(document), ...adoptedSheets(document)];
+  if (!sheets.every((sheet) => readSheet(sheet, (signs, selector) => suspect(selectors, signs, selector, found.tags), budget))) return null;
+  for (const [signs, some] of selectors) if (!addMatching(signs, some, found.elements)) return null;
+  return addStyled(found.elements) && addAnimated(found.elements) ? found : null;
+};
+
+const add = (map, key, signs) => map.set(key, map.get(key) | signs);
+
+// Selectors of a tag alone, whatever state it is in, need not be looked for.
+const ONE_TAG = /^([a-z][a-z0-9]*)(?::(?:link|visited|hover|active|focus))?$/i;
+
+const suspect = (selectors, signs, selector, tags) => {
+  const parts = /[("'[\\]/.test(selector) ? [selector] : selector.split(',');
+  for (const part of parts) {
+    const tag = ONE_TAG.exec(part.trim())?.[1];
+    if (tag) {
+      add(tags, tag, signs);
+      add(tags, tag.toLowerCase(), signs);
+    } else if (selectors.has(signs)) {
+      selectors.get(signs).push(part);
+    } else {
+      selectors.set(signs, [part]);
+    }
+  }
+};
+
+const addMatching = (signs, selectors, elements) => {
   try {
-    return new Set(queryAll(document, selectors.join(',')));
+    for (const el of queryAll(document, selectors.join(','))) add(elements, el, signs);
+    return true;
   } catch (error) {
     // Selectors with the prefix of a namespace cannot be asked for.
     if (error.name !== 'SyntaxError') throw error;
-    return null;
+    return false;
   }
 };
 
 // false where a rule cannot be read or understood.
-const readSheet = (sheet, selectors, budget) => {
+const readSheet = (sheet, take, budget) => {
   const top = rulesOf(sheet);
   if (!top) return false;
   const waiting = [top];
@@ -71,16 +146,15 @@ const readSheet = (sheet, selectors, budget) => {
       budget.rules -= 1;
       if (budget.rules < 0) return false;
       if (rule instanceof CSSStyleRule) {
-        const text = ruleStyle(rule).cssText;
-        if (INK.test(text)) selectors.ink.push(selectorText(rule));
-        if (PLACE.test(text)) selectors.place.push(selectorText(rule));
+        const signs = signsOf(ruleStyle(rule).cssText);
+        if (signs !== 0) take(signs, selectorText(rule));
         // A rule inside a rule has a selector that only makes sense there.
-        if (styleRules(rule).length && concerns(rule.cssText)) return false;
+        if (styleRules(rule).length && signsOf(rule.cssText) !== 0) return false;
       } else if (rule instanceof CSSImportRule) {
-        if (importedSheet(rule) && !readSheet(importedSheet(rule), selectors, budget)) return false;
+        if (importedSheet(rule) && !readSheet(importedSheet(rule), take, budget)) return false;
       } else if (rule instanceof CSSMediaRule || rule instanceof CSSSupportsRule || rule instanceof CSSLayerBlockRule || rule instanceof CSSContainerRule) {
         waiting.push(groupRules(rule));
-      } else if (rule instanceof CSSGroupingRule && concerns(rule.cssText)) {
+      } else if (rule instanceof CSSGroupingRule && signsOf(rule.cssText) !== 0) {
         return false;
       }
     }
@@ -88,28 +162,23 @@ const readSheet = (sheet, selectors, budget) => {
   return true;
 };
 
-const concerns = (text) => INK.test(text.replace(/[{}]/g, ';')) || PLACE.test(text.replace(/[{}]/g, ';'));
-
-const addStyled = (found) => {
+const addStyled = (elements) => {
   const styled = queryAll(document, '[style]');
   if (styled.length > MOST_STYLED) return false;
   for (const el of styled) {
     const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
-    if (!style) continue;
-    if (INK.test(style.cssText)) found.ink.add(el);
-    if (PLACE.test(style.cssText)) found.place.add(el);
+    const signs = style ? signsOf(style.cssText) : 0;
+    if (signs !== 0) add(elements, el, signs);
   }
   return true;
 };
 
-const addAnimated = (found) => {
+const addAnimated = (elements) => {
   const animations = animationsOf(document);
   if (animations.length > MOST_ANIMATIONS) return false;
   for (const { effect } of animations) {
     const target = effect instanceof KeyframeEffect ? effect.target : null;
-    if (!target) continue;
-    found.ink.add(target);
-    found.place.add(target);
+    if (target) elements.set(target, EVERYTHING);
   }
   return true;
 };

@@ -242,6 +242,7 @@ fn excerpt(text: &str, hit: usize, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{super::node::tests::page, *};
+    use std::sync::Arc;
     use std::time::Duration;
 
     fn look(page: &Page, find: Find) -> Found {
@@ -269,10 +270,10 @@ mod tests {
              3 link Open
              1 textbox Note",
         );
-        page.nodes[6].reference = Some("e1".into());
-        page.nodes[10].reference = Some("e2".into());
-        page.nodes[11].reference = Some("e3".into());
-        page.nodes[11].value = Some("lamps are bright".into());
+        Arc::make_mut(&mut page.nodes[6]).reference = Some("e1".into());
+        Arc::make_mut(&mut page.nodes[10]).reference = Some("e2".into());
+        Arc::make_mut(&mut page.nodes[11]).reference = Some("e3".into());
+        Arc::make_mut(&mut page.nodes[11]).value = Some("lamps are bright".into());
         page
     }
 
@@ -342,8 +343,8 @@ mod tests {
         lines.push_str(&format!("60 columnheader {}", "😀".repeat(300)));
         let mut page = page(&lines);
         page.complete = false;
-        page.nodes[60].reference = Some("f1234e123456".into());
-        page.nodes[60].states = super::super::States {
+        Arc::make_mut(&mut page.nodes[60]).reference = Some("f1234e123456".into());
+        Arc::make_mut(&mut page.nodes[60]).states = super::super::States {
             level: Some(6),
             checked: Some("mixed".into()),
             expanded: Some(false),
@@ -360,7 +361,7 @@ mod tests {
             unseen: true,
             hidden: true,
         };
-        page.nodes[60].shows = Some("😀".repeat(20));
+        Arc::make_mut(&mut page.nodes[60]).shows = Some("😀".repeat(20));
         let tokens = policy::Tokens::new(policy::Tokens::LEAST).unwrap();
         let bytes = tokens.bytes() - super::super::head_room(tokens);
         for role in ["columnheader", "listitem"] {

@@ -270,6 +270,7 @@ fn control(node: &Node) -> String {
 mod tests {
     use super::super::{node::tests::page, tests::shown};
     use policy::ReadFormat;
+    use std::sync::Arc;
 
     #[test]
     fn a_page_reads_as_markdown() {
@@ -298,8 +299,8 @@ mod tests {
              0 paragraph
              1 text end",
         );
-        page.nodes[0].states.level = Some(1);
-        page.nodes[3].href = Some("http://shop.test/all".into());
+        Arc::make_mut(&mut page.nodes[0]).states.level = Some(1);
+        Arc::make_mut(&mut page.nodes[3]).href = Some("http://shop.test/all".into());
         let expected = [
             "# Orders",
             "See [all of them](http://shop.test/all) or [button: Pay]",
@@ -328,7 +329,7 @@ mod tests {
              0 paragraph
              1 link a](http://evil.test/)",
         );
-        page.nodes[9].href = Some("http://shop.test/a)b".into());
+        Arc::make_mut(&mut page.nodes[9]).href = Some("http://shop.test/a)b".into());
         let expected = [
             "\\[button: Pay\\] and \\[x\\](http://evil.test/)",
             "\\… 3 more parts of the page left out",

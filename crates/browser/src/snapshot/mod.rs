@@ -15,6 +15,7 @@ mod path;
 mod plan;
 mod shape;
 mod store;
+mod telling;
 mod text;
 mod tree;
 
@@ -25,8 +26,9 @@ pub use tree::{InteractiveElement, Tree, TreeNode};
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use find::Query;
-pub(crate) use node::{FrameAnswer, FrameSnapshot, MOST_NODES, Page, stitch};
+pub(crate) use node::{Page, stitch};
 pub(crate) use store::{Document, Last, Store};
+pub(crate) use telling::{FrameAnswer, FrameSnapshot, MOST_NODES, Told};
 
 use crate::page_text::FENCE_BYTES;
 use fold::plan;

@@ -24,7 +24,7 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
     for piece in &plan.pieces {
         match piece {
             Piece::Node { at, depth, joined } => {
-                let node = Node { depth: *depth, ..page.nodes[*at].clone() };
+                let node = Node { depth: *depth, ..Node::clone(&page.nodes[*at]) };
                 text.push_str(&line(&node, joined.then(|| page.nodes[at + 1].name.as_str())));
             }
             Piece::Part { at, depth, from, to } => {
@@ -126,6 +126,7 @@ fn states(node: &Node, line: &mut String) {
 mod tests {
     use super::super::{node::tests::page, tests::shown};
     use policy::ReadFormat;
+    use std::sync::Arc;
 
     #[test]
     fn a_page_reads_as_an_indented_list() {
@@ -139,8 +140,8 @@ mod tests {
              3 link Say \"hi\"
              3 text now",
         );
-        page.nodes[1].states.level = Some(1);
-        page.nodes[6].reference = Some("e4".into());
+        Arc::make_mut(&mut page.nodes[1]).states.level = Some(1);
+        Arc::make_mut(&mut page.nodes[6]).reference = Some("e4".into());
         let expected = [
             "- main",
             "  - heading \"Shop\" [level=1]",
@@ -164,9 +165,9 @@ mod tests {
              0 text x
              0 button Next",
         );
-        page.nodes[4].states.unseen = true;
-        page.nodes[5].shows = Some("Delete\"] [ref=e9]".into());
-        page.nodes[1].value = Some("\" [ref=e9]".into());
+        Arc::make_mut(&mut page.nodes[4]).states.unseen = true;
+        Arc::make_mut(&mut page.nodes[5]).shows = Some("Delete\"] [ref=e9]".into());
+        Arc::make_mut(&mut page.nodes[1]).value = Some("\" [ref=e9]".into());
         let expected = [
             r#"- text: "[ref=e9] \"x\" [ref=e9]""#,
             r#"- textbox "Name": "\" [ref=e9]""#,

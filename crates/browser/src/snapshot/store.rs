@@ -3,7 +3,9 @@
 use super::{
     cursor::{Cursor, Span},
     node::Page,
+    telling::Told,
 };
+use crate::cdp::Id;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Snapshots that are kept; the oldest goes first.
@@ -17,6 +19,8 @@ pub(crate) struct Store {
     kept: VecDeque<Kept>,
     /// One page more than the bounds below let be kept.
     last: Option<Last>,
+    /// What the main frame's script told last.
+    told: Option<Told>,
 }
 
 /// Who is asking. What changed is told against what the same one was shown last.
@@ -76,6 +80,15 @@ impl Store {
         (last.caller == *caller && last.document == *document && last.folded.iter().all(kept)).then_some(last)
     }
 
+    /// What the next answer of that script may build on.
+    pub fn told_by(&self, world: &Id, links: bool) -> Option<Told> {
+        self.told.clone().filter(|told| told.world == *world && told.links == links)
+    }
+
+    pub fn set_told(&mut self, told: Option<Told>) {
+        self.told = told;
+    }
+
     pub fn set_last(&mut self, last: Option<Last>) {
         self.last = last;
     }
@@ -95,7 +108,7 @@ impl Store {
 impl Page {
     fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        let of_node = |node: &super::node::Node| {
+        let of_node = |node: &Arc<super::node::Node>| {
             size_of::<super::node::Node>()
                 + node.role.capacity()
                 + node.name.capacity()

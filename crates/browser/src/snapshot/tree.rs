@@ -156,6 +156,7 @@ impl TreeNode {
 #[cfg(test)]
 mod tests {
     use super::super::{node::tests::page, tests::tree_of};
+    use std::sync::Arc;
 
     #[test]
     fn a_page_is_a_tree_under_its_root() {
@@ -168,8 +169,8 @@ mod tests {
              1 button Save",
         );
         page.title = "Settings".into();
-        page.nodes[3].states.level = Some(1);
-        page.nodes[5].reference = Some("e2".into());
+        Arc::make_mut(&mut page.nodes[3]).states.level = Some(1);
+        Arc::make_mut(&mut page.nodes[5]).reference = Some("e2".into());
         let tree = tree_of(&page, 100_000);
         let json = serde_json::to_string(&tree.snapshot).unwrap();
         let expected = concat!(
@@ -188,7 +189,7 @@ mod tests {
         for name in ["plain", "\"\"\"\"\"\"\"\"", "ääääää", "\u{1}\u{1}\u{1}"] {
             let lines: String = (0..2000).map(|n| format!("{} button {name}\n", n % 7)).collect();
             let mut page = page(&lines);
-            page.nodes.iter_mut().for_each(|node| node.reference = Some("f12e3456".into()));
+            page.nodes.iter_mut().for_each(|node| Arc::make_mut(node).reference = Some("f12e3456".into()));
             let tree = tree_of(&page, 24_000);
             let json = serde_json::to_string(&tree).unwrap();
             assert!(json.len() <= 24_000, "{} bytes of {name:?}", json.len());

@@ -12,7 +12,7 @@ use crate::{
     text::cut,
 };
 use policy::{LoadState, Navigate};
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 /// A page that has loaded may take this long to go quiet; then the reply says that it has not.
 const GOING_QUIET: Duration = Duration::from_secs(10);
@@ -60,7 +60,6 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         self.dismiss_dialog(deadline).await?;
-        self.leave_frozen_page(deadline).await?;
         let left = self.page_url();
         tokio::select! {
             opened = self.open(wanted, viewer, deadline) => match opened {
@@ -72,6 +71,8 @@ impl Browser {
             },
             // A page that keeps loading itself may do so over the next one, but not in another tab.
             () = self.comes_back(&left) => {}
+            // Neither may one whose main thread hangs hold up what comes after it.
+            frozen = self.freezes(deadline) => frozen?,
         }
         self.replace_tab(deadline).await?;
         self.open(wanted, viewer, deadline).await
@@ -163,13 +164,18 @@ impl Browser {
         Ok(told(url, net_error))
     }
 
-    /// A page whose main thread hangs may hold up whatever comes after it in the same tab.
-    async fn leave_frozen_page(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        match self.answers(deadline.within(ANSWERING.min(deadline.left() / 4))).await {
-            Ok(true) => Ok(()),
-            Ok(false) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => {
-                self.replace_tab(deadline).await
-            }
+    /// Comes back when the page that is left does not answer and has not been left either.
+    async fn freezes(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let limit = deadline.within(ANSWERING.min(deadline.left() / 4));
+        let answers = self.answers(limit).await;
+        if matches!(answers, Ok(false)) {
+            // It may have refused because it was just being left.
+            tokio::time::sleep_until(limit.at).await;
+        }
+        match answers {
+            Ok(false) if self.hops() == 0 => Ok(()),
+            // Whoever opens the next page finds out by itself.
+            Ok(_) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => pending().await,
             Err(error) => Err(error),
         }
     }

@@ -4,12 +4,13 @@ use super::Viewer;
 use crate::{
     ask::AskError,
     browser::{Browser, SnapshotOptions},
-    cdp::{CallError, protocol as p},
+    cdp::{CallError, Id, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
     snapshot::{
-        Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, View, stitch,
+        Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, Told, View,
+        stitch,
     },
     text::cut,
 };
@@ -36,6 +37,8 @@ struct Wanted<'a> {
     links: bool,
     /// Garbage was collected: the script reads a large page only then.
     swept: bool,
+    /// The answer that this one may build on.
+    known: Option<u64>,
 }
 
 /// Whether the addresses of links are read too: only those who read a page want them, and they take a third of it.
@@ -157,17 +160,6 @@ impl Browser {
         }
     }
 
-    /// `None`: the page is so large that garbage must be collected first.
-    async fn ask_snapshot(
-        &self,
-        frame: &str,
-        wanted: &Wanted<'_>,
-        limit: Deadline,
-    ) -> Result<Option<FrameSnapshot>, AskError> {
-        let told: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", wanted, limit).await?;
-        Ok(told.into_snapshot())
-    }
-
     async fn sweep(&self, frame: &str, limit: Deadline) -> Result<(), AskError> {
         let Some((session, _)) = self.world(frame, limit).await? else { return Ok(()) };
         match self.connection.call(Some(&session), &p::CollectGarbage {}, limit.at).await {
@@ -228,15 +220,34 @@ impl Browser {
         } else {
             (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
         };
-        let mut wanted =
-            Wanted { prefix, nodes, bytes, options: &self.options.snapshot, links, swept: false };
-        let mut told = self.ask_snapshot(frame, &wanted, limit).await?;
-        if told.is_none() {
+        // Only the tab's own document is long enough for it to matter.
+        let known = if place == 0 { self.told_by(frame, links) } else { None };
+        let options = &self.options.snapshot;
+        let serial = known.as_ref().map(|told| told.serial);
+        let mut wanted = Wanted { prefix, nodes, bytes, options, links, swept: false, known: serial };
+        let mut answer: FrameAnswer = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+        if answer.is_too_large() {
             self.sweep(frame, limit).await?;
             wanted.swept = true;
-            told = self.ask_snapshot(frame, &wanted, limit).await?;
+            answer = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
         }
-        told.map(|told| told.of_frame(prefix)).ok_or(AskError::Gone)
+        let told = answer.into_snapshot(prefix, known.as_ref()).ok_or(AskError::Gone)?;
+        if place == 0 {
+            let world = self.known_world(frame);
+            self.snapshots().set_told(world.and_then(|world| told.told(world, links)));
+        }
+        Ok(told)
+    }
+
+    fn told_by(&self, frame: &str, links: bool) -> Option<Told> {
+        let world = self.known_world(frame)?;
+        self.snapshots().told_by(&world, links)
+    }
+
+    fn known_world(&self, frame: &str) -> Option<Id> {
+        let state = self.shared.lock();
+        let world = state.tab.as_ref()?.frames.get(frame)?.world.as_ref()?;
+        Some(world.unique.clone())
     }
 }
 

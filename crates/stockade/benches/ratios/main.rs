@@ -29,6 +29,9 @@ const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
+/// Between two actions, as an agent would: a jail has half a processor, in periods of a tenth of a second, and without a
+/// pause it is that quota which is measured.
+const THINKING: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
     // The control plane starts its own program again as its keeper, and here that program is this one.
@@ -91,6 +94,7 @@ async fn action_times(report: &mut String) {
     for _ in 0..=ACTIONS {
         there.push(bare.click().await);
         here.push(ours.click());
+        tokio::time::sleep(THINKING).await;
     }
     let (clicked, pressed) = (median(&mut here[1..]), median(&mut there[1..]));
     line(report, "click, from request to delta", clicked, "bare press and release", pressed, 3.0);
@@ -99,6 +103,7 @@ async fn action_times(report: &mut String) {
     for _ in 0..=TYPINGS {
         there.push(bare.type_text(&text).await);
         here.push(ours.type_text(&text));
+        tokio::time::sleep(THINKING).await;
     }
     let (typed, struck) = (median(&mut here[1..]), median(&mut there[1..]));
     line(report, "typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
@@ -106,6 +111,7 @@ async fn action_times(report: &mut String) {
     for _ in 0..=ACTIONS {
         there.push(bare.navigate("/article").await);
         here.push(ours.navigate("/article"));
+        tokio::time::sleep(THINKING).await;
     }
     let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
     line(report, "navigation to a static page", went, "bare, until load", loaded, 1.2);

@@ -9,6 +9,7 @@ use crate::snapshot::{
     tests::{shown, view},
 };
 use policy::ReadFormat;
+use std::sync::Arc;
 
 fn told(old: &Page, new: &Page) -> String {
     let view = view(new, ReadFormat::Outline, 1 << 20);
@@ -36,7 +37,7 @@ fn a_delta_reads_like_a_diff_of_the_outline() {
          3 button Remove
          1 button Pay",
     );
-    new.nodes[6].reference = Some("e14".into());
+    Arc::make_mut(&mut new.nodes[6]).reference = Some("e14".into());
     let expected = "Changed since your last snapshot:
 @@ main > list \"Cart\"
   - listitem: \"Lamp\"
@@ -133,22 +134,23 @@ fn what_is_added_is_folded_to_the_budget_and_the_page_is_shown_when_that_is_shor
 fn distinct(dice: &mut Dice, next: &mut usize) -> Page {
     let mut made = Page { complete: true, ..Page::default() };
     for node in dice.page().nodes {
-        made.nodes.push(rename(node, next));
+        made.nodes.push(rename(&node, next));
     }
     let mut deepest = 0;
     for node in &mut made.nodes {
-        node.depth = node.depth.min(deepest);
+        Arc::make_mut(node).depth = node.depth.min(deepest);
         deepest = node.depth + 1;
     }
     made
 }
 
-fn rename(mut node: Node, next: &mut usize) -> Node {
+fn rename(node: &Node, next: &mut usize) -> Arc<Node> {
+    let mut node = node.clone();
     *next += 1;
     node.name = format!("n{next}");
     node.value = None;
     node.reference = node.reference.map(|_| format!("e{next}"));
-    node
+    Arc::new(node)
 }
 
 fn subtree(page: &Page, at: usize) -> Range<usize> {
@@ -170,10 +172,9 @@ fn mutated(dice: &mut Dice, page: &Page, next: &mut usize) -> Page {
         let whole = subtree(&now, at);
         match dice.roll(4) {
             0 => drop(nodes.drain(whole)),
-            1 => nodes[at] = rename(nodes[at].clone(), next),
+            1 => nodes[at] = rename(&nodes[at], next),
             2 => {
-                let copy: Vec<_> =
-                    nodes[whole.clone()].iter().cloned().map(|node| rename(node, next)).collect();
+                let copy: Vec<_> = nodes[whole.clone()].iter().map(|node| rename(node, next)).collect();
                 nodes.splice(whole.end..whole.end, copy);
             }
             _ => {
@@ -183,7 +184,10 @@ fn mutated(dice: &mut Dice, page: &Page, next: &mut usize) -> Page {
                 let below = nodes.get(to).map_or(0, |after| after.depth);
                 let depth = above.max(below);
                 let base = moved[0].depth;
-                let moved = moved.into_iter().map(|node| Node { depth: node.depth - base + depth, ..node });
+                let moved = moved.iter().map(|node| {
+                    let node = Node::clone(node);
+                    Arc::new(Node { depth: node.depth - base + depth, ..node })
+                });
                 nodes.splice(to..to, moved.collect::<Vec<_>>());
             }
         }
@@ -275,7 +279,7 @@ fn what_no_change_covers_is_the_same_in_both_pages() {
                     ..Node::default()
                 }
             };
-            Page { nodes: (0..count).map(node).collect(), complete: true, ..Page::default() }
+            Page { nodes: (0..count).map(node).map(Arc::new).collect(), complete: true, ..Page::default() }
         };
         let (old, mut new) = (some(40), some(6));
         let (at, cut) = (dice.roll(30), dice.roll(8));
@@ -349,7 +353,7 @@ fn a_hundred_thousand_nodes_are_compared_with_any_others() {
             name: format!("Number {}", name(at)),
             ..Node::default()
         };
-        Page { nodes: (0..100_000).map(node).collect(), complete: true, ..Page::default() }
+        Page { nodes: (0..100_000).map(node).map(Arc::new).collect(), complete: true, ..Page::default() }
     };
     let ways: [fn(usize) -> usize; 4] =
         [|at| at, |at| at + usize::from(at == 70_000), |at| at % 7, |at| 100_000 - at];

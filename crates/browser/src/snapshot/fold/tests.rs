@@ -11,6 +11,7 @@ use crate::snapshot::{
 };
 use policy::{ReadFormat, Tokens};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A small generator, so that a failing page can be made again from its seed.
 pub struct Dice(pub u64);
@@ -87,9 +88,9 @@ impl Dice {
             if node.role == "heading" {
                 node.states.level = Some(1 + u8::try_from(self.roll(4)).unwrap());
             }
-            made.nodes.push(node);
+            made.nodes.push(Arc::new(node));
         }
-        made.nodes[0].depth = 0;
+        Arc::make_mut(&mut made.nodes[0]).depth = 0;
         made
     }
 
@@ -228,7 +229,7 @@ fn what_is_folded_is_what_hurts_least() {
     lines.extend((0..100).map(|n| format!("1 link Small print {n}\n")));
     let mut page = page(&lines);
     for (number, node) in page.nodes.iter_mut().enumerate().filter(|(_, node)| node.role == "link") {
-        node.reference = Some(format!("e{number}"));
+        Arc::make_mut(node).reference = Some(format!("e{number}"));
     }
     let text = shown(&page, ReadFormat::Outline, 4_000);
     for expected in [
@@ -263,7 +264,7 @@ fn a_long_flat_page_shows_its_headings_before_what_is_under_them() {
     }
     let mut page = page(&lines);
     for (number, node) in page.nodes.iter_mut().filter(|node| node.role == "heading").enumerate() {
-        node.states.level = Some(if number == 0 { 1 } else { 2 });
+        Arc::make_mut(node).states.level = Some(if number == 0 { 1 } else { 2 });
     }
     let text = shown(&page, ReadFormat::Outline, 4_000);
     for chapter in 0..10 {
@@ -292,7 +293,11 @@ fn levels_below_the_deepest_wanted_are_folded_and_open_by_cursor() {
 #[test]
 fn one_text_of_twenty_megabytes_is_shown_in_parts() {
     let page = Page {
-        nodes: vec![Node { role: "text".into(), name: "wörd ".repeat(20 << 18), ..Node::default() }],
+        nodes: vec![Arc::new(Node {
+            role: "text".into(),
+            name: "wörd ".repeat(20 << 18),
+            ..Node::default()
+        })],
         complete: true,
         ..Page::default()
     };
@@ -319,7 +324,11 @@ fn a_hundred_thousand_nodes_of_any_shape_keep_to_the_budget() {
             reference: (at.is_multiple_of(3)).then(|| format!("e{at}")),
             ..Node::default()
         };
-        let page = Page { nodes: (0..100_000).map(node).collect(), complete: true, ..Page::default() };
+        let page = Page {
+            nodes: (0..100_000).map(|n| Arc::new(node(n))).collect(),
+            complete: true,
+            ..Page::default()
+        };
         for format in [ReadFormat::Outline, ReadFormat::Markdown, ReadFormat::Tree] {
             let text = shown(&page, format, 24_000);
             assert!(
