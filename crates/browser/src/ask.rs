@@ -66,6 +66,7 @@ impl Browser {
         let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(frame, deadline).await? else { continue };
+            tracing::trace!(function, "asking the script");
             let command = p::CallFunction {
                 function_declaration: &declaration,
                 unique_context_id: &world.unique,

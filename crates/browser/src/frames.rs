@@ -7,6 +7,7 @@ use crate::{
 };
 use policy::Origin;
 use std::collections::{HashMap, HashSet};
+use tokio::time::Instant;
 
 /// A page may make frames without end; those beyond the bound are not tracked, read or acted in.
 pub(crate) const MOST_FRAMES: usize = 1000;
@@ -37,8 +38,7 @@ pub(crate) struct Frame {
     /// Closed shadow roots that the script of that world was given, by backend id.
     pub roots: HashSet<i64>,
     pub roots_known_to: Option<Id>,
-    /// The world whose count of nodes was Chromium's.
-    pub counted_in: Option<Id>,
+    pub counted: Option<Counted>,
     order: u64,
 }
 
@@ -49,11 +49,17 @@ pub(crate) struct World {
     pub id: i64,
 }
 
+/// A world whose count of nodes was Chromium's, and until when that is believed.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub world: Id,
+    pub until: Instant,
+}
+
 impl Frame {
-    /// Whether all nodes of its present document are known.
-    pub fn is_counted(&self) -> bool {
-        self.counted_in.is_some()
-            && self.counted_in.as_ref() == self.world.as_ref().map(|world| &world.unique)
+    pub fn is_counted(&self, now: Instant) -> bool {
+        let world = self.world.as_ref().map(|world| &world.unique);
+        self.counted.as_ref().is_some_and(|counted| Some(&counted.world) == world && now < counted.until)
     }
 }
 
@@ -98,7 +104,7 @@ impl Frames {
                 known_to: None,
                 roots: HashSet::new(),
                 roots_known_to: None,
-                counted_in: None,
+                counted: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);

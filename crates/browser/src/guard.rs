@@ -2,21 +2,19 @@
 
 use crate::{
     aim::{Aim, How, Looking, Problem},
-    ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
-    page_text::{PageText, Words},
+    page_text::Words,
+    resting::{RESTING, Rested},
     verbs::{Press, Stroke, unchanged},
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::time::Duration;
 
-/// How long a page may take to come to rest; one that does not is told as it is.
-const RESTING: Duration = Duration::from_secs(2);
 /// What was stopped had no effect, so it may be sent again: the page moves, or hovering moved it.
 const TRIES: usize = 4;
 /// How long frames that were not meant may take to tell what they stopped. One that hangs tells nothing, and gets
@@ -55,22 +53,6 @@ pub(crate) struct Arming {
     drop: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Resting {
-    /// Whether the page has been given something to react to.
-    expecting: bool,
-}
-
-/// What came of input in one frame, once that had come to rest.
-#[derive(Default, Deserialize)]
-struct Rested {
-    /// Whether anything reached what was meant.
-    began: bool,
-    /// Whether the guard stopped something, and what would have got it.
-    stopped: bool,
-    by: Option<PageText>,
-}
-
 /// What a hand does once it is aimed.
 #[derive(Clone, Copy)]
 pub(crate) enum Hand<'a> {
@@ -97,16 +79,6 @@ impl Shot<'_> {
     /// Whether it may begin in one frame and end in another: text does when the focus hops, and a drag.
     fn all(&self) -> bool {
         self.input == Input::Keys || self.drop.is_some()
-    }
-}
-
-impl Rested {
-    fn and(self, other: Rested) -> Rested {
-        Rested {
-            began: self.began || other.began,
-            stopped: self.stopped || other.stopped,
-            by: self.by.or(other.by),
-        }
     }
 }
 
@@ -209,8 +181,8 @@ impl Browser {
             return Rested::default();
         }
         // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
-        let rest = async |frame, expecting, limit| {
-            self.ask::<_, Rested>(frame, "rest", &Resting { expecting }, limit).await.unwrap_or_default()
+        let rest = async |frame: &str, expecting, limit| {
+            self.rest_in(frame, expecting, limit).await.unwrap_or_default()
         };
         let came = rest(frame, sent, limit).await;
         if !sent || (came.began && !all) {
@@ -240,18 +212,5 @@ impl Browser {
             self.disarm(main, true, true, deadline).await;
         }
         Ok(())
-    }
-
-    /// Lets the tab's own document come to rest, when nothing was sent to it.
-    pub(crate) async fn rest(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let Some(main) = self.shared.lock().tab.as_ref().map(|tab| tab.target.clone()) else {
-            return Ok(());
-        };
-        let resting = Resting { expecting: false };
-        match self.ask::<_, Rested>(&main, "rest", &resting, deadline.within(RESTING)).await {
-            // A page that is busy or on its way out has come to no rest; what follows finds out which.
-            Ok(_) | Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. })) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 }

@@ -18,6 +18,7 @@ mod incident;
 mod locate;
 mod page_text;
 mod past;
+mod resting;
 mod resume;
 mod roots;
 mod script;

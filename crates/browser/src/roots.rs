@@ -8,7 +8,7 @@ use crate::{
     browser::Browser,
     cdp::{CallError, SessionId, protocol as p},
     deadline::Deadline,
-    frames::{Frame, World},
+    frames::{Counted, World},
     locate::FRAME_WAIT,
 };
 use futures_util::future::{join, join_all};
@@ -25,10 +25,13 @@ const LONG_ADDRESS: usize = 4 << 10;
 const LONGEST_ADDRESSES: usize = 8 << 20;
 /// A look that nothing calls for is not taken before this many times of what the last one took.
 const LOOK_SHARE: u32 = 100;
+/// As long as nothing comes or goes, nodes are counted once in so many times of what counting takes, and never sooner.
+const COUNT_SHARE: u32 = 50;
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the script sees of a frame.
 #[derive(Deserialize)]
-struct Counted {
+struct Seen {
     /// None: there is too much to be counted.
     count: Option<usize>,
     /// Nothing came or went since the last comparison, which was a moment ago.
@@ -81,8 +84,8 @@ struct Set {
 }
 
 /// One process of the tab, with those of its frames that are asked.
-struct Process<'a> {
-    session: SessionId,
+pub(crate) struct Process<'a> {
+    pub session: SessionId,
     frames: Vec<&'a str>,
     /// Whether it has no others.
     all: bool,
@@ -108,7 +111,7 @@ impl Browser {
         })
     }
 
-    fn processes<'a>(&self, frames: &'a [(String, String)]) -> Vec<Process<'a>> {
+    pub(crate) fn processes<'a>(&self, frames: &'a [(String, String)]) -> Vec<Process<'a>> {
         let state = self.shared.lock();
         let Some(tab) = state.tab.as_ref() else { return Vec::new() };
         let mut asked: HashMap<&SessionId, Vec<&str>> = HashMap::new();
@@ -127,13 +130,20 @@ impl Browser {
     }
 
     async fn meet_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
+        let begun = Instant::now();
         let agreed = self.have_agreed(process);
         let mut counts = self.compare(process, !agreed, limit).await?;
         if agreed && counts == Counts::Differ {
             // Perhaps the page only changed between the one count and the other.
             counts = self.compare(process, true, limit).await?;
         }
-        self.note_agreed(process, counts == Counts::Agree);
+        let took = if agreed { None } else { Some(begun.elapsed()) };
+        match counts {
+            // Within the time that it was to stand.
+            Counts::Agree if agreed => {}
+            Counts::Agree => self.note_agreed(process, took),
+            Counts::Differ | Counts::Unknown => self.note_agreed(process, None),
+        }
         let started = Instant::now();
         if counts == Counts::Agree {
             return Ok(Met { whole: true, new: false });
@@ -162,19 +172,27 @@ impl Browser {
         Ok(met)
     }
 
-    /// Whether the last counts agreed, and all of its documents are still those that were counted.
-    fn have_agreed(&self, process: &Process<'_>) -> bool {
+    /// Whether its documents are those whose counts agreed a moment ago; then they need only tell that nothing came
+    /// or went since.
+    pub(crate) fn have_agreed(&self, process: &Process<'_>) -> bool {
         let state = self.shared.lock();
-        let Some(tab) = state.tab.as_ref() else { return false };
-        process.frames.iter().all(|frame| tab.frames.get(frame).is_some_and(Frame::is_counted))
+        let (Some(tab), now) = (state.tab.as_ref(), Instant::now()) else { return false };
+        process.all
+            && process
+                .frames
+                .iter()
+                .all(|frame| tab.frames.get(frame).is_some_and(|frame| frame.is_counted(now)))
     }
 
-    fn note_agreed(&self, process: &Process<'_>, agreed: bool) {
+    /// With how long it took to find out; None if they did not agree.
+    pub(crate) fn note_agreed(&self, process: &Process<'_>, took: Option<Duration>) {
         let mut state = self.shared.lock();
         let Some(tab) = state.tab.as_mut() else { return };
+        let until = took.map(|took| Instant::now() + (took * COUNT_SHARE).max(LEAST_PAUSE));
         for frame in &process.frames {
             if let Some(known) = tab.frames.get_mut(frame) {
-                known.counted_in = known.world.as_ref().filter(|_| agreed).map(|world| world.unique.clone());
+                let world = known.world.as_ref().map(|world| world.unique.clone());
+                known.counted = world.zip(until).map(|(world, until)| Counted { world, until });
             }
         }
     }
@@ -199,7 +217,7 @@ impl Browser {
     async fn compare(&self, process: &Process<'_>, anew: bool, limit: Deadline) -> Result<Counts, AskError> {
         let counting = Counting { anew };
         let seen =
-            process.frames.iter().map(|frame| self.ask::<_, Counted>(frame, "countNodes", &counting, limit));
+            process.frames.iter().map(|frame| self.ask::<_, Seen>(frame, "countNodes", &counting, limit));
         let mut there = None;
         let seen = if anew {
             let (seen, counted) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
@@ -209,10 +227,10 @@ impl Browser {
             join_all(seen).await
         };
         let seen = seen.into_iter().map(|frame| match frame {
-            Err(AskError::Gone) => Ok(Counted { count: None, same: false }),
+            Err(AskError::Gone) => Ok(Seen { count: None, same: false }),
             other => other,
         });
-        let seen: Vec<Counted> = seen.collect::<Result<_, _>>()?;
+        let seen: Vec<Seen> = seen.collect::<Result<_, _>>()?;
         if seen.iter().all(|frame| frame.same) {
             return Ok(Counts::Agree);
         }
@@ -230,7 +248,7 @@ impl Browser {
     /// All elements, texts and comments of a process's documents, those in closed roots too.
     ///
     /// Chromium finds nothing in particular in each of them; what it found is not fetched.
-    async fn count_nodes(&self, session: &SessionId, limit: Deadline) -> Option<usize> {
+    pub(crate) async fn count_nodes(&self, session: &SessionId, limit: Deadline) -> Option<usize> {
         let to = Some(session);
         let search = p::PerformSearch { query: "", include_user_agent_shadow_dom: false };
         let (enabled, found, disabled) = tokio::join!(

@@ -174,6 +174,7 @@ impl Connection {
         let call = Call { id, method, session: session.cloned(), text, largest_reply, answer };
         let sent = timeout_at(deadline, self.calls.send(call)).await;
         sent.map_err(|_| CallError::Timeout { method })?.map_err(|_| self.closed_error())?;
+        tracing::trace!(id, method, "cdp call");
         Ok(Answering { method, answered, closed: self.closed.clone(), response: PhantomData })
     }
 
@@ -252,6 +253,7 @@ where
             };
             match wire::decode(&bytes) {
                 Some(wire::Incoming::Reply { id, result }) => {
+                    tracing::trace!(id, "cdp answer");
                     lock(&self.shared.pending).answer(id, result);
                 }
                 Some(wire::Incoming::Event { session, method, params }) => {
@@ -259,6 +261,7 @@ where
                         continue;
                     }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };
+                    tracing::trace!(%method, "cdp event");
                     let event = Event { session: session.as_deref().map(SessionId::from), kind };
                     if let Err(closed) = self.tell(event) {
                         return closed;

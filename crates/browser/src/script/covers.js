@@ -34,9 +34,11 @@ const painted = () => {
   return now.painted;
 };
 
-const tagsOf = (tags, sign) => Array.from(tags).filter(([, signs]) => signs & sign).map(([tag]) => tag);
-
-const hasCovers = () => painted().covers > 0;
+const hasCovers = () => {
+  const now = looks();
+  now.covered ??= mayCover() && painted().covers > 0;
+  return now.covered;
+};
 
 const file = (box, { bands, tall }) => {
   const first = Math.floor(box.rect.top / BAND);

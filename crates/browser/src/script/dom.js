@@ -121,7 +121,16 @@ const controlTable = (el) =>
   : el instanceof HTMLButtonElement ? BUTTON
   : null;
 
-const tagOf = (el) => localName(el);
+// It never changes, and is asked for a dozen times in a row.
+let taggedElement = null;
+let lastTag = '';
+const tagOf = (el) => {
+  if (el !== taggedElement) {
+    lastTag = localName(el);
+    taggedElement = el;
+  }
+  return lastTag;
+};
 const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
 
 // Closed roots by their hosts: a script sees none of them, so the driver hands them in.
@@ -172,15 +181,16 @@ let shadowRootsSeen = false;
 
 // The children in the flat tree: what is rendered, not what is written.
 const flatChildren = (el) => {
-  if (el instanceof HTMLSlotElement) {
+  const tag = isElement(el) ? tagOf(el) : '';
+  if (tag === 'slot' && el instanceof HTMLSlotElement) {
     const assigned = assignedNodes(el, { flatten: true });
     if (assigned.length) return assigned;
   }
-  const root = isElement(el) ? shadowRoot(el) : null;
+  const root = tag ? shadowRoot(el) : null;
   if (root) { shadowRootsSeen = true; watchForPasswords(root); }
   const children = [];
   // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
-  if (el instanceof HTMLDetailsElement && !DETAILS.open(el)) {
+  if (tag === 'details' && el instanceof HTMLDetailsElement && !DETAILS.open(el)) {
     const summary = childByTag(el, 'summary');
     return summary ? [summary] : children;
   }

@@ -25,6 +25,16 @@ const SILENT = new Set(
 const DRAWN = { visibilityProperty: true };
 const UNDRAWN = new Set(['area', 'optgroup', 'option']);
 
+// Drawn wherever their parent is, unless a style or an attribute says otherwise.
+const PLAIN = new Set(
+  ('a abbr address article aside b bdi bdo big blockquote body br center cite code dd del dfn div dl dt em figcaption ' +
+   'figure font footer h1 h2 h3 h4 h5 h6 header hgroup hr i ins kbd li main mark nav ol p pre q s samp section small ' +
+   'span strike strong sub sup table tbody td tfoot th thead time tr tt u ul var').split(' '),
+);
+
+// Whether an element that the walk is at is drawn because its parent is, so that Chromium need not be asked.
+const isDrawnWithParent = (el) => el === plainElement && PLAIN.has(tagOf(el)) && isHtml(el) && !(suspectedOf(el) & HIDE);
+
 // false: neither it nor anything inside; 'inside': not itself, perhaps its children; true: visible.
 const visibility = (el) => {
   if (SILENT.has(tagOf(el))) return false;

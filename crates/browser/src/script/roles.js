@@ -38,7 +38,7 @@ const TAG_ROLES = new Map(Object.entries({
 let known = null;
 const knownNow = () => {
   if (!known) {
-    known = { tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, suspects: null, looks: null, labels: new Map(), active: null, disables: null };
+    known = { tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, suspects: null, looks: null, labels: new Map(), active: null, disables: null, edits: null };
     queueMicrotask(() => { known = null; });
   }
   return known;

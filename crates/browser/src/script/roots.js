@@ -15,11 +15,9 @@ let adopted = 0;
 let fresh = [];
 let trees = [];
 
-// Counting and comparing takes at most this part of the time on a page where nothing comes or goes.
-const COUNT_SHARE = 1 / 50;
-const LEAST_PAUSE = 100;
+// Whether elements came or went since nodes were counted.
 let stirred = true;
-let lastCount = null;
+const isStill = () => !stirred && readyState(document) !== 'loading';
 
 const adoptRoot = (root) => {
   if (!(root instanceof ShadowRoot) || adopted >= MOST_CLOSED) return false;
@@ -44,12 +42,10 @@ const COUNTED =
   NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
 
 // All nodes that Chromium finds when it searches for nothing in particular: elements, texts and comments. Not counted
-// again where a count that agreed with Chromium's a moment ago still stands.
+// again, unless it is to be, where nothing came or went.
 const countNodes = ({ anew }) => {
   noticeRecords(passwordObserver.takeRecords());
-  const started = performance.now();
-  const rests = !anew && lastCount !== null && !stirred && readyState(document) !== 'loading';
-  if (rests && started - lastCount.at < Math.max(LEAST_PAUSE, lastCount.took / COUNT_SHARE)) return { count: 0, same: true };
+  if (!anew && isStill()) return { count: 0, same: true };
   stirred = false;
   let count = 0;
   const tops = [documentElement(document)];
@@ -68,7 +64,6 @@ const countNodes = ({ anew }) => {
       if (root) { watchForPasswords(root); tops.push(root); }
     }
   }
-  lastCount = { at: started, took: performance.now() - started };
   return { count, same: false };
 };
 

@@ -246,8 +246,17 @@ const isSecretNow = (el) => {
   return true;
 };
 
+const designMode = getter(Document, 'designMode');
+// Few pages have editors.
+const pageEdits = () => {
+  const now = knownNow();
+  now.edits ??= shadowRootsSeen || designMode(document) === 'on' || queryAll(document, '[contenteditable]').length > 0;
+  return now.edits;
+};
+
 const isSecret = (el) => {
-  if (!isField(el) && !(el instanceof HTMLSelectElement) && !(isHtml(el) && isContentEditable(el))) return false;
+  const tag = tagOf(el);
+  if (tag !== 'input' && tag !== 'textarea' && tag !== 'select' && !(isHtml(el) && pageEdits() && isContentEditable(el))) return false;
   noticeRecords(passwordObserver.takeRecords());
   return isSecretNow(el);
 };

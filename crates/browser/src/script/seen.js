@@ -59,7 +59,7 @@ const looks = () => {
   const now = knownNow();
   now.looks ??= {
     of: new Map(), texts: new Map(), range: createRange(document), measured: 0, hits: 0,
-    root: rootLook(), painted: null, scroll: null, shaded: null,
+    root: rootLook(), painted: null, covered: null, scroll: null, shaded: null,
   };
   return now.looks;
 };

@@ -25,29 +25,54 @@ const endingAnimations = () => runningAnimations(document).filter((animation) =>
   return animationState(animation) === 'running' && effect !== null && Number.isFinite(effectTiming(effect).endTime);
 });
 
+// Whether there were any.
 const untilStill = async () => {
   const ending = endingAnimations();
-  if (!ending.length) return;
+  if (!ending.length) return false;
   const finished = Promise.allSettled(ending.map((animation) => animationFinished(animation)));
   let timer;
   const late = new Promise((resolve) => { timer = setTimeout(resolve, MOST_ANIMATION); });
   await Promise.race([finished, late]);
   clearTimeout(timer);
+  return true;
 };
 
-// Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
-// animations that end. A page that has done nothing yet gets two frames to begin.
-const rest = async ({ expecting }) => {
-  const came = disarm();
-  await nextTurn();
-  if (expecting && changes === 0) await nextFrame();
-  if (expecting && changes === 0) await nextFrame();
+const untilUnchanged = async () => {
   for (let turn = 0; turn < MOST_TURNS; turn += 1) {
     const before = changes;
     await nextTurn();
     if (changes === before) break;
   }
-  await untilStill();
+};
+
+const comeToRest = async (expecting) => {
+  await nextTurn();
+  if (expecting && changes === 0) await nextFrame();
+  if (expecting && changes === 0) await nextFrame();
+  await untilUnchanged();
+  // The page hears of an animation's end after we do.
+  if (await untilStill()) await untilUnchanged();
   changeObserver.disconnect();
-  return came;
+};
+
+// A page of more elements than this is read by itself, because that may take a while.
+const FEW_ELEMENTS = 3000;
+const readQuickly = (wanted) => {
+  if (!wanted || lengthOf(byTag(document, '*')) > FEW_ELEMENTS) return null;
+  try {
+    return snapshot(wanted);
+  } catch {
+    // Whoever reads the page then finds out why.
+    return null;
+  }
+};
+
+// Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
+// animations that end. A page that has done nothing yet gets two frames to begin. Then it is read, if that is wanted.
+const rest = async ({ expecting, wanted, count }) => {
+  const came = disarm();
+  await comeToRest(expecting);
+  const told = readQuickly(wanted);
+  const counted = wanted && told !== null ? countNodes({ anew: count }) : { count: null, same: false };
+  return { ...came, told, ...counted };
 };

@@ -66,6 +66,8 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
   const hiddens = nodes.map(() => SHOWN);
+  // Whether the parent is drawn, and one whose children are.
+  const drawns = nodes.map(() => false);
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
@@ -73,6 +75,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     const depth = depths.pop();
     const silent = silents.pop();
     const around = hiddens.pop();
+    const drawn = drawns.pop();
     if (node === BREAK) { brk(); continue; }
     visited += 1;
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_MILLISECONDS)) {
@@ -81,13 +84,13 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     if (typeof node === 'string' || node instanceof Generated || isText(node)) { if (!silent) text(node, depth, around); continue; }
     if (!isElement(node)) continue;
     lookAt(node);
-    const seen = visibility(node);
+    const seen = (drawn && isDrawnWithParent(node)) || visibility(node);
     const hidden = hiddenness(node, seen, around, tellHidden);
     if (hidden === GONE) continue;
     const below = seen === 'inside' && hidden !== TOLD ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
     if (!below) continue;
     const block = !INLINE.has(tagOf(node));
-    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); }
+    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
     // What only holds text that its name has told.
     if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRoot(node) && !ownership().ownedBy.has(node)) continue;
     const children = tellHidden ? allChildren(node) : toldChildren(node);
@@ -96,8 +99,10 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
+    const draws = seen === true && PLAIN.has(tagOf(node)) && !(suspectedOf(node) & HIDE) && ownership().ownerOf.size === 0;
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
+      drawns.push(draws);
       depths.push(below.depth);
       silents.push(seen === 'inside' && hidden !== TOLD && isInnerElement(children[i]) ? silent : below.silent);
       hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : tellHidden && isFoldedAway(node, children[i]) ? TOLD : hidden);

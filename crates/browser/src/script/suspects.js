@@ -19,54 +19,61 @@ const animationsOf = method(Document, 'getAnimations');
 const COLOUR = 1;
 const FONT = 2;
 const MASK = 4;
-// What moves, clips, fades or covers; and what underlays or covers with a ground of its own.
+// What clips, fades or moves; what underlays or covers with a ground of its own; and what may leave its place for one
+// over or under something else.
 const PLACE = 8;
 const GROUND = 16;
+const MOVE = 32;
 // What may push text out of its place, or crush it, by a size alone.
-const MARGIN = 32;
-const INDENT = 64;
-const SPACING = 128;
-const CRUSH = 256;
-const BOX = 512;
-const EVERYTHING = 1023;
+const MARGIN = 64;
+const INDENT = 128;
+const SPACING = 256;
+const CRUSH = 512;
+const BOX = 1024;
+// What may not be drawn at all.
+const HIDE = 2048;
+const EVERYTHING = 4095;
 const INK = COLOUR | FONT | MASK;
 const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
 
-const PROPERTIES = [
+// By property, and for some by what it is set to.
+const NEGATIVE = /-[\d.]|\(/;
+const SIGNS = [
   [EVERYTHING, /^all$/],
   [COLOUR, /^(?:color|-webkit-text-fill-color|fill|fill-opacity)$/],
   [FONT, /^(?:font|font-size)$/],
   [MASK, /^-webkit-text-security$/],
   [PLACE | GROUND, /^background/],
-  [PLACE, /^(?:opacity|filter|clip|clip-path|position|float|top|left|right|bottom|transform|translate|scale|rotate|zoom|contain)$/],
-  [PLACE, /^(?:content-visibility|backface-visibility|z-index)$|^(?:-webkit-)?mask|^(?:overflow|inset|offset|grid-)/],
-  [MARGIN, /^margin/], [INDENT, /^text-indent$/], [SPACING, /^(?:letter|word)-spacing$/],
-  [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/], [BOX, /^display$/],
+  [PLACE | MOVE, /^(?:position|transform|translate|scale|rotate)$|^(?:offset|grid-)/],
+  [PLACE, /^(?:opacity|filter|clip|clip-path|float|top|left|right|bottom|zoom|contain|z-index)$/],
+  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^(?:overflow|inset)/],
+  [MARGIN | MOVE, /^margin/, NEGATIVE],
+  [INDENT, /^text-indent$/, NEGATIVE],
+  [SPACING, /^(?:letter|word)-spacing$/, NEGATIVE],
+  [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/, /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/],
+  [BOX, /^display$/, /inline-|\(/],
+  [HIDE, /^display$/, /none|contents|\(/],
+  [HIDE, /^(?:content-|position-)?visibility$/, /hidden|collapse|visible|overflow|\(/],
 ];
-// Sizes matter by what they are set to.
-const NEGATIVE = /-[\d.]|\(/;
-const TINY = /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/;
-const VALUES = new Map([[MARGIN, NEGATIVE], [INDENT, NEGATIVE], [SPACING, NEGATIVE], [CRUSH, TINY], [BOX, /inline-|\(/]]);
 
-const propertySigns = new Map();
-const signOf = (property) => {
-  let sign = propertySigns.get(property);
-  if (sign === undefined) {
-    sign = PROPERTIES.reduce((all, [some, names]) => (names.test(property) ? all | some : all), 0);
-    propertySigns.set(property, sign);
+const signsByProperty = new Map();
+const signsFor = (property) => {
+  let signs = signsByProperty.get(property);
+  if (signs === undefined) {
+    signs = SIGNS.filter(([, names]) => names.test(property));
+    signsByProperty.set(property, signs);
   }
-  return sign;
+  return signs;
 };
 
 // What the declarations of a rule or an element could do. What is in quotes may look like one, and only costs time.
 const signsOf = (text) => {
-  let signs = 0;
+  let all = 0;
   for (const [, property, value] of text.matchAll(/(?:^|[;{}])\s*([a-z-]+):\s*([^;{}]*)/g)) {
     if (property.startsWith('--')) continue;
-    const sign = signOf(property);
-    if (sign !== 0 && (VALUES.get(sign)?.test(value) ?? true)) signs |= sign;
+    for (const [signs, , values] of signsFor(property)) if (!values || values.test(value)) all |= signs;
   }
-  return signs;
+  return all;
 };
 
 // What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
@@ -74,8 +81,9 @@ const BY_HTML = [
   [COLOUR, 'a, area, option, optgroup, font, text, tspan, textPath'],
   [FONT, 'button, input, select, textarea, option, optgroup, font, text, tspan, textPath'],
   [COLOUR | PLACE | GROUND, 'mark, body, button, input, select, textarea'],
-  [PLACE | GROUND, 'html, dialog, canvas, video, audio, object, marquee'], [PLACE | GROUND, '[popover]'],
-  [PLACE | GROUND, ':is(table, thead, tbody, tfoot, tr, td, th):is([bgcolor], [background])'],
+  [PLACE | GROUND, 'html, canvas, video, audio, object, marquee'],
+  [PLACE | GROUND | MOVE, 'dialog'], [PLACE | GROUND | MOVE, '[popover]'],
+  [PLACE | GROUND, '[bgcolor]'], [PLACE | GROUND, '[background]'],
   [PLACE, 'svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])'],
 ];
 
@@ -97,7 +105,11 @@ const suspectedOf = (el) => {
 const collectSuspects = () => {
   const found = { tags: new Map(), elements: new Map(), all: false };
   const selectors = new Map();
-  for (const [signs, selector] of BY_HTML) suspect(selectors, signs, selector, found.tags);
+  // Chromium looks for one selector several times faster than for two in a list.
+  for (const [signs, selector] of BY_HTML) {
+    if (/^[a-z]+(?:$|,)/.test(selector)) suspect(selectors, signs, selector, found.tags);
+    else addMatching(signs, [selector], found.elements);
+  }
   const budget = { rules: MOST_STYLE_RULES };
   const sheets = [...styleSheets(document), ...adoptedSheets(document)];
   if (!sheets.every((sheet) => readSheet(sheet, (signs, selector) => suspect(selectors, signs, selector, found.tags), budget))) return null;
@@ -161,6 +173,16 @@ const readSheet = (sheet, take, budget) => {
   }
   return true;
 };
+
+// Whether anything on the page may lie over something else.
+const mayCover = () => {
+  const { tags, elements, all } = suspects();
+  if (all || shadowRootsSeen) return true;
+  for (const signs of elements.values()) if (signs & MOVE) return true;
+  return tagsOf(tags, MOVE).some((tag) => queryAll(document, tag).length > 0);
+};
+
+const tagsOf = (tags, sign) => Array.from(tags).filter(([, signs]) => signs & sign).map(([tag]) => tag);
 
 const addStyled = (elements) => {
   const styled = queryAll(document, '[style]');

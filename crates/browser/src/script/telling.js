@@ -4,7 +4,7 @@
 
 // What is remembered of the last answer, in characters; a larger one is sent whole each time.
 const MOST_REMEMBERED = 4000000;
-let lastTelling = { serial: 0, lines: null, key: null };
+let lastTelling = { serial: Math.floor(Math.random() * 1e9), lines: null, key: null };
 
 // No name or value has a tab or a line break in it; an address might.
 const lineOf = ({ d, r, n, v, e, u, w, f, s }) => {

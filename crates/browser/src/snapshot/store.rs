@@ -5,7 +5,7 @@ use super::{
     node::Page,
     telling::Told,
 };
-use crate::cdp::Id;
+use crate::{cdp::Id, resting::Ready};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Snapshots that are kept; the oldest goes first.
@@ -21,6 +21,8 @@ pub(crate) struct Store {
     last: Option<Last>,
     /// What the main frame's script told last.
     told: Option<Told>,
+    /// The page as it was read when it had come to rest.
+    ready: Option<Ready>,
 }
 
 /// Who is asking. What changed is told against what the same one was shown last.
@@ -81,12 +83,20 @@ impl Store {
     }
 
     /// What the next answer of that script may build on.
-    pub fn told_by(&self, world: &Id, links: bool) -> Option<Told> {
-        self.told.clone().filter(|told| told.world == *world && told.links == links)
+    pub fn told_by(&self, world: &Id) -> Option<Told> {
+        self.told.clone().filter(|told| told.world == *world)
     }
 
     pub fn set_told(&mut self, told: Option<Told>) {
         self.told = told;
+    }
+
+    pub fn set_ready(&mut self, ready: Option<Ready>) {
+        self.ready = ready;
+    }
+
+    pub fn take_ready(&mut self) -> Option<Ready> {
+        self.ready.take()
     }
 
     pub fn set_last(&mut self, last: Option<Last>) {

@@ -20,6 +20,7 @@ mod wait_for;
 pub(crate) use click::Press;
 pub use dialog::Question;
 pub(crate) use keyboard::Stroke;
+pub(crate) use read::Wanted;
 pub use read_dom::Dom;
 pub use screenshot::{Image, Omitted};
 pub use tabs::TabInfo;

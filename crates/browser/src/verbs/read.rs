@@ -27,12 +27,13 @@ const MAIN_FRAME_BYTES: usize = 24 << 20;
 const OTHER_FRAMES_BYTES: usize = 4 << 20;
 const OTHER_FRAMES_NODES: usize = 20_000;
 
+/// What the script is asked for of one frame.
 #[derive(Serialize)]
-struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     prefix: &'a str,
     /// The script keeps to both, and counts what it leaves out.
     nodes: usize,
-    bytes: usize,
+    pub bytes: usize,
     options: &'a SnapshotOptions,
     links: bool,
     /// Garbage was collected: the script reads a large page only then.
@@ -145,7 +146,12 @@ impl Browser {
         let mut attempts = 1;
         loop {
             let frames = self.frames_to_ask();
-            let page = self.read_frames(&frames, links, deadline).await?;
+            let ready = self.snapshots().take_ready();
+            let ready = ready.filter(|ready| links == Links::LeftOut && ready.frames == frames);
+            let page = match ready {
+                Some(ready) => stitch(ready.snapshot, HashMap::new()),
+                None => self.read_frames(&frames, links, deadline).await?,
+            };
             // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
             let same = self.frames_to_ask().first() == frames.first();
             if attempts == ATTEMPTS || same {
@@ -215,33 +221,45 @@ impl Browser {
         let (frame, prefix) = &frames[place];
         let links = links == Links::Told;
         let others = frames.len() - 1;
-        let (limit, nodes, bytes) = if place == 0 {
-            (deadline, MOST_NODES, MAIN_FRAME_BYTES)
+        // Only the tab's own document is long enough for it to matter what was told before.
+        let (limit, (mut wanted, known)) = if place == 0 {
+            (deadline, self.wanted_of_tab(frame, prefix))
         } else {
-            (deadline.within(FRAME_WAIT), OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others)
+            let (nodes, bytes) = (OTHER_FRAMES_NODES / others, OTHER_FRAMES_BYTES / others);
+            (deadline.within(FRAME_WAIT), (self.wanted(prefix, nodes, bytes), None))
         };
-        // Only the tab's own document is long enough for it to matter.
-        let known = if place == 0 { self.told_by(frame, links) } else { None };
-        let options = &self.options.snapshot;
-        let serial = known.as_ref().map(|told| told.serial);
-        let mut wanted = Wanted { prefix, nodes, bytes, options, links, swept: false, known: serial };
-        let mut answer: FrameAnswer = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+        let known = known.filter(|told: &Told| told.links == links);
+        wanted.links = links;
+        wanted.known = known.as_ref().map(|told| told.serial);
+        let mut answer: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", &wanted, limit).await?;
         if answer.is_too_large() {
             self.sweep(frame, limit).await?;
             wanted.swept = true;
-            answer = self.ask_up_to(bytes, frame, "snapshot", &wanted, limit).await?;
+            answer = self.ask_up_to(wanted.bytes, frame, "snapshot", &wanted, limit).await?;
         }
         let told = answer.into_snapshot(prefix, known.as_ref()).ok_or(AskError::Gone)?;
         if place == 0 {
-            let world = self.known_world(frame);
-            self.snapshots().set_told(world.and_then(|world| told.told(world, links)));
+            self.note_told(frame, &told, links);
         }
         Ok(told)
     }
 
-    fn told_by(&self, frame: &str, links: bool) -> Option<Told> {
-        let world = self.known_world(frame)?;
-        self.snapshots().told_by(&world, links)
+    fn wanted<'a>(&'a self, prefix: &'a str, nodes: usize, bytes: usize) -> Wanted<'a> {
+        let options = &self.options.snapshot;
+        Wanted { prefix, nodes, bytes, options, links: false, swept: false, known: None }
+    }
+
+    /// What the tab's own document is asked for, and what its answer may build on.
+    pub(crate) fn wanted_of_tab<'a>(&'a self, frame: &str, prefix: &'a str) -> (Wanted<'a>, Option<Told>) {
+        let known = self.known_world(frame).and_then(|world| self.snapshots().told_by(&world));
+        let serial = known.as_ref().filter(|told| !told.links).map(|told| told.serial);
+        let wanted = self.wanted(prefix, MOST_NODES, MAIN_FRAME_BYTES);
+        (Wanted { known: serial, ..wanted }, known)
+    }
+
+    pub(crate) fn note_told(&self, frame: &str, told: &FrameSnapshot, links: bool) {
+        let world = self.known_world(frame);
+        self.snapshots().set_told(world.and_then(|world| told.told(world, links)));
     }
 
     fn known_world(&self, frame: &str) -> Option<Id> {

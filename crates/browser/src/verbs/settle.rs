@@ -70,6 +70,7 @@ impl Browser {
                 Awaited::Page => loading,
                 Awaited::Answers => fetching,
             };
+            self.snapshots().set_ready(None);
             let moved_on = |state: &mut State| (state.awaited(wanted) != awaited).then_some(());
             match self.wait(patience, moved_on).await {
                 Ok(()) => {}

@@ -16,7 +16,6 @@ mod jailed;
 mod link;
 mod snapshots;
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -39,22 +38,21 @@ fn main() -> ExitCode {
         return jail::keeper::main();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let mut report = String::from("\nStockade against bare Chromium, medians of one run\n\n");
+    tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
-        openings(&mut report).await;
-        calls(&mut report).await;
-        action_times(&mut report).await;
-        snapshot_times(&mut report).await;
-        snapshot_growth(&mut report).await;
+        openings().await;
+        calls().await;
+        action_times().await;
+        snapshot_times().await;
+        snapshot_growth().await;
     });
-    memory(&mut report);
-    reply_sizes(&mut report);
-    std::io::stdout().write_all(report.as_bytes()).unwrap();
+    memory();
+    reply_sizes();
     ExitCode::SUCCESS
 }
 
 /// A cold session (jail, readiness, page attached) against the time the bare shell takes to be ready.
-async fn openings(report: &mut String) {
+async fn openings() {
     let mut ours = Vec::new();
     let mut bare = Vec::new();
     let stockade = jailed::Stockade::start().await;
@@ -64,12 +62,12 @@ async fn openings(report: &mut String) {
         ours.push(stockade.time_to_open().await);
     }
     let (ours, bare) = (median(&mut ours[1..]), median(&mut bare[1..]));
-    line(report, "cold session open", ours, "bare shell ready", bare, 2.5);
+    line("cold session open", ours, "bare shell ready", bare, 2.5);
     stockade.stop().await;
 }
 
 /// One small CDP call through socket and bridge, against the same on a direct WebSocket.
-async fn calls(report: &mut String) {
+async fn calls() {
     let jailed = jailed::Jail::start().await;
     let shell = bare::Shell::start();
     let direct = shell.connection().await;
@@ -80,11 +78,11 @@ async fn calls(report: &mut String) {
         ours.push(jailed.link.round_trip().await);
     }
     let (ours, bare) = (median(&mut ours[CALLS / 10..]), median(&mut bare[CALLS / 10..]));
-    line(report, "CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
+    line("CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
 }
 
 /// What an agent waits for, from its request to the page afterwards, against the bare calls to Chromium.
-async fn action_times(report: &mut String) {
+async fn action_times() {
     let site = actions::site();
     let mut ours = actions::Ours::start(&site);
     let mut bare = actions::Bare::start(&site).await;
@@ -97,7 +95,7 @@ async fn action_times(report: &mut String) {
         tokio::time::sleep(THINKING).await;
     }
     let (clicked, pressed) = (median(&mut here[1..]), median(&mut there[1..]));
-    line(report, "click, from request to delta", clicked, "bare press and release", pressed, 3.0);
+    line("click, from request to delta", clicked, "bare press and release", pressed, 3.0);
     let text = "a".repeat(actions::TYPED);
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for _ in 0..=TYPINGS {
@@ -106,7 +104,7 @@ async fn action_times(report: &mut String) {
         tokio::time::sleep(THINKING).await;
     }
     let (typed, struck) = (median(&mut here[1..]), median(&mut there[1..]));
-    line(report, "typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
+    line("typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for _ in 0..=ACTIONS {
         there.push(bare.navigate("/article").await);
@@ -114,18 +112,17 @@ async fn action_times(report: &mut String) {
         tokio::time::sleep(THINKING).await;
     }
     let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
-    line(report, "navigation to a static page", went, "bare, until load", loaded, 1.2);
+    line("navigation to a static page", went, "bare, until load", loaded, 1.2);
 }
 
 /// The control plane's own memory, without its keeper and jails.
-fn memory(report: &mut String) {
+fn memory() {
     let (none, five) = jailed::memory_with_none_and_five();
-    writeln!(report, "control plane's own memory   {:>7.1} MB with 0 sessions, {:.1} MB with 5", none, five)
-        .unwrap();
+    tell(&format!("control plane's own memory   {none:>7.1} MB with 0 sessions, {five:.1} MB with 5"));
 }
 
 /// A snapshot against `Accessibility.getFullAXTree` on the same page and connection, in turns.
-async fn snapshot_times(report: &mut String) {
+async fn snapshot_times() {
     let manual = snapshots::Manual::largest(PAGES_TIMED);
     let site = manual.serve();
     let reader = snapshots::Reader::start().await;
@@ -135,13 +132,13 @@ async fn snapshot_times(report: &mut String) {
         let name = path.trim_matches('/').trim_end_matches(".html");
         for (budget, ours) in [("6k", times.default_budget), ("50k", times.largest_budget)] {
             let what = format!("snapshot, {budget}, {name}");
-            line(report, &what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
+            line(&what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
         }
     }
 }
 
 /// What an element costs on a large page, against what it costs on a small one.
-async fn snapshot_growth(report: &mut String) {
+async fn snapshot_growth() {
     let reader = snapshots::Reader::start().await;
     let mut small = None;
     for elements in [SMALL_PAGE, SMALL_PAGE * 10, SMALL_PAGE * 100] {
@@ -150,22 +147,20 @@ async fn snapshot_growth(report: &mut String) {
         let each = reader.time_per_element(elements).await;
         let small = *small.get_or_insert(each);
         let what = format!("an element of {elements}");
-        line(report, &what, each, &format!("an element of {SMALL_PAGE}"), small, 1.2);
+        line(&what, each, &format!("an element of {SMALL_PAGE}"), small, 1.2);
     }
 }
 
 /// The default reply, whole and through a jail.
-fn reply_sizes(report: &mut String) {
+fn reply_sizes() {
     let sizes = snapshots::reply_sizes(&snapshots::Manual::largest(PAGES_MEASURED));
     let (path, tokens) = sizes.iter().max_by_key(|(_, tokens)| *tokens).unwrap();
     let most = policy::Tokens::default().bytes() / 4;
     let verdict = if *tokens <= most { "ok" } else { "OVER" };
-    writeln!(
-        report,
+    tell(&format!(
         "largest reply of {} pages    {tokens} tokens, {path} (at most {most}) {verdict}",
         sizes.len()
-    )
-    .unwrap();
+    ));
 }
 
 fn median(times: &mut [Duration]) -> Duration {
@@ -173,14 +168,17 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-fn line(report: &mut String, what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
+/// At once: the whole takes minutes.
+fn tell(line: &str) {
+    writeln!(std::io::stdout(), "{line}").unwrap();
+}
+
+fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
     let ratio = ours.as_secs_f64() / bare.as_secs_f64();
     let verdict = if ratio <= most { "ok" } else { "OVER" };
-    writeln!(
-        report,
+    tell(&format!(
         "{what:<36} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.3} (at most {most}) {verdict}",
         ours.as_secs_f64() * 1e3,
         bare.as_secs_f64() * 1e3,
-    )
-    .unwrap();
+    ));
 }
