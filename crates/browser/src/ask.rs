@@ -122,7 +122,7 @@ impl Browser {
         };
         let Some(world) = made else { return Ok(None) };
         let install =
-            p::Evaluate { expression: script::SOURCE, unique_context_id: &world.unique, silent: true };
+            p::Evaluate { expression: script::source(), unique_context_id: &world.unique, silent: true };
         match self.connection.call(Some(&session), &install, deadline.at).await {
             Ok(_) => Ok(Some((session, world))),
             Err(CallError::Refused { .. }) => {

@@ -308,7 +308,7 @@ impl Browser {
         let BrowserOptions { width, height, .. } = self.options;
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
         let script =
-            p::AddScript { source: script::SOURCE, world_name: script::WORLD, run_immediately: true };
+            p::AddScript { source: script::source(), world_name: script::WORLD, run_immediately: true };
         let (frames, network) = (attach_to_frames(), p::EnableNetwork::without_bodies());
         tokio::try_join!(
             self.call(to, &p::EnableInspector {}, deadline),

@@ -10,7 +10,7 @@ use crate::{
     page_text::PageText,
     text::cut,
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use policy::Target;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -83,6 +83,8 @@ struct Found {
     near: Vec<Near>,
     total: [usize; 3],
     looked: Option<FirstLook>,
+    /// Whether no element came or went since nodes were last counted.
+    still: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -228,17 +230,16 @@ impl Browser {
         let frames = self.frames_to_ask();
         // A page of one frame is searched and looked at in one go.
         let look = (frames.len() == 1).then_some(How { purpose, spot: None });
-        let ask = || {
+        let ask = async || {
             join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
                 let wanted = Wanted { prefix, by, index, look, options: &self.options.snapshot };
                 let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
                 self.ask::<_, Found>(frame, "find", &wanted, limit).await
             }))
+            .await
         };
-        let (mut asked, met) = join(ask(), self.meet_roots(&frames, deadline)).await;
-        if met.new {
-            asked = ask().await;
-        }
+        let is_still = |answer: &Result<Found, _>| answer.as_ref().is_ok_and(|found| found.still);
+        let (asked, _) = self.ask_knowing_roots(&frames, deadline, ask, is_still).await;
         let mut found = Vec::new();
         for (place, answer) in asked.into_iter().enumerate() {
             match answer {
@@ -303,6 +304,7 @@ mod tests {
             near: Vec::new(),
             total,
             looked: None,
+            still: true,
         }
     }
 

@@ -97,7 +97,7 @@ impl Browser {
     /// Takes in the closed shadow roots of these frames that are not known yet.
     ///
     /// It may go on while the frames are asked something else: if there were new ones, that is asked again.
-    pub(crate) async fn meet_roots(&self, frames: &[(String, String)], deadline: Deadline) -> Met {
+    async fn meet_roots(&self, frames: &[(String, String)], deadline: Deadline) -> Met {
         let processes = self.processes(frames);
         let limit = deadline.within(FRAME_WAIT);
         let met = join_all(processes.iter().map(|process| self.meet_in(process, limit))).await;
@@ -109,6 +109,27 @@ impl Browser {
                 Met { whole: false, ..all }
             }
         })
+    }
+
+    /// Asks all of these frames something, and again if there were closed roots that they did not know. Frames whose
+    /// nodes were counted a moment ago tell by themselves whether any came or went since.
+    pub(crate) async fn ask_knowing_roots<T>(
+        &self,
+        frames: &[(String, String)],
+        deadline: Deadline,
+        ask: impl AsyncFn() -> Vec<T>,
+        is_still: impl Fn(&T) -> bool,
+    ) -> (Vec<T>, Met) {
+        let (answers, met) = if self.processes(frames).iter().all(|process| self.have_agreed(process)) {
+            let answers = ask().await;
+            if answers.iter().all(is_still) {
+                return (answers, Met { whole: true, new: false });
+            }
+            (answers, self.meet_roots(frames, deadline).await)
+        } else {
+            join(ask(), self.meet_roots(frames, deadline)).await
+        };
+        if met.new { (ask().await, met) } else { (answers, met) }
     }
 
     pub(crate) fn processes<'a>(&self, frames: &'a [(String, String)]) -> Vec<Process<'a>> {

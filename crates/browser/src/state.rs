@@ -238,7 +238,7 @@ impl State {
         reactions.post(to, &p::SetLifecycleEvents { enabled: true });
         reactions.post(to, &p::EnableRuntime {});
         let world_name = script::WORLD;
-        reactions.post(to, &p::AddScript { source: script::SOURCE, world_name, run_immediately: true });
+        reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
         reactions.post(to, &p::EnableNetwork::without_bodies());
         reactions.post(to, &p::InterceptFileChooser { enabled: true, cancel: true });

@@ -276,7 +276,7 @@ impl Tab {
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::EnableRuntime {});
         let world_name = script::WORLD;
-        reactions.post(to, &p::AddScript { source: script::SOURCE, world_name, run_immediately: true });
+        reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
         reactions.post(to, &p::EnableNetwork::without_bodies());
         reactions.post(to, &p::Resume {});

@@ -77,7 +77,7 @@ const SEARCHES = {
 // which saves a second question.
 const find = ({ prefix, by, index, look: how, options }) => {
   tellValues(options);
-  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null };
+  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isStill() };
   const tiers = [found.exact, found.close, found.part];
   const kept = [[], [], []];
   const collect = {

@@ -3,8 +3,20 @@
 /// The isolated world's name; only contexts of this name are ever asked anything.
 pub(crate) const WORLD: &str = "stockade";
 
-/// Evaluated in every new document before the page's own scripts, and again where it was missed.
-pub(crate) const SOURCE: &str = concat!(
+use std::sync::LazyLock;
+
+/// Evaluated in every new document before the page's own scripts, and again where it was missed. So it is parsed often,
+/// and is sent without what is there for readers only; no text in it runs over the end of a line.
+pub(crate) fn source() -> &'static str {
+    static SENT: LazyLock<String> = LazyLock::new(|| {
+        let lines =
+            WRITTEN.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    });
+    &SENT
+}
+
+const WRITTEN: &str = concat!(
     "(() => {\n'use strict';\nif (Object.hasOwn(globalThis, 'stockade')) return;\n",
     include_str!("dom.js"),
     include_str!("secret.js"),

@@ -17,7 +17,10 @@ let trees = [];
 
 // Whether elements came or went since nodes were counted.
 let stirred = true;
-const isStill = () => !stirred && readyState(document) !== 'loading';
+const isStill = () => {
+  noticeRecords(passwordObserver.takeRecords());
+  return !stirred && readyState(document) !== 'loading';
+};
 
 const adoptRoot = (root) => {
   if (!(root instanceof ShadowRoot) || adopted >= MOST_CLOSED) return false;
@@ -44,8 +47,8 @@ const COUNTED =
 // All nodes that Chromium finds when it searches for nothing in particular: elements, texts and comments. Not counted
 // again, unless it is to be, where nothing came or went.
 const countNodes = ({ anew }) => {
-  noticeRecords(passwordObserver.takeRecords());
   if (!anew && isStill()) return { count: 0, same: true };
+  noticeRecords(passwordObserver.takeRecords());
   stirred = false;
   let count = 0;
   const tops = [documentElement(document)];

@@ -77,15 +77,22 @@ const signsOf = (text) => {
 };
 
 // What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
-const BY_HTML = [
-  [COLOUR, 'a, area, option, optgroup, font, text, tspan, textPath'],
-  [FONT, 'button, input, select, textarea, option, optgroup, font, text, tspan, textPath'],
-  [COLOUR | PLACE | GROUND, 'mark, body, button, input, select, textarea'],
-  [PLACE | GROUND, 'html, canvas, video, audio, object, marquee'],
-  [PLACE | GROUND | MOVE, 'dialog'], [PLACE | GROUND | MOVE, '[popover]'],
-  [PLACE | GROUND, '[bgcolor]'], [PLACE | GROUND, '[background]'],
+const BY_TAG = [
+  [COLOUR, 'a area option optgroup font text tspan textPath'],
+  [FONT, 'button input select textarea option optgroup font text tspan textPath'],
+  [COLOUR | PLACE | GROUND, 'mark body button input select textarea'],
+  [PLACE | GROUND, 'html canvas video audio object marquee'],
+  [PLACE | GROUND | MOVE, 'dialog'],
+];
+const BY_ATTRIBUTE = [
+  [PLACE | GROUND | MOVE, '[popover]'], [PLACE | GROUND, '[bgcolor]'], [PLACE | GROUND, '[background]'],
   [PLACE, 'svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])'],
 ];
+
+const add = (map, key, signs) => map.set(key, map.get(key) | signs);
+
+const TAGS = new Map();
+for (const [signs, tags] of BY_TAG) for (const tag of tags.split(' ')) add(TAGS, tag, signs);
 
 const suspects = () => {
   const now = knownNow();
@@ -103,21 +110,16 @@ const suspectedOf = (el) => {
 
 // By element and by tag; null where rules cannot be read or understood.
 const collectSuspects = () => {
-  const found = { tags: new Map(), elements: new Map(), all: false };
+  const found = { tags: new Map(TAGS), elements: new Map(), all: false };
   const selectors = new Map();
   // Chromium looks for one selector several times faster than for two in a list.
-  for (const [signs, selector] of BY_HTML) {
-    if (/^[a-z]+(?:$|,)/.test(selector)) suspect(selectors, signs, selector, found.tags);
-    else addMatching(signs, [selector], found.elements);
-  }
+  for (const [signs, selector] of BY_ATTRIBUTE) addMatching(signs, [selector], found.elements);
   const budget = { rules: MOST_STYLE_RULES };
   const sheets = [...styleSheets(document), ...adoptedSheets(document)];
   if (!sheets.every((sheet) => readSheet(sheet, (signs, selector) => suspect(selectors, signs, selector, found.tags), budget))) return null;
   for (const [signs, some] of selectors) if (!addMatching(signs, some, found.elements)) return null;
   return addStyled(found.elements) && addAnimated(found.elements) ? found : null;
 };
-
-const add = (map, key, signs) => map.set(key, map.get(key) | signs);
 
 // Selectors of a tag alone, whatever state it is in, need not be looked for.
 const ONE_TAG = /^([a-z][a-z0-9]*)(?::(?:link|visited|hover|active|focus))?$/i;

@@ -32,7 +32,7 @@ const tell = (nodes, about, known, key) => {
   lastTelling = { serial: lastTelling.serial + 1, lines: size <= MOST_REMEMBERED ? lines : null, key };
   const between = lines.slice(from, lines.length - to).join('\n');
   const plain = inAscii(between);
-  const head = { ...about, serial: lastTelling.serial, from, to, escaped: plain !== null };
+  const head = { ...about, serial: lastTelling.serial, from, to, escaped: plain !== null, still: isStill() };
   return `${inJson(head)}\n${plain ?? between}`;
 };
 

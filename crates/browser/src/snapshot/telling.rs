@@ -53,6 +53,7 @@ struct Head {
     from: usize,
     to: usize,
     escaped: bool,
+    still: bool,
 }
 
 /// An answer that the next one may build on.
@@ -73,6 +74,8 @@ pub(crate) struct FrameSnapshot {
     pub complete: bool,
     pub title: String,
     pub status: Option<u16>,
+    /// Whether no element came or went since nodes were last counted.
+    pub still: bool,
     serial: u64,
 }
 
@@ -114,8 +117,8 @@ impl FrameAnswer {
         nodes.extend_from_slice(&before[..head.from]);
         nodes.extend(between.into_iter().map(|node| Arc::new(node.believed(prefix))));
         nodes.extend_from_slice(&before[before.len() - head.to..]);
-        let Head { left, complete, title, status, serial, .. } = head;
-        Some(FrameSnapshot { nodes, left, complete, title: seen(&title), status, serial })
+        let Head { left, complete, title, status, serial, still, .. } = head;
+        Some(FrameSnapshot { nodes, left, complete, title: seen(&title), status, still, serial })
     }
 }
 
@@ -219,7 +222,7 @@ pub(super) mod tests {
 
     fn answer(from: usize, to: usize, lines: &str) -> Result<FrameAnswer, BadTelling> {
         let head = format!(
-            r#"{{"left":1,"complete":true,"title":"T","status":null,"serial":7,"from":{from},"to":{to},"escaped":true}}"#
+            r#"{{"left":1,"complete":true,"title":"T","status":null,"serial":7,"from":{from},"to":{to},"escaped":true,"still":true}}"#
         );
         FrameAnswer::try_from(format!("{head}\n{lines}"))
     }

@@ -62,6 +62,10 @@ impl Browser {
         self.dismiss_dialog(deadline).await?;
         let left = self.page_url();
         tokio::select! {
+            // The page that is left is asked before it is left.
+            biased;
+            // One whose main thread hangs may not hold up what comes after it.
+            frozen = self.freezes(deadline) => frozen?,
             opened = self.open(wanted, viewer, deadline) => match opened {
                 // It was the page that was to be left, and now it is.
                 Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
@@ -71,8 +75,6 @@ impl Browser {
             },
             // A page that keeps loading itself may do so over the next one, but not in another tab.
             () = self.comes_back(&left) => {}
-            // Neither may one whose main thread hangs hold up what comes after it.
-            frozen = self.freezes(deadline) => frozen?,
         }
         self.replace_tab(deadline).await?;
         self.open(wanted, viewer, deadline).await

@@ -14,7 +14,7 @@ use crate::{
     },
     text::cut,
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use policy::{Part, Read, ReadFormat, Tokens};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
@@ -186,15 +186,14 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let take = || {
+        let take = async || {
             join_all(
                 frames.iter().enumerate().map(|(place, _)| self.read_frame(frames, place, links, deadline)),
             )
+            .await
         };
-        let (mut taken, met) = join(take(), self.meet_roots(frames, deadline)).await;
-        if met.new {
-            taken = take().await;
-        }
+        let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
+        let (taken, met) = self.ask_knowing_roots(frames, deadline, take, is_still).await;
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
         let main = main?;

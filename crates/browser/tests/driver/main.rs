@@ -24,6 +24,7 @@ mod scrolling;
 mod secrets;
 mod settling;
 mod snapshots;
+mod styles;
 mod support;
 mod tabs;
 mod targets;
