@@ -31,7 +31,8 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        // A page that has loaded itself since it came may do so once more, over the one that is wanted.
+        // A page that has loaded itself since it came may do so once more, over the one that is wanted. So may one
+        // that has not yet, and then more than the wanted one has come.
         let loads_itself = self.hops() > 1;
         self.start();
         self.leave(true);
@@ -70,7 +71,9 @@ impl Browser {
                 // It was the page that was to be left, and now it is.
                 Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
                 Ok(Outcome::Navigated { final_url, .. })
-                    if loads_itself && final_url == left && wanted.url.as_str() != left => {}
+                    if (loads_itself || self.hops() > 1)
+                        && final_url == left
+                        && wanted.url.as_str() != left => {}
                 opened => return opened,
             },
             // A page that keeps loading itself may do so over the next one, but not in another tab.
