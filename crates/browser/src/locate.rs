@@ -230,13 +230,12 @@ impl Browser {
         let frames = self.frames_to_ask();
         // A page of one frame is searched and looked at in one go.
         let look = (frames.len() == 1).then_some(How { purpose, spot: None });
-        let ask = async || {
+        let ask = || {
             join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
                 let wanted = Wanted { prefix, by, index, look, options: &self.options.snapshot };
                 let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
                 self.ask::<_, Found>(frame, "find", &wanted, limit).await
             }))
-            .await
         };
         let is_still = |answer: &Result<Found, _>| answer.as_ref().is_ok_and(|found| found.still);
         let (asked, _) = self.ask_knowing_roots(&frames, deadline, ask, is_still).await;

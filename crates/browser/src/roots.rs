@@ -113,14 +113,15 @@ impl Browser {
 
     /// Asks all of these frames something, and again if there were closed roots that they did not know. Frames whose
     /// nodes were counted a moment ago tell by themselves whether any came or went since.
-    pub(crate) async fn ask_knowing_roots<T>(
+    pub(crate) async fn ask_knowing_roots<T, F: Future<Output = Vec<T>>>(
         &self,
         frames: &[(String, String)],
         deadline: Deadline,
-        ask: impl AsyncFn() -> Vec<T>,
+        ask: impl Fn() -> F,
         is_still: impl Fn(&T) -> bool,
     ) -> (Vec<T>, Met) {
-        let (answers, met) = if self.processes(frames).iter().all(|process| self.have_agreed(process)) {
+        let agreed = self.processes(frames).iter().all(|process| self.have_agreed(process));
+        let (answers, met) = if agreed {
             let answers = ask().await;
             if answers.iter().all(is_still) {
                 return (answers, Met { whole: true, new: false });

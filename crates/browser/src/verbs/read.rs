@@ -186,11 +186,10 @@ impl Browser {
         for introduced in join_all(children).await {
             bearable(introduced)?;
         }
-        let take = async || {
+        let take = || {
             join_all(
                 frames.iter().enumerate().map(|(place, _)| self.read_frame(frames, place, links, deadline)),
             )
-            .await
         };
         let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
         let (taken, met) = self.ask_knowing_roots(frames, deadline, take, is_still).await;
