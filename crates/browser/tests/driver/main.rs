@@ -29,3 +29,4 @@ mod tabs;
 mod targets;
 mod tricks;
 mod waiting;
+mod ways;
