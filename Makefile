@@ -16,7 +16,9 @@ build: ## Build the release binaries
 
 test: setup-test lint ## Everything that must hold, with all its set-up
 	$(CARGO) build --workspace --bins --examples
-	$(CARGO) test --workspace --no-fail-fast
+	rm -rf target/codes && mkdir -p target/codes
+	STOCKADE_CODES_SEEN=$(CURDIR)/target/codes $(CARGO) test --workspace --no-fail-fast
+	@script/codes target/codes
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check

@@ -52,6 +52,10 @@ pub(crate) struct Incidents(VecDeque<Incident>);
 
 impl Incidents {
     pub fn add(&mut self, incident: Incident) {
+        // A storm of popups is told once, so that it does not push out which of them were opened.
+        if matches!(incident, Incident::PopupClosed { .. }) && self.0.contains(&incident) {
+            return;
+        }
         if self.0.len() == KEPT {
             self.0.pop_front();
         }

@@ -88,7 +88,7 @@ pub(crate) mod tests {
         Box::pin(std::future::ready(answer))
     }
 
-    fn never(_: String) -> Addresses {
+    pub(crate) fn never(_: String) -> Addresses {
         Box::pin(std::future::pending())
     }
 

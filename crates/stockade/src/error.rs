@@ -23,9 +23,14 @@ pub struct Fault {
     pub retryable: bool,
 }
 
+/// What to do about a fault of our own.
+const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
+
 impl Fault {
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Fault {
-        Fault { code: code.into(), message: message.into(), hint: String::new(), retryable: false }
+        let code = code.into();
+        let hint = if code == "internal" { REPORT.to_owned() } else { String::new() };
+        Fault { code, message: message.into(), hint, retryable: false }
     }
 
     /// A fault whose message is `error` followed by each of its causes.
@@ -39,6 +44,12 @@ impl Fault {
             return Fault::disk_full(doing);
         }
         Fault::new(code, format!("{doing}: {error}"))
+    }
+
+    /// A file that cannot be kept.
+    pub fn unwritable(doing: impl fmt::Display, error: &io::Error) -> Fault {
+        Fault::io("state_unwritable", doing, error)
+            .hint_if_none("See that this folder is one, that it can be written, and whose it is.")
     }
 
     pub fn disk_full(doing: impl fmt::Display) -> Fault {
@@ -129,7 +140,8 @@ mod tests {
         let fault = Fault::io("state_unwritable", "cannot write x", &full);
         assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(Fault::io("state_unwritable", "cannot write x", &denied).code, "state_unwritable");
+        let fault = Fault::unwritable("cannot write x", &denied);
+        assert_eq!((fault.code.as_ref(), fault.hint.is_empty()), ("state_unwritable", false));
     }
 
     #[test]

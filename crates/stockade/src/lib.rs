@@ -11,6 +11,9 @@ pub mod error;
 pub mod gate;
 mod mcp;
 pub mod random;
+#[cfg(test)]
+#[path = "../tests/common/seen.rs"]
+mod seen;
 pub mod server;
 pub mod session;
 pub mod smoke;

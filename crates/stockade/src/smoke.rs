@@ -173,7 +173,7 @@ fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
     };
     if let Some(path) = picture {
         std::fs::write(path, &image.bytes)
-            .map_err(|e| Fault::io("state_unwritable", format!("cannot write {}", path.display()), &e))?;
+            .map_err(|e| Fault::unwritable(format!("cannot write {}", path.display()), &e))?;
     }
     let name = reply.image.and_then(|stored| stored.path.file_name().map(PathBuf::from));
     Ok(Shot { width: image.width, height: image.height, name, copy: picture.map(Path::to_path_buf) })

@@ -2,26 +2,44 @@
 
 use crate::control::Control;
 use crate::error::Fault;
+use jail::JailError;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// A token that is cancelled by SIGINT, SIGTERM or SIGHUP, or when the keeper dies.
-pub fn on_signal(control: Arc<Control>) -> Result<CancellationToken, Fault> {
-    let failed = |e: std::io::Error| Fault::io("internal", "cannot watch for signals", &e);
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            () = control.keeper_lost() => tracing::error!("the keeper is gone, and every jail with it; stopping"),
+/// The moment to stop, and whether somebody wanted it.
+pub struct Stop {
+    /// Cancelled by SIGINT, SIGTERM or SIGHUP, or when the keeper dies.
+    pub token: CancellationToken,
+    keeper_lost: Arc<AtomicBool>,
+}
+
+impl Stop {
+    pub fn watch(control: Arc<Control>) -> Result<Stop, Fault> {
+        let failed = |e: std::io::Error| Fault::io("internal", "cannot watch for signals", &e);
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+        let stop = Stop { token: CancellationToken::new(), keeper_lost: Arc::default() };
+        let (token, keeper_lost) = (stop.token.clone(), stop.keeper_lost.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
+                () = control.keeper_lost() => keeper_lost.store(true, Ordering::SeqCst),
+            }
+            token.cancel();
+        });
+        Ok(stop)
+    }
+
+    /// A stop that nobody asked for is a failure.
+    pub fn wanted(&self) -> Result<(), Fault> {
+        if self.keeper_lost.load(Ordering::SeqCst) {
+            return Err(JailError::KeeperLost { why: "it ended".to_owned() }.into());
         }
-        stopping.cancel();
-    });
-    Ok(stop)
+        Ok(())
+    }
 }

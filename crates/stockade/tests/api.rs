@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::machine::until;
+use common::machine::{self, until};
 use common::site::Site;
-use common::{Home, Server, http};
+use common::{Home, Server, http, known};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -179,7 +179,7 @@ fn outcome_of_wait(home: &Home) -> Option<String> {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .find(|line| line["event_type"] == "outcome" && line["action"] == "wait_for");
-    line.map(|line| line["result"].as_str().unwrap().to_owned())
+    line.map(|line| known(json!({"code": line["result"]}))["code"].as_str().unwrap().to_owned())
 }
 
 #[test]
@@ -197,6 +197,22 @@ fn a_caller_that_hangs_up_stops_the_work() {
     let result = until("its end", Duration::from_secs(30), || outcome_of_wait(&api.home));
     assert_eq!(result, "cancelled");
     assert_eq!(api.ok(id, "page.extract", json!({"mode": "title"}))["title"], "Page one");
+}
+
+#[test]
+fn a_call_that_the_end_of_the_server_cuts_short_is_told_so() {
+    let api = Api::start("");
+    let (_, started) = api.post(&json!({"action": "session.start"}));
+    let id = started["session_id"].as_str().unwrap();
+    api.ok(id, "page.goto", json!({"url": "http://a.test/"}));
+    let wait = json!({"action": "page.wait_for", "session": id, "text": "never", "timeout_seconds": 100});
+    let stream = http::send(&api.server.address(), api.server.key(), "/v1/actions", &wait.to_string());
+    until("the wait to begin", Duration::from_secs(30), || {
+        audit_log(&api.home).contains("wait_for").then_some(())
+    });
+    machine::signal(api.server.child.id(), "TERM");
+    let (_, result) = http::answer(stream);
+    assert_eq!(result["error"]["code"], "session_ended:shutdown", "{result}");
 }
 
 #[test]

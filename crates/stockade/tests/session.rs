@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::Home;
 use common::machine::until;
 use common::site::Site;
+use common::{Home, known};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -299,13 +299,17 @@ fn the_http_side_wants_a_key_and_this_machine() {
         ("/nowhere", address.as_str(), "", 404, "not_found"),
     ] {
         let answer = ask(path, host, extra);
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code),
-            "{path} {host}: {answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path} {host}: {answer}");
+        assert_eq!(error_in(&answer), code, "{path} {host}: {answer}");
     }
     let key = format!("authorization: Bearer {}\r\n", server.key());
-    assert!(ask("/v1/screenshots/img-x", &address, &key).contains("unknown_screenshot"));
+    assert_eq!(error_in(&ask("/v1/screenshots/img-x", &address, &key)), "unknown_screenshot");
+}
+
+/// The code in the body of an HTTP answer.
+fn error_in(answer: &str) -> String {
+    let error = answer.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{answer}"));
+    known(serde_json::from_str(error).unwrap())["code"].as_str().unwrap().to_owned()
 }
 
 #[test]

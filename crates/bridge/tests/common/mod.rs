@@ -1,6 +1,9 @@
 //! A host for one bridge: its sockets, its key, and ways to ask.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
+#[path = "../../../stockade/tests/common/seen.rs"]
+mod seen;
+
 use bridge::token::Signer;
 use bridge::wire::{BROWSER_PATH, VERSION_PATH};
 use futures_util::{SinkExt, StreamExt};
@@ -136,7 +139,12 @@ impl Host {
         }
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+        let (status, body): (u16, Value) =
+            (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap());
+        if let Some(code) = body["code"].as_str() {
+            seen::seen(code);
+        }
+        (status, body)
     }
 
     pub async fn ask_with(&self, method: &str, path: &str, token: &str) -> (u16, Value) {

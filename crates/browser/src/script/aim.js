@@ -3,10 +3,14 @@
 // One frame of animation, or this long when the page is not being drawn.
 const FRAME_MILLISECONDS = 100;
 
+// Whether there was one.
 const nextFrame = () => new Promise((resolve) => {
-  const timer = setTimeout(resolve, FRAME_MILLISECONDS);
-  requestAnimationFrame(() => { clearTimeout(timer); resolve(); });
+  const timer = setTimeout(resolve, FRAME_MILLISECONDS, false);
+  requestAnimationFrame(() => { clearTimeout(timer); resolve(true); });
 });
+
+// A page on which nothing was drawn for so long draws nothing: a frame out of view does not.
+const UNDRAWN_MILLISECONDS = 1000;
 
 const isEditable = (el) => {
   if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
@@ -133,15 +137,24 @@ const NO_BOX = { left: 0, top: 0, width: 0, height: 0 };
 const runningAnimations = method(Document, 'getAnimations');
 const animationEffect = getter(Animation, 'effect');
 const animationState = getter(Animation, 'playState');
+const animationTime = getter(Animation, 'currentTime');
 const effectTarget = getter(KeyframeEffect, 'target');
 
-// Whether CSS or the page's animations are moving it. Scripts may move it too: then the guard stops what misses.
-const isMoving = (el) => runningAnimations(document).some((animation) => {
+// The animations, CSS's or the page's, that may be moving it. Scripts may move it too: then the guard stops what misses.
+const movers = (el) => runningAnimations(document).filter((animation) => {
   if (animationState(animation) !== 'running') return false;
   const effect = animationEffect(animation);
   const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
   return target !== null && isInside(el, target);
 });
+
+// Whether it stood in the same place a frame ago, one in which its animations were elsewhere: one that has just begun
+// waits a frame at its beginning.
+const stoodStill = (before, now) => {
+  if (!before || before.x !== now.x || before.y !== now.y) return false;
+  const undrawn = now.at - before.at >= UNDRAWN_MILLISECONDS;
+  return undrawn || (before.frames !== now.frames && (now.times === '' || before.times !== now.times));
+};
 
 // Waiting does not mend these.
 const FINAL = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
@@ -153,20 +166,24 @@ const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
   const end = performance.now() + wait;
   let before = null;
   let aligned = false;
+  let frames = 0;
   for (;;) {
     const el = elementOf(number);
     const seen = el ? look(prefix, el, how, !aligned) : { problem: 'gone' };
     // Once is enough: a page must not be scrolled to and fro while something covers it.
     aligned ||= seen.problem === 'covered';
     if (FINAL.has(seen.problem)) return seen;
-    const still = before && before.x === seen.x && before.y === seen.y;
-    if (!seen.problem && (still || (!steady && !isMoving(el)))) {
+    const moving = seen.problem ? [] : movers(el);
+    const now = { x: seen.x, y: seen.y, at: performance.now(), frames, times: moving.map(animationTime).join() };
+    if (!seen.problem && ((!steady && moving.length === 0) || stoodStill(before, now))) {
       if (arming) arm(arming);
       return seen;
     }
-    before = seen.problem ? null : seen;
-    if (performance.now() >= end) return seen.problem ? seen : { problem: 'moving' };
-    await nextFrame();
+    if (now.at >= end) return seen.problem ? seen : { problem: 'moving' };
+    // The first look at a place counts, so that it is known since when the element stands there.
+    if (seen.problem) before = null;
+    else if (before?.x !== now.x || before.y !== now.y) before = now;
+    if (await nextFrame()) frames += 1;
   }
 };
 

@@ -120,6 +120,7 @@ const remembersPassword = (el) => {
 // remembered, as numbers that mean nothing elsewhere, and a field that holds one without anybody having typed it
 // there is secret too. What is typed is left alone: else an agent could type guesses and see which of them vanish.
 const SHORTEST_VALUE = 3;
+// Of a longer one its beginning and its length are remembered: keys and tokens are long.
 const LONGEST_VALUE = 1000;
 // Beyond this many the oldest is forgotten.
 const MOST_VALUES = 500;
@@ -141,7 +142,7 @@ const numberOf = (text) => {
 
 const heldBy = (el) => {
   const value = el instanceof HTMLInputElement ? INPUT.value(el) : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el) : '';
-  return value.length >= SHORTEST_VALUE && value.length <= LONGEST_VALUE ? numberOf(value) : null;
+  return value.length >= SHORTEST_VALUE ? `${numberOf(value.slice(0, LONGEST_VALUE))}.${value.length}` : null;
 };
 
 const rememberValue = (el) => {

@@ -279,7 +279,13 @@ fn ignores_questions(action: &Action) -> bool {
 fn changes_the_page(action: &Action) -> bool {
     !matches!(
         action,
-        Action::Navigate(_) | Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_)
+        Action::Navigate(_)
+            | Action::Read(_)
+            | Action::ReadDom(_)
+            | Action::Find(_)
+            | Action::Screenshot(_)
+            // What was waited for in a tab that is gone did not come.
+            | Action::WaitFor(_)
     )
 }
 

@@ -60,9 +60,13 @@ impl Browser {
             };
             match seen {
                 Ok(seen) if seen == there => return Ok(()),
-                // A page between two documents cannot be read; it will be.
+                // A page between two documents cannot be read; it will be, unless its tab is gone.
                 Ok(_) | Err(BrowserError::PageScript { .. }) => {}
                 Err(error) => return Err(error),
+            }
+            let ended = self.shared.lock().ended.clone();
+            if let Some(ended) = ended {
+                return Err(self.explain(ended.into()).await);
             }
             if limit.left().is_zero() {
                 return Err(limit.timeout());

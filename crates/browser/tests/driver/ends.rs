@@ -148,6 +148,15 @@ async fn every_odd_page_comes_to_an_end() {
 }
 
 #[tokio::test]
+async fn a_page_of_more_frames_than_can_be_watched_is_not_acted_on() {
+    let page = "<button>Hit</button><script>for (let i = 0; i < 1010; i++) document.documentElement.append(document.createElement('iframe'))</script>";
+    let driver = Driver::with(&[("odd.test/", page), NEXT]).await;
+    driver.goto("http://odd.test/").await;
+    assert_eq!(driver.code(click(role("button", "Hit"))).await, "page_script_failed");
+    goes_on(&driver, "many frames").await;
+}
+
+#[tokio::test]
 async fn a_click_that_sets_off_something_odd_returns_and_the_next_page_works() {
     let page = "<h1>odd</h1>
         <button onclick='print()'>Print</button>

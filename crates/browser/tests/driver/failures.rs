@@ -1,10 +1,14 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, navigate, role};
+use crate::support::{Driver, impatient, navigate, role};
 use browser::{
     BrowserOptions,
-    cdp::{CallError, Command, protocol::Nothing},
+    cdp::{
+        CallError, Command,
+        protocol::{GetLayoutMetrics, Nothing},
+    },
 };
+use futures_util::future::join_all;
 use policy::{Action, LoadState, Read};
 use serde::Serialize;
 use std::time::Duration;
@@ -109,6 +113,22 @@ async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
     let error = driver.click(role("button", "Freeze")).await.unwrap_err();
     assert_eq!(error.code(), "browser_action_timeout:click:4s");
     assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n");
+}
+
+#[tokio::test]
+async fn more_than_can_be_asked_of_chromium_at_once_is_refused_and_the_next_call_works() {
+    let driver = Driver::with_options(FINE, impatient(5)).await;
+    driver.goto("http://shop.test/").await;
+    driver.run_in_page("setTimeout(() => { for (;;) {} }); 1").await;
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let ask = || driver.connection.call(Some(&driver.first_tab), &GetLayoutMetrics {}, deadline);
+    let code = tokio::select! {
+        biased;
+        answers = join_all((0..5_000).map(|_| ask())) => panic!("{} answers of a frozen page", answers.len()),
+        code = driver.code(Action::Read(Read::default())) => code,
+    };
+    assert_eq!(code, "browser_protocol");
+    assert!(driver.goto("http://shop.test/").await.contains("fine"));
 }
 
 #[tokio::test]

@@ -30,3 +30,4 @@ mod tabs;
 mod targets;
 mod tricks;
 mod waiting;
+mod ways;

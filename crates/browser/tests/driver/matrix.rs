@@ -1,6 +1,7 @@
 //! Every way of making a secret field, before and after it is made readable, in every place and every reply.
 
 use crate::support::{Driver, role, text_of};
+use crate::ways::{PLACES, Seen, WAYS, page};
 use browser::{BrowserOptions, Outcome, SnapshotOptions};
 use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat};
 use std::time::Duration;
@@ -8,128 +9,6 @@ use std::time::Duration;
 /// Each field's secret begins and ends differently, and they differ in length between two readings of a page: what
 /// is told must be the same to the byte.
 const VALUES: [&str; 2] = ["hunter2", "hunter2-correct-horse-battery-staple"];
-
-/// When a "show password" button can have been pressed, at the earliest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
-    /// In the same step in which the field was made.
-    AtOnce,
-    /// Before the page was first read.
-    Soon,
-    /// Only once it was read: nothing tells of it before.
-    OnceRead,
-}
-use Seen::{AtOnce, OnceRead, Soon};
-
-/// A way of making a secret field `f`, named by its id, and of making it readable.
-const WAYS: &[(&str, &str, &str, Seen)] = &[
-    ("property", "<input type=password value=VALUE", "f.type = 'text'", AtOnce),
-    ("attribute", "<input type=password value=VALUE", "f.setAttribute('type', 'text')", AtOnce),
-    ("removed", "<input type=PassWord value=VALUE", "f.removeAttribute('type')", AtOnce),
-    (
-        "twice",
-        "<input type=password value=VALUE",
-        "f.type = 'text'; f.type = 'password'; f.type = 'tel'",
-        AtOnce,
-    ),
-    ("spelled", "<input type=password spellcheck=true value=VALUE", "f.type = 'text'", AtOnce),
-    ("unspelled", "<input type=password spellcheck=false value=VALUE", "f.type = 'text'", AtOnce),
-    ("readonly", "<input type=password readonly value=VALUE", "f.type = 'text'", AtOnce),
-    (
-        "replaced",
-        "<input type=password value=VALUE",
-        "const t = document.createElement('input'); t.value = f.value; t.id = f.id; f.replaceWith(t)",
-        AtOnce,
-    ),
-    (
-        "rewritten",
-        "<input type=password value=VALUE",
-        "f.outerHTML = `<textarea id=rewritten>${f.value}</textarea>`",
-        AtOnce,
-    ),
-    (
-        "twin",
-        "<input type=password value=VALUE",
-        "const t = document.createElement('input'); f.before(t); t.value = f.value; f.hidden = true",
-        AtOnce,
-    ),
-    ("current", "<input autocomplete=current-password value=VALUE", "f.autocomplete = ''", AtOnce),
-    ("new", "<input autocomplete=NEW-PASSWORD value=VALUE", "f.autocomplete = 'off'", AtOnce),
-    ("once", "<input autocomplete='one-time-code' value=VALUE", "f.removeAttribute('autocomplete')", AtOnce),
-    (
-        "number",
-        "<input autocomplete='section-a billing cc-number' value=VALUE",
-        "f.autocomplete = 'on'",
-        AtOnce,
-    ),
-    ("csc", "<textarea autocomplete='shipping CC-CSC'>VALUE</textarea", "f.autocomplete = 'on'", AtOnce),
-    ("named_otp", "<input name=loginOTP value=VALUE", "", AtOnce),
-    ("hidden", "<input type=hidden role=textbox aria-label=Hidden value=VALUE", "", AtOnce),
-    ("masked", "<input class=mask value=VALUE", "f.className = ''", Soon),
-    ("area", "<textarea class=mask>VALUE</textarea", "f.className = ''", Soon),
-    ("editor", "<div contenteditable class=mask>VALUE</div", "f.className = ''", Soon),
-    ("dots", "<input class=dots value=VALUE", "f.className = ''", OnceRead),
-    ("plain", "<p class=mask>VALUE</p", "f.className = ''", OnceRead),
-    (
-        "heading",
-        "<h2 class=mask><i>VALUE</i></h2",
-        "f.className = ''; f.innerHTML = `<b>${f.textContent}</b>`",
-        OnceRead,
-    ),
-    (
-        "inherited",
-        "<div class=mask><div><p>VALUE</p><input value=VALUE></div></div",
-        "f.className = ''",
-        OnceRead,
-    ),
-    ("host", "<x-mask role=group>VALUE</x-mask", "", AtOnce),
-    ("select", "<select class=mask><option selected>VALUE</select", "f.className = ''", OnceRead),
-];
-
-const STYLE: &str = "<style>@font-face { font-family: text-security-disc; src: local(Arial) }
-  .mask { -webkit-text-security: disc } .dots { font-family: text-security-disc }</style>";
-
-/// All ways on one page, each field labelled, pointed at, and inside of something that is named by its content.
-fn page(value: &str, place: &str, when: &str, ways: &[&(&str, &str, &str, Seen)]) -> String {
-    let fields: String = ways
-        .iter()
-        .enumerate()
-        .map(|(at, (id, html, ..))| {
-            let owner = if at % 2 == 0 { "" } else { "<span role=heading aria-owns=ID>owner</span>" };
-            let owner = owner.replace("ID", id);
-            let html = html.replace("VALUE", &format!("{id}-{value}"));
-            let (open, rest) = html.split_once(' ').unwrap();
-            format!(
-                "<div role=button tabindex=0>wrap {open} id={id} {rest}></div><label for={id}>Label {id}</label>
-                 <button aria-labelledby={id}>by {id}</button>{owner}"
-            )
-        })
-        .collect();
-    let toggles: String = ways
-        .iter()
-        .map(|(id, _, toggle, _)| format!("{{ const f = root.getElementById('{id}'); {toggle} }}\n"))
-        .collect();
-    let made = "const made = document.createElement('input'); made.type = 'password';
-        made.type = 'text'; made.setAttribute('value', VALUE); made.value = VALUE; root.append(made);"
-        .replace("VALUE", &format!("'made-{value}'"));
-    let fields = fields.replace('\n', " ");
-    format!(
-        "<!doctype html><title>Secrets</title>{STYLE}<div id=place></div><button onclick='show()'>Show</button>
-         <script>{place}
-           const held = document.createElement('div'); held.innerHTML = `{STYLE}{fields}`; root.append(...held.children);
-           {made}
-           const mask = root.querySelector('x-mask')?.attachShadow({{mode: 'closed'}});
-           if (mask) mask.innerHTML = `<p style='-webkit-text-security:disc'><slot></slot></p>`;
-           const show = () => {{ {toggles} }}; {when}</script>"
-    )
-}
-
-const PLACES: [(&str, &str); 3] = [
-    ("document", "const root = document.createDocumentFragment(); root.append = (...all) => place.append(...all);
-       root.querySelector = (all) => document.querySelector(all); root.getElementById = (id) => document.getElementById(id);"),
-    ("open", "const root = place.attachShadow({mode: 'open'});"),
-    ("closed", "const root = place.attachShadow({mode: 'closed'});"),
-];
 
 /// Everything that a page can be made to say by reading it.
 async fn replies(driver: &Driver) -> Vec<(String, String)> {
@@ -287,12 +166,12 @@ async fn no_secret_is_told_where_hidden_elements_and_password_fields_are() {
 #[tokio::test]
 async fn a_field_that_was_made_readable_before_anybody_looked_is_told_no_more_than_others() {
     let times = [
-        ("once", "show()", AtOnce),
+        ("once", "show()", Seen::AtOnce),
         // The page goes on loading until long after that.
         (
             "soon",
             "setTimeout(show, 900); document.body.append(Object.assign(new Image(), { src: '/slow' }))",
-            Soon,
+            Seen::Soon,
         ),
     ];
     // Of a closed root nothing is known before it is read, nor of an open one before the step ends in which it was
@@ -302,7 +181,7 @@ async fn a_field_that_was_made_readable_before_anybody_looked_is_told_no_more_th
     for (name, place) in PLACES {
         for (time, when, earliest) in times {
             let known = |way: &&(&str, _, _, Seen)| {
-                let unseen = name == "closed" || (name == "open" && earliest == AtOnce);
+                let unseen = name == "closed" || (name == "open" && earliest == Seen::AtOnce);
                 if unseen { remembered.contains(&way.0) } else { way.3 <= earliest }
             };
             let ways: Vec<_> = WAYS.iter().filter(known).collect();

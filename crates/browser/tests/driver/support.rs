@@ -1,5 +1,9 @@
 //! A real Chromium with its sandbox on, and a small web server on loopback for it to visit.
 
+#[path = "../../../stockade/tests/common/seen.rs"]
+mod seen;
+
+use self::seen::seen;
 use browser::{
     After, Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot,
     TabInfo, Viewer, cdp, launch_flags,
@@ -112,7 +116,7 @@ impl Driver {
 
     /// Walks one action through the same doors as the gate does.
     pub async fn act(&self, action: Action) -> Result<Outcome, BrowserError> {
-        let facts = self.browser.resolve(&action).await?;
+        let facts = self.browser.resolve(&action).await.inspect_err(note)?;
         self.act_on(action, facts).await
     }
 
@@ -130,7 +134,9 @@ impl Driver {
     ) -> Result<Outcome, BrowserError> {
         let viewer = Viewer { caller: CallerId::new(caller), full };
         match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await,
+            Decision::Allow(permit) => {
+                self.browser.perform(permit.recorded(), &viewer).await.inspect_err(note)
+            }
             Decision::Deny(denial) => panic!("denied: {denial:?}"),
         }
     }
@@ -232,6 +238,11 @@ impl Driver {
     pub fn kill(&mut self) {
         self.chromium.process.kill().unwrap();
     }
+}
+
+/// Keeps what the driver failed with for the table of codes.
+fn note(error: &BrowserError) {
+    seen(&error.code());
 }
 
 fn soon() -> tokio::time::Instant {

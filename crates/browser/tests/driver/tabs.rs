@@ -1,6 +1,6 @@
 //! Tabs and popups: every page that opens is one of the session's, and none of them stops the session.
 
-use crate::support::{Driver, click, impatient, outline_of, reference, role};
+use crate::support::{Driver, click, impatient, outline_of, reference, role, wait_for_text};
 use browser::{Incident, TabInfo};
 use policy::{Action, Read, TabId, Tabs};
 
@@ -106,7 +106,7 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
         ("shop.test/", "<button onclick=\"window.open('/pop')\">Sign in</button><h1>shop</h1>"),
         (
             "shop.test/pop",
-            "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button>",
+            "<button onclick='window.close()'>Done</button><button onclick='setTimeout(() => window.close(), 50)'>Later</button><button onclick='setTimeout(() => window.close(), 1000)'>Much later</button>",
         ),
     ];
     let driver = Driver::with(&pages).await;
@@ -116,9 +116,16 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     let after = driver.after(click(role("button", "Done"))).await.unwrap();
     assert!(outline_of(&after).contains("\"shop\""), "{after:?}");
     assert_eq!(after.incidents, [Incident::TabChanged { tab: TabId(1) }]);
+    // What was waited for in it did not come.
+    driver.click(role("button", "Sign in")).await.unwrap();
+    let tab = driver.tabs(Tabs::List).await[1].id;
+    driver.tabs(Tabs::Switch(tab)).await;
+    driver.after(click(role("button", "Much later"))).await.unwrap();
+    assert_eq!(driver.code(wait_for_text("never")).await, "tab_closed");
+    assert!(driver.outline().await.contains("\"shop\""));
     // One that goes while nobody asks is told once, so that nothing meant for it is done in another.
     driver.click(role("button", "Sign in")).await.unwrap();
-    driver.tabs(Tabs::Switch(TabId(3))).await;
+    driver.tabs(Tabs::Switch(TabId(4))).await;
     driver.after(click(role("button", "Later"))).await.ok();
     driver.has_pages(1).await;
     driver.act(Action::Read(Read::default())).await.ok();

@@ -72,7 +72,7 @@ async fn every_way_of_naming_leads_to_the_same_facts() {
 async fn what_covers_an_element_is_told_and_a_point_yields_its_facts() {
     let page = "<body style='margin:0'><button style='position:absolute;left:0;top:0;width:200px;height:50px'>Buy</button>
         <a href=/evil aria-label='Free money' style='position:absolute;left:0;top:0;width:200px;height:50px;opacity:0'></a>";
-    let driver = Driver::with_options(&[("shop.test/", page)], impatient(4)).await;
+    let driver = Driver::with_options(&[("shop.test/", page)], impatient(2)).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act(click(role("button", "Buy"))).await.unwrap_err();
     assert_eq!(error.code(), "element_covered");
@@ -163,4 +163,36 @@ async fn an_element_that_hovering_moves_is_followed_or_told() {
     driver.goto("http://shop.test/").await;
     let after = driver.after(click(role("button", "Shy"))).await.unwrap();
     assert_eq!(after.title, "clicked", "{}", outline_of(&after));
+}
+
+const MOVING: &str = "<style>@keyframes go { from { left: 0 } to { left: 600px } } @keyframes slide { to { transform: translateX(600px) } }
+          @keyframes glow { to { opacity: 0.5 } }
+          button, div { position: absolute } .go { animation: go 3s linear infinite } .slide { animation: slide 3s linear infinite }
+          .glow { animation: glow 1s infinite alternate }</style>
+        <button class=go>Go</button><button class=slide style='top:50px'>Slide</button>
+        <div class=go style='top:100px'><button>Carried</button></div>
+        <button id=script style='top:150px'>Script</button>
+        <button class=glow style='top:200px' onclick='document.title = \"glowed\"'>Glow</button>
+        <script>script.animate([{ left: 0 }, { left: '600px' }], { duration: 3000, iterations: Infinity })</script>";
+
+#[tokio::test]
+async fn what_never_stops_moving_is_not_clicked_and_what_only_glows_is() {
+    let driver = Driver::with_options(&[("shop.test/", MOVING)], impatient(1)).await;
+    for name in ["Go", "Slide", "Carried", "Script"] {
+        // At once, when an animation waits in its first place for the first frame.
+        driver.goto("http://shop.test/").await;
+        assert_eq!(driver.code(click(role("button", name))).await, "element_moving", "{name}");
+    }
+    let after = driver.after(click(role("button", "Glow"))).await.unwrap();
+    assert_eq!(after.title, "glowed");
+}
+
+#[tokio::test]
+async fn a_page_that_draws_seldom_is_not_taken_for_one_that_stands_still() {
+    let busy = "<script>const busy = () => { const end = performance.now() + 150; while (performance.now() < end); setTimeout(busy); }; busy();</script>";
+    let driver = Driver::with_options(&[("shop.test/", &format!("{MOVING}{busy}"))], impatient(2)).await;
+    for _ in 0..3 {
+        driver.goto("http://shop.test/").await;
+        assert_eq!(driver.code(click(role("button", "Carried"))).await, "element_moving");
+    }
 }

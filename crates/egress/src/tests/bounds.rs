@@ -1,7 +1,7 @@
 //! Every wait ends, every number has a limit, and everything ends with the session.
 
 use super::*;
-use crate::{Reason, Verdict};
+use crate::Reason;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -73,7 +73,36 @@ async fn an_answer_whose_head_is_too_large_is_a_bad_one() {
     .await;
     let proxy = Proxy::new(site.address, Options::default());
     assert!(proxy.say(GET).await.is_empty());
-    assert_eq!(proxy.egress.last_problem("shop.test").unwrap().reason, Reason::BadAnswer);
+    assert_eq!(proxy.problem("shop.test").reason, Reason::BadAnswer);
+}
+
+#[tokio::test]
+async fn what_leads_nowhere_is_given_up_and_says_how_far_it_came() {
+    let closed = || TcpListener::bind("127.0.0.1:0");
+    let options = Options { connect_timeout: SHORT, ..Options::default() };
+
+    let mute = Resolver::with(crate::resolve::tests::never, SHORT);
+    let proxy = Proxy::asking(mute, closed().await.unwrap().local_addr().unwrap(), options);
+    assert_eq!(proxy.say(GET.replace("shop.test", "slow.test")).await, "");
+    assert_eq!(proxy.problem("slow.test").reason, Reason::LookupTimeout);
+
+    // Nobody takes the connections that wait, so the kernel answers no more.
+    let full = tokio::net::TcpSocket::new_v4().unwrap();
+    full.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = full.listen(1).unwrap();
+    let address = full.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(SHORT, TcpStream::connect(address)).await {
+        waiting.push(stream.unwrap());
+    }
+    let proxy = Proxy::new(address, options);
+    assert_eq!(proxy.say(GET).await, "");
+    assert_eq!(proxy.problem("shop.test").reason, Reason::ConnectTimeout);
+
+    // No machine has this address, and no route leads to it.
+    let proxy = Proxy::new("255.255.255.255:80".parse().unwrap(), options);
+    assert_eq!(proxy.say(GET).await, "");
+    assert_eq!(proxy.problem("shop.test").reason, Reason::Unreachable);
 }
 
 #[tokio::test]
@@ -81,7 +110,7 @@ async fn a_site_that_says_nothing_is_given_up() {
     let site = Site::new(|mut stream| async move { drop(rest(&mut stream).await) }).await;
     let proxy = Proxy::new(site.address, Options { idle_timeout: SHORT, ..Options::default() });
     assert_eq!(proxy.say(GET).await, "");
-    assert_eq!(proxy.egress.last_problem("shop.test").unwrap().reason, Reason::Idle);
+    assert_eq!(proxy.problem("shop.test").reason, Reason::Idle);
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! What passes: whole, unchanged, in both directions, and counted.
 
 use super::*;
-use crate::Verdict;
 use tokio::sync::mpsc;
 
 const MEBIBYTE: usize = 1024 * 1024;

@@ -3,10 +3,12 @@
 mod bounds;
 mod carrying;
 mod refusing;
+#[path = "../../../stockade/tests/common/seen.rs"]
+mod seen;
 
-use crate::resolve::tests::table;
+use crate::resolve::{Resolver, tests::table};
 use crate::server::serve_with;
-use crate::{Egress, Entry, HostMap, Options, Rules};
+use crate::{Egress, Entry, HostMap, Options, Problem, Rules, Verdict};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,10 +25,15 @@ struct Proxy {
 
 impl Proxy {
     fn new(shop: SocketAddr, options: Options) -> Proxy {
+        Proxy::asking(table(), shop, options)
+    }
+
+    /// The same with another name server.
+    fn asking(resolver: Resolver, shop: SocketAddr, options: Options) -> Proxy {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("egress")).unwrap();
         let hosts = HostMap::parse([("shop.test", shop.to_string())]).unwrap();
-        let egress = serve_with(listener, Arc::new(Rules::new(hosts)), options, table());
+        let egress = serve_with(listener, Arc::new(Rules::new(hosts)), options, resolver);
         Proxy { egress, folder }
     }
 
@@ -50,8 +57,21 @@ impl Proxy {
         client
     }
 
+    /// What the gate explains a failed navigation with.
+    fn problem(&self, host: &str) -> Problem {
+        let problem = self.egress.last_problem(host).unwrap();
+        seen::seen(problem.code());
+        problem
+    }
+
     fn entries(&self) -> Vec<Entry> {
-        self.egress.ledger().entries
+        let entries = self.egress.ledger().entries;
+        for entry in &entries {
+            if let Verdict::Refused(reason) | Verdict::Failed(reason) = entry.verdict {
+                seen::seen(reason.code());
+            }
+        }
+        entries
     }
 
     /// Waits until a connection's end has been put on record.

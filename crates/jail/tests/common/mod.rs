@@ -1,6 +1,9 @@
 //! What the tests of real jails share.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+#[path = "../../../stockade/tests/common/seen.rs"]
+pub mod seen;
+
 use jail::template::{BuildOptions, Flavour, Store, Template};
 use jail::{Id, JailInfo, JailSpec, JailState, Keeper, KeeperOptions, Limits};
 use serde_json::Value;

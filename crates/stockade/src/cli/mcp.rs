@@ -3,8 +3,9 @@
 use crate::cli::{Context, Reply};
 use crate::control::Control;
 use crate::error::Fault;
+use crate::mcp;
+use crate::stop::Stop;
 use crate::storage::Storage;
-use crate::{mcp, stop};
 use clap::Args;
 use policy::{Actor, Scope, Tenant};
 use std::sync::Arc;
@@ -45,11 +46,11 @@ pub(super) fn run(context: &Context, args: McpArgs) -> Result<Reply, Fault> {
             super::serve::start_demo(&mut config).await?;
         }
         let control = Arc::new(Control::start(&config, &state, storage).await?);
-        let stop = stop::on_signal(control.clone())?;
+        let stop = Stop::watch(control.clone())?;
         let (input, output) = rmcp::transport::io::stdio_pipes();
         let served = tokio::select! {
             served = mcp::serve_pipe(control.clone(), scope, input, output) => served,
-            () = stop.cancelled() => Ok(()),
+            () = stop.token.cancelled() => stop.wanted(),
         };
         control.shut_down().await;
         served

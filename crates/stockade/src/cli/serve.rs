@@ -5,8 +5,9 @@ use crate::cli::{Context, Reply};
 use crate::config::{Config, Override};
 use crate::control::Control;
 use crate::error::Fault;
+use crate::stop::Stop;
 use crate::storage::{AgentKey, Storage};
-use crate::{demo, server, stop};
+use crate::{demo, server};
 use clap::Args;
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -57,10 +58,10 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         )?;
         drop(key);
 
-        let stop = stop::on_signal(control.clone())?;
-        let served = server::serve(bound, control.clone(), config.server.open, stop).await;
+        let stop = Stop::watch(control.clone())?;
+        let served = server::serve(bound, control.clone(), config.server.open, stop.token.clone()).await;
         control.shut_down().await;
-        served
+        served.and(stop.wanted())
     })?;
     Ok(Reply::new(format!("{DIM}Stopped; nothing is left running.{DIM:#}\n"), json!({"stopped": true})))
 }

@@ -123,7 +123,7 @@ fn space(name: &'static str, folder: &Path) -> Check {
                 Check::good(name, found)
             }
         }
-        Err(error) => Check::bad(name, Fault::io("state_unwritable", folder.display(), &error.into())),
+        Err(error) => Check::bad(name, Fault::unwritable(folder.display(), &error.into())),
     }
 }
 

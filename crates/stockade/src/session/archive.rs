@@ -52,7 +52,7 @@ impl Registry {
         tokio::task::spawn_blocking(move || write(&target, &text, &sources))
             .await
             .map_err(|e| Fault::caused("internal", &e))?
-            .map_err(|e| Fault::io("state_unwritable", "cannot write the archive", &e))?;
+            .map_err(|e| Fault::unwritable("cannot write the archive", &e))?;
         self.end(session, EndReason::Closed).await;
         let closed_at = session.ended().map_or_else(Timestamp::now, |ended| ended.at);
         Ok(Archived { session_id: session.id.clone(), path: folder, files, closed_at })

@@ -36,8 +36,7 @@ impl Images {
     pub fn put(&self, bytes: &[u8], format: ImageFormat) -> Result<Stored, Fault> {
         let id = format!("img-{}", crate::random::token(16));
         let path = self.folder.join(format!("{id}.{}", format.extension()));
-        write(&self.folder, &path, bytes)
-            .map_err(|e| Fault::io("state_unwritable", "cannot keep a screenshot", &e))?;
+        write(&self.folder, &path, bytes).map_err(|e| Fault::unwritable("cannot keep a screenshot", &e))?;
         let stored = Stored { id, path, format, captured_at: Timestamp::now(), bytes: bytes.len() as u64 };
         let mut ring = self.lock();
         ring.push_back(stored.clone());

@@ -266,6 +266,7 @@ fn unknown(wanted: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seen::seen;
 
     #[test]
     fn a_place_is_given_while_there_is_room_and_the_name_is_free() {
@@ -273,7 +274,7 @@ mod tests {
         let name = Name::parse("shop").unwrap();
         let mut book = Book::default();
         let code = |book: &mut Book, name: Option<&Name>| {
-            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| fault.code.into_owned())
+            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| seen(fault.code.into_owned()))
         };
         assert_eq!(code(&mut book, Some(&name)), Ok(()));
         assert_eq!(code(&mut book, Some(&name)), Err("session_name_taken".into()));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Fault;
+use crate::seen::seen;
 use bridge::token::Verifier;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -97,7 +98,7 @@ async fn an_address_that_points_elsewhere_is_not_followed() {
         let tunnel = jail.tunnel.clone();
         let body = version(url).to_string();
         let (ready, _) = tokio::join!(tunnel.version(STUCK), jail.answer(200, &body));
-        assert_eq!(ready.unwrap_err().code(), "bridge_refused", "{url}");
+        assert_eq!(seen(ready.unwrap_err().code()), "bridge_refused", "{url}");
     }
 }
 
@@ -148,14 +149,14 @@ async fn each_failure_has_a_code_a_hint_and_what_is_known() {
 async fn a_jail_whose_bridge_never_dials_fails_in_its_first_phase() {
     let jail = jail(MAX_LIFETIME);
     let error = jail.tunnel.version(Duration::from_millis(50)).await.unwrap_err();
-    assert_eq!((error.code(), error.phase()), ("browser_start_failed", Some(PhaseName::Bridge)));
+    assert_eq!((seen(error.code()), error.phase()), ("browser_start_failed", Some(PhaseName::Bridge)));
 }
 
 #[tokio::test]
 async fn a_bridge_that_hangs_up_is_lost() {
     let jail = jail(MAX_LIFETIME);
     drop(jail.dial().await);
-    assert_eq!(jail.tunnel.version(STUCK).await.unwrap_err().code(), "bridge_lost");
+    assert_eq!(seen(jail.tunnel.version(STUCK).await.unwrap_err().code()), "bridge_lost");
 }
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn a_restart_is_asked_for_and_its_refusals_are_told_apart() {
         let mut jail = jail(MAX_LIFETIME);
         let tunnel = jail.tunnel.clone();
         let (result, head) = tokio::join!(tunnel.restart(), jail.answer(status, &body));
-        assert_eq!(result.err().map(|error| error.code()), code);
+        assert_eq!(result.err().map(|error| seen(error.code())), code);
         assert!(head.starts_with("POST /restart HTTP/1.1\r\n"), "{head}");
     }
 }
@@ -353,7 +354,7 @@ async fn a_real_bridge_is_driven_from_start_to_its_last_restart() {
         let report = tunnel.status().await.unwrap();
         assert_eq!((report.process, report.restarts_left), (ProcessState::Exited(3), restarts_left));
         let stale = tunnel.open_cdp(&ready.ws_path).await.unwrap_err();
-        assert_eq!(stale.code(), "bridge_refused");
+        assert_eq!(seen(stale.code()), "bridge_refused");
         let restarted = tunnel.restart().await;
         assert_eq!(restarted.err().map(|error| error.code()), (restarts_left == 0).then_some("browser_lost"));
     }

@@ -3,6 +3,7 @@
 
 pub mod http;
 pub mod machine;
+pub mod seen;
 pub mod site;
 pub mod table;
 
@@ -150,6 +151,13 @@ impl Server {
         self.banner["key"].as_str().unwrap()
     }
 
+    /// What it says at its end, which has to come by itself.
+    pub fn last_words(&mut self) -> Value {
+        let words = read_json(&mut self.output);
+        self.child.wait().unwrap();
+        words
+    }
+
     pub fn address(&self) -> String {
         self.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned()
     }
@@ -157,6 +165,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         machine::signal(self.child.id(), "TERM");
         drop(self.child.wait());
     }
@@ -166,6 +177,7 @@ impl Drop for Server {
 pub fn known(error: Value) -> Value {
     let code = error["code"].as_str().unwrap_or_else(|| panic!("{error}"));
     assert!(table::knows(code), "docs/errors.md lacks {error}");
+    seen::seen(code);
     error
 }
 
@@ -244,7 +256,10 @@ impl Mcp {
         match result["isError"].as_bool() {
             Some(false) | None if answer["error"].is_null() => Ok(fields),
             _ if answer["error"].is_null() => Err(known(fields["error"].clone())),
-            _ => Err(answer["error"].clone()),
+            _ => {
+                known(answer["error"]["data"].clone());
+                Err(answer["error"].clone())
+            }
         }
     }
 

@@ -10,7 +10,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Serves each path's page as HTML, or as the style sheet that its name says it is, and 404 for anything else, until the test ends.
+    /// Serves each path's page as HTML, or as what its name says it is, and 404 for anything else, until the test ends.
+    /// A page that begins with `HTTP/` is a whole answer, behind which the connection ends; `HANG` is none at all.
     pub fn serve(pages: &[(&str, &str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -46,11 +47,20 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
             line.clear();
         }
         let path = first.split_whitespace().nth(1).unwrap_or("/").split('?').next().unwrap_or("/");
+        match pages.get(path).map(String::as_str) {
+            Some("HANG") => return drop(reader.read_line(&mut first)),
+            Some(whole) if whole.starts_with("HTTP/") => return drop(stream.write_all(whole.as_bytes())),
+            _ => {}
+        }
         let (status, body) = match pages.get(path) {
             Some(page) => ("200 OK", page.as_str()),
             None => ("404 Not Found", "nothing here"),
         };
-        let kind = if path.ends_with(".css") { "css" } else { "html" };
+        let kind = match path.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("css") => "css",
+            Some("js") => "javascript",
+            _ => "html",
+        };
         let head = format!(
             "HTTP/1.1 {status}\r\ncontent-type: text/{kind}; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
             body.len()
