@@ -51,8 +51,7 @@ impl Control {
         .map_err(|e| Fault::caused("internal", &e))??;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
-        let log =
-            audit::Log::open(&state.folder().join("audit"), &instance).map_err(crate::gate::audit_fault)?;
+        let log = crate::record::open_log(config, state, &instance)?;
         let browser_version = template.browser_version().to_owned();
         let weaker = keeper.info().enforcement == Enforcement::Weaker;
         if weaker {
@@ -159,6 +158,14 @@ fn verified_template(flavour: Flavour) -> Result<Template, Fault> {
     Ok(template)
 }
 
+fn record_mode(recording: Recording) -> RecordMode {
+    match recording {
+        Recording::Off => RecordMode::Off,
+        Recording::Transient => RecordMode::Transient,
+        Recording::Audit => RecordMode::Audit,
+    }
+}
+
 fn settings(config: &Config, state: &State, template: Template) -> Result<SessionSettings, Fault> {
     let container = &config.container;
     let hosts = egress::HostMap::parse(
@@ -167,7 +174,7 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
     .map_err(|e| Fault::caused("config_value", &e))?;
     let folder = state.folder();
     Ok(SessionSettings {
-        lifetime: Duration::from_secs(config.session_timeout.0.into()),
+        lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),
         most_actions: config.max_actions_per_session,
         most_sessions: config.max_concurrent_sessions as usize,
         limits: jail::Limits {
@@ -197,11 +204,8 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
             },
             ..BrowserOptions::default()
         },
-        record: match config.recording {
-            Recording::Off => RecordMode::Off,
-            Recording::Transient => RecordMode::Transient,
-            Recording::Audit => RecordMode::Audit,
-        },
+        record: record_mode(config.recording),
+        record_floor: record_mode(config.recording_floor),
         recordings: folder.join("recordings"),
         archives: folder.join("archive"),
         most_images: config.screenshot.ring as usize,

@@ -11,6 +11,7 @@ pub mod error;
 pub mod gate;
 mod mcp;
 pub mod random;
+pub mod record;
 pub mod server;
 pub mod session;
 pub mod smoke;

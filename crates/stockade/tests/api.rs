@@ -169,13 +169,9 @@ fn a_wrong_request_gets_a_code_and_reaches_no_other_session() {
     assert_eq!(listed["data"]["sessions"], json!([]), "{listed}");
 }
 
-fn audit_log(home: &Home) -> String {
-    let files = std::fs::read_dir(home.state().join("audit")).unwrap();
-    files.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
-}
-
 fn outcome_of_wait(home: &Home) -> Option<String> {
-    let line = audit_log(home)
+    let line = home
+        .audit_log()
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .find(|line| line["event_type"] == "outcome" && line["action"] == "wait_for");
@@ -191,7 +187,7 @@ fn a_caller_that_hangs_up_stops_the_work() {
     let wait = json!({"action": "page.wait_for", "session": id, "text": "never", "timeout_seconds": 100});
     let stream = http::send(&api.server.address(), api.server.key(), "/v1/actions", &wait.to_string());
     until("the wait to begin", Duration::from_secs(30), || {
-        audit_log(&api.home).contains("wait_for").then_some(())
+        api.home.audit_log().contains("wait_for").then_some(())
     });
     drop(stream);
     let result = until("its end", Duration::from_secs(30), || outcome_of_wait(&api.home));
@@ -209,7 +205,7 @@ fn a_cancelled_call_stops_the_work() {
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 100});
     let id = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
     until("the wait to begin", Duration::from_secs(30), || {
-        audit_log(&home).contains("wait_for").then_some(())
+        home.audit_log().contains("wait_for").then_some(())
     });
     // One that waits for its turn behind it is stopped as well.
     let read = json!({"session_id": session});
@@ -220,7 +216,7 @@ fn a_cancelled_call_stops_the_work() {
     assert_eq!(until("its end", Duration::from_secs(30), || outcome_of_wait(&home)), "cancelled");
     let find = mcp.ok("browser_find", json!({"session_id": session, "text": "hello"}));
     assert_eq!(find["total"], 1);
-    assert!(!audit_log(&home).contains("\"action\":\"read\""), "{}", audit_log(&home));
+    assert!(!home.audit_log().contains("\"action\":\"read\""), "{}", home.audit_log());
 }
 
 #[test]
@@ -301,7 +297,7 @@ fn an_mcp_client_that_closes_its_connection_stops_the_work() {
         "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: browser_wait_for\r\n";
     let stream = http::send_with(&api.server.address(), api.server.key(), "/mcp", headers, &call.to_string());
     until("the wait to begin", Duration::from_secs(30), || {
-        audit_log(&api.home).contains("wait_for").then_some(())
+        api.home.audit_log().contains("wait_for").then_some(())
     });
     drop(stream);
     assert_eq!(until("its end", Duration::from_secs(30), || outcome_of_wait(&api.home)), "cancelled");

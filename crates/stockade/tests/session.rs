@@ -89,18 +89,9 @@ fn a_password_is_neither_typed_nor_shown() {
     mcp.goto(&session, "http://shop.test/login");
     let typing = json!({"session_id": session, "role": "textbox", "name": "Password", "text": "hunter2"});
     assert_eq!(mcp.code("browser_type", typing), "secret_field");
-    let log = audit_log(&home);
+    let log = home.audit_log();
     assert!(log.contains("\"decision\":\"deny\"") && log.contains("type.secret-field"), "{log}");
     assert!(!log.contains("hunter2"));
-}
-
-fn audit_log(home: &Home) -> String {
-    let folder = home.state().join("audit");
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        text.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
-    }
-    text
 }
 
 #[test]
@@ -112,7 +103,9 @@ fn every_action_is_on_record_before_and_after() {
     mcp.ok("browser_type", json!({"session_id": session, "role": "searchbox", "text": "blue lamp"}));
     mcp.ok("browser_close_session", json!({"session_id": session}));
     let lines: Vec<Value> =
-        audit_log(&home).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        home.audit_log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["event_type"], &lines[0]["seq"]), (&json!("log_begun"), &json!(1)));
+    let lines = &lines[1..];
     let kinds: Vec<_> = lines
         .iter()
         .map(|l| (l["event_type"].as_str().unwrap(), l["action"].as_str().unwrap_or("")))

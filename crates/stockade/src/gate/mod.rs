@@ -11,7 +11,7 @@ pub use redact::Redactor;
 
 use crate::error::Fault;
 use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
-use audit::{About, Event};
+use audit::{About, Context};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
@@ -98,8 +98,8 @@ impl Gate {
             action: name,
             result: done.as_ref().err().map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
             duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            url: redactor.text(&page.url),
-            title: redactor.text(&page.title),
+            url: session.veil.text(&redactor.text(&page.url)),
+            title: session.veil.text(&redactor.text(&page.title)),
             screenshot_id: image.as_ref().map(|image| image.id.clone()),
         });
         if let Some(ending) = ending {
@@ -132,29 +132,35 @@ impl Gate {
         };
         *matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
-        let permit = self.decide(&about, action, facts).await.map_err(Failure::Fault)?;
-        let (permitted, correlation) =
-            self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        session.veil.learn(&action);
+        let veil = |text: &str| session.veil.text(text);
+        let context = Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+        let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
+        let (permitted, intent) =
+            self.log.intend(permit, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
             done = perform(turn, permitted, &viewer, limit) => done,
             failure = &mut cut_short => Err(failure),
         };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
-        let event = Event::outcome(about, correlation, name).took(begun.elapsed()).result(&result);
-        if let Err(error) = self.log.append(&event).await {
+        let page = turn.runtime.link.browser.state();
+        let (url, title) = (veil(&page.url), veil(&page.title));
+        let told = intent.came_to(|event| event.took(begun.elapsed()).result(&result).at(&url, &title)).await;
+        if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
         }
         done
     }
 
-    async fn decide(&self, about: &About, action: Action, facts: Facts) -> Result<Permit, Fault> {
-        let asked = action.clone();
+    async fn decide(&self, context: &Context<'_>, action: Action, facts: Facts) -> Result<Permit, Fault> {
+        let asked = (action.clone(), facts.clone());
         match self.policy.decide(action, facts) {
             Decision::Allow(permit) => Ok(permit),
             Decision::Deny(denial) => {
-                self.log.refuse(about, &asked, denial.rule.0, denial.code).await.map_err(audit_fault)?;
+                let refused = self.log.refuse(context, &asked.0, &asked.1, denial.rule.0, denial.code);
+                refused.await.map_err(audit_fault)?;
                 Err(Fault::new(denial.code, denial.message).hint(denial.hint))
             }
         }

@@ -18,6 +18,7 @@ pub use registry::{Registry, SessionSettings};
 pub use runtime::Phase;
 
 use crate::error::Fault;
+use crate::record::Veil;
 use images::Images;
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -50,6 +51,10 @@ pub struct Session {
     runtime: tokio::sync::Mutex<Option<Runtime>>,
     last_page: Mutex<LastPage>,
     history: Mutex<History>,
+    /// What records must not tell.
+    pub veil: Veil,
+    /// What the browser calls itself to sites.
+    pub user_agent: String,
     images: Images,
 }
 

@@ -4,6 +4,7 @@ use super::images::Images;
 use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::error::Fault;
+use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
 use browser::{Browser, cdp};
@@ -30,7 +31,10 @@ pub enum CredentialMode {
     Operator,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// From the least to the most.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordMode {
     /// Screenshots are returned and not kept.
@@ -56,18 +60,14 @@ impl Registry {
             return Err(Fault::new("grant_required", "a signed-in session needs a grant, and there is none")
                 .hint("Open the session with credential_mode \"clean\"."));
         }
-        let record = request.record.unwrap_or(self.settings.record);
-        if record == RecordMode::Audit {
-            return Err(Fault::new("recording_unavailable", "this version keeps no audit recordings")
-                .hint("Open the session with record \"transient\" or \"off\"."));
-        }
+        let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
             .map_err(|e| Fault::caused("internal", &e))?;
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
-        let (runtime, phases) = self.launch(scope, &jail).await?;
+        let (runtime, phases, user_agent) = self.launch(scope, &jail).await?;
 
         let about = About::session(scope, &id, Some(jail.as_str()));
         let event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
@@ -92,6 +92,8 @@ impl Registry {
             runtime: tokio::sync::Mutex::new(Some(runtime)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
+            veil: Veil::default(),
+            user_agent,
             images,
         });
         built.keep();
@@ -103,7 +105,7 @@ impl Registry {
     }
 
     /// Jail, readiness in two phases, CPU quota, page.
-    async fn launch(&self, scope: &Scope, jail: &Id) -> Result<(Runtime, Vec<Phase>), Fault> {
+    async fn launch(&self, scope: &Scope, jail: &Id) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
         let prepared = self.on_keeper(jail, |keeper, jail| keeper.prepare(jail)).await?;
@@ -135,7 +137,7 @@ impl Registry {
             restarts_left: self.settings.restarts,
             untold: None,
         };
-        Ok((runtime, phases))
+        Ok((runtime, phases, readiness.user_agent))
     }
 
     /// The second phase of readiness and the page; used again after a restart, with the browser `before`.

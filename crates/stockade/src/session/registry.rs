@@ -29,6 +29,7 @@ pub struct SessionSettings {
     pub egress: Arc<egress::Rules>,
     pub browser: browser::BrowserOptions,
     pub record: RecordMode,
+    pub record_floor: RecordMode,
     pub recordings: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,

@@ -1,0 +1,30 @@
+//! Opens the log as the settings say.
+
+use crate::config::Config;
+use crate::error::Fault;
+use crate::gate::audit_fault;
+use crate::state::State;
+use audit::{Key, Log, LogOptions};
+use std::path::PathBuf;
+
+/// Where the key that signs heads is kept: apart from the log, and elsewhere altogether if the operator says so.
+pub fn key_file(config: &Config, state: &State) -> PathBuf {
+    match &config.audit.key_file {
+        Some(path) => PathBuf::from(path),
+        None => state.folder().join("keys").join("audit.key"),
+    }
+}
+
+pub fn open_log(config: &Config, state: &State, instance: &str) -> Result<Log, Fault> {
+    let key = Key::load_or_create(&key_file(config, state)).map_err(|error| audit_fault(error.into()))?;
+    let options = LogOptions {
+        key,
+        segment_bytes: config.audit.segment_size.bytes(),
+        most_bytes: config.audit.max_size.bytes(),
+    };
+    let log = Log::open(&state.audit(), instance, options).map_err(audit_fault)?;
+    if let Err(error) = log.check() {
+        tracing::error!(%error, "the audit log is damaged; every action is refused until it is moved away");
+    }
+    Ok(log)
+}
