@@ -3,6 +3,7 @@
 use crate::config::{Config, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::record::Anchors;
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a jail may take from nothing to a browser that speaks.
@@ -30,6 +31,7 @@ pub struct Control {
     /// Whether agents may read a page's cleaned HTML.
     pub read_dom: bool,
     keeper: Arc<Keeper>,
+    anchors: Mutex<Option<Anchors>>,
     browser_version: String,
     weaker: bool,
 }
@@ -59,6 +61,7 @@ impl Control {
         }
         let settings = settings(config, state, template)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
+        let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let gate = Gate::new(Policy::default(), log, registry);
         Ok(Control {
             gate,
@@ -66,6 +69,7 @@ impl Control {
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,
             keeper,
+            anchors,
             browser_version,
             weaker,
         })
@@ -112,6 +116,10 @@ impl Control {
     /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
         self.gate.sessions.shut_down().await;
+        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(anchors) = anchors {
+            anchors.finish().await;
+        }
         let keeper = self.keeper.clone();
         match tokio::task::spawn_blocking(move || keeper.shutdown()).await {
             Ok(Ok(())) => {}

@@ -3,6 +3,7 @@
 //! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
 //! this file alone writes it to standard output. Logs, progress and errors go to standard error.
 
+mod audit;
 mod config;
 mod context;
 mod demo;
@@ -59,6 +60,7 @@ Examples:
   stockade doctor                   what works here, and what does not
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
+  stockade audit tail --follow      what agents do, as they do it
   stockade config show              every setting, and where it came from
 
 Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
@@ -77,6 +79,8 @@ enum Command {
     Session(session::SessionArgs),
     /// Act on the page of a session: goto, click, type, extract and more
     Page(page::PageArgs),
+    /// What was asked, decided and done: tail, show, verify, export
+    Audit(audit::AuditArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -113,6 +117,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Doctor(args) => doctor::run(context, args),
         Command::Session(args) => session::run(context, args),
         Command::Page(args) => page::run(context, args),
+        Command::Audit(args) => audit::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

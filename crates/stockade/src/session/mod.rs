@@ -25,7 +25,7 @@ use policy::{Name, Scope, SessionId};
 use runtime::Runtime;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -52,7 +52,7 @@ pub struct Session {
     last_page: Mutex<LastPage>,
     history: Mutex<History>,
     /// What records must not tell.
-    pub veil: Veil,
+    pub veil: Arc<Veil>,
     /// What the browser calls itself to sites.
     pub user_agent: String,
     images: Images,

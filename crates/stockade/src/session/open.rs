@@ -4,7 +4,6 @@ use super::images::Images;
 use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::error::Fault;
-use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
 use browser::{Browser, cdp};
@@ -73,6 +72,7 @@ impl Registry {
         let event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
 
+        let page_events = runtime.link.browser.page_events();
         let images = Images::new(self.settings.recordings.join(id.as_str()), self.settings.most_images);
         let session = Arc::new(Session {
             id,
@@ -92,7 +92,7 @@ impl Registry {
             runtime: tokio::sync::Mutex::new(Some(runtime)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
-            veil: Veil::default(),
+            veil: Arc::default(),
             user_agent,
             images,
         });
@@ -100,6 +100,7 @@ impl Registry {
         slot.fill(session.clone());
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
+        tokio::spawn(crate::record::note_pages(session.clone(), self.log.clone(), page_events));
         tracing::info!(session = %session.id, jail = %session.jail, ms = begun.elapsed().as_millis(), "session opened");
         Ok(session)
     }
