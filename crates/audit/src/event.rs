@@ -82,8 +82,14 @@ pub enum EventKind {
 /// A picture kept outside the jail.
 #[derive(Clone, Debug, Serialize)]
 pub struct Picture {
+    /// Under the state folder.
     pub path: String,
     pub sha256: String,
+    /// Its width and height.
+    pub size: [u32; 2],
+    /// Where on it the target is: left, top, width and height.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<[i32; 4]>,
 }
 
 /// One event. Text that a page or an agent wrote is cleaned and cut by [`crate::plain`] on its way in.
@@ -200,7 +206,7 @@ impl Event {
     }
 
     pub fn picture(mut self, picture: Option<Picture>) -> Event {
-        if let Some(Picture { path, sha256 }) = picture {
+        if let Some(Picture { path, sha256, .. }) = picture {
             (self.screenshot_path, self.screenshot_sha256) = (Some(path), Some(sha256));
         }
         self

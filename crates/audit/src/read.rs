@@ -65,7 +65,7 @@ pub fn last(audit: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Entry>
         let mut of_chain: Vec<Entry> = Vec::new();
         for segment in segments(&folder)?.iter().rev() {
             let mut here = Vec::new();
-            each(&folder, segment, |entry| {
+            each(&folder, segment, filter.session.as_deref(), |entry| {
                 if filter.fits(&entry) {
                     here.push(entry);
                 }
@@ -89,14 +89,21 @@ pub fn last(audit: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Entry>
 pub fn all(audit: &Path, filter: &Filter, mut take: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
     for folder in chain_folders(audit)? {
         for segment in segments(&folder)? {
-            each(&folder, &segment, |entry| if filter.fits(&entry) { take(entry) } else { Ok(()) })?;
+            each(&folder, &segment, filter.session.as_deref(), |entry| {
+                if filter.fits(&entry) { take(entry) } else { Ok(()) }
+            })?;
         }
     }
     Ok(())
 }
 
-/// What is no event is passed over: to judge it is `verify`'s part.
-fn each(folder: &Path, segment: &Segment, mut take: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+/// What is no event is passed over: to judge it is `verify`'s part. A line without the session's id is not even read.
+fn each(
+    folder: &Path,
+    segment: &Segment,
+    session: Option<&str>,
+    mut take: impl FnMut(Entry) -> io::Result<()>,
+) -> io::Result<()> {
     let file = match File::open(&segment.path) {
         // Retention was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -104,7 +111,11 @@ fn each(folder: &Path, segment: &Segment, mut take: impl FnMut(Entry) -> io::Res
     };
     let mut lines = Lines::new(BufReader::new(file));
     while let Some(read) = lines.read()? {
-        if let Some(entry) = entry(folder, segment, read.number, &read.bytes).filter(|_| read.ended) {
+        let is_of = |id: &str| std::str::from_utf8(&read.bytes).is_ok_and(|text| text.contains(id));
+        if !read.ended || !session.is_none_or(is_of) {
+            continue;
+        }
+        if let Some(entry) = entry(folder, segment, read.number, &read.bytes) {
             take(entry)?;
         }
     }

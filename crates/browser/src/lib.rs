@@ -41,4 +41,4 @@ pub use snapshot::{
     BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
     head_line,
 };
-pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};
+pub use verbs::{After, Dom, Image, Omitted, Outcome, Picture, Question, TabInfo, Viewer};

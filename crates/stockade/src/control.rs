@@ -1,6 +1,6 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
-use crate::config::{Config, Recording, ScreenKind};
+use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
 use crate::record::Anchors;
@@ -217,5 +217,11 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         recordings: folder.join("recordings"),
         archives: folder.join("archive"),
         most_images: config.screenshot.ring as usize,
+        picture_format: match config.audit.image_format {
+            PictureFormat::Webp => ImageFormat::Webp,
+            PictureFormat::Png => ImageFormat::Png,
+        },
+        key: Arc::new(crate::record::load_key(config, state)?),
+        audit: state.audit(),
     })
 }

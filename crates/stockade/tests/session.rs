@@ -261,10 +261,13 @@ fn a_caller_sees_the_sessions_of_its_own_scope_only() {
     let (_, shown) = home.json(&["session", "show", &session]);
     assert_eq!(shown["history"]["entries"][0]["action"], "navigate");
     let (_, archived) = home.json(&["session", "archive", &session]);
-    let record = std::path::Path::new(archived["path"].as_str().unwrap()).join("session.json");
-    let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
-    assert_eq!(record["session"]["session_id"], session.as_str());
-    assert!(record["egress"].as_array().is_some_and(|all| !all.is_empty()), "{record}");
+    let bundle = archived["path"].as_str().unwrap();
+    let inside = |name: &str| -> Value {
+        let read = std::process::Command::new("tar").args(["-xOf", bundle, name]).output().unwrap();
+        serde_json::from_slice(&read.stdout).unwrap_or_else(|_| panic!("{read:?}"))
+    };
+    assert_eq!(inside("session.json")["session"]["session_id"], session.as_str());
+    assert!(inside("egress.json")["entries"].as_array().is_some_and(|all| !all.is_empty()));
     assert_eq!(one.code("browser_read", json!({"session_id": session})), "session_ended:closed");
     drop(server);
 }

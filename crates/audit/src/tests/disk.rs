@@ -96,7 +96,8 @@ async fn rotation_on_a_full_disk_loses_nothing_either() {
 #[test]
 fn an_outcome_always_fits_the_room_that_is_set_aside_for_it() {
     let text = "\u{1b}\"\\".repeat(100_000);
-    let picture = crate::Picture { path: "p".repeat(200), sha256: "0".repeat(64) };
+    let picture =
+        crate::Picture { path: "p".repeat(200), sha256: "0".repeat(64), size: [1280, 800], mark: None };
     let mut event = Event::outcome(about(), crate::Correlation("i".repeat(64)), "press_key")
         .result(&text)
         .at(&text, &text)

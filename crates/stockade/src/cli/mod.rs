@@ -14,6 +14,7 @@ mod logging;
 mod mcp;
 mod output;
 mod page;
+mod replay;
 mod serve;
 mod session;
 mod smoke;
@@ -75,7 +76,7 @@ enum Command {
     Smoke(smoke::SmokeArgs),
     /// What works on this machine, what does not, what to do
     Doctor(doctor::DoctorArgs),
-    /// The sessions of a running server: start, list, show, close, archive
+    /// The sessions of a running server: start, list, show, close, archive, replay
     Session(session::SessionArgs),
     /// Act on the page of a session: goto, click, type, extract and more
     Page(page::PageArgs),

@@ -4,6 +4,7 @@
 //! [`Gate::act`] and nothing else.
 
 mod faults;
+mod recording;
 mod redact;
 
 pub use faults::{audit_fault, bad_address};
@@ -72,9 +73,9 @@ impl Gate {
         };
         session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
-        let mut matches = 0;
+        let mut found = Found::default();
         let asked = Asked { action, viewer };
-        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut matches).await;
+        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut found).await;
         let (done, end) = self.settle(&session, &mut turn, done).await;
         if cancel.is_cancelled() {
             turn.runtime.link.browser.forget_last_shown();
@@ -86,13 +87,7 @@ impl Gate {
         drop(turn);
 
         let redactor = Redactor::for_session(&session);
-        let (done, image) = match done {
-            Ok(outcome) => match self.keep_image(&session, &outcome) {
-                Ok(image) => (Ok(outcome), image),
-                Err(fault) => (Err(fault), None),
-            },
-            Err(fault) => (Err(fault), None),
-        };
+        let Found { matches, image } = found;
         session.record_action(Entry {
             at: Timestamp::now(),
             action: name,
@@ -116,7 +111,7 @@ impl Gate {
         Asked { action, viewer }: Asked,
         limit: Duration,
         cancel: &CancellationToken,
-        matches: &mut usize,
+        found: &mut Found,
     ) -> Result<Outcome, Failure> {
         let name = action.name();
         // Whoever navigates needs nothing of the pages that are gone.
@@ -130,12 +125,20 @@ impl Gate {
             facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser)?,
             failure = &mut cut_short => return Err(failure),
         };
-        *matches = facts.target.as_ref().map_or(0, |target| target.matches);
+        found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         session.veil.learn(&action);
         let veil = |text: &str| session.veil.text(text);
-        let context = Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+        let is_pictured = recording::is_pictured(session, &action);
+        let mut context =
+            Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
         let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
+        if is_pictured {
+            context.before = tokio::select! {
+                picture = self.picture(session, turn, permit.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
+                failure = &mut cut_short => return Err(failure),
+            };
+        }
         let (permitted, intent) =
             self.log.intend(permit, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
@@ -143,10 +146,26 @@ impl Gate {
             done = perform(turn, permitted, &viewer, limit) => done,
             failure = &mut cut_short => Err(failure),
         };
+        let took = begun.elapsed();
+        let mut done = done;
+        let mut after = None;
+        if is_pictured {
+            after = self.picture_after(session, turn).await;
+        } else if let Ok(outcome) = &done {
+            match self.keep_image(session, outcome) {
+                Ok(Some((kept, size))) => {
+                    after = Some(recording::told(session, &kept, size, None));
+                    found.image = Some(kept);
+                }
+                Ok(None) => {}
+                Err(fault) => done = Err(Failure::Fault(fault)),
+            }
+        }
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
         let page = turn.runtime.link.browser.state();
         let (url, title) = (veil(&page.url), veil(&page.title));
-        let told = intent.came_to(|event| event.took(begun.elapsed()).result(&result).at(&url, &title)).await;
+        let told =
+            intent.came_to(|event| event.took(took).result(&result).at(&url, &title).picture(after)).await;
         if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
@@ -188,10 +207,12 @@ impl Gate {
         }
     }
 
-    fn keep_image(&self, session: &Session, outcome: &Outcome) -> Result<Option<Stored>, Fault> {
+    /// The picture that an agent asked for, with its size, if pictures are kept.
+    fn keep_image(&self, session: &Session, outcome: &Outcome) -> Result<Option<(Stored, [u32; 2])>, Fault> {
         match outcome {
             Outcome::Screenshot(image) if session.record != crate::session::RecordMode::Off => {
-                session.store_image(&image.bytes, image.format).map(Some)
+                let stored = session.store_image(&image.bytes, image.format)?;
+                Ok(Some((stored, [image.width, image.height])))
             }
             _ => Ok(None),
         }
@@ -202,6 +223,13 @@ impl Gate {
 struct Asked {
     action: Action,
     viewer: Viewer,
+}
+
+/// What the stations found on their way.
+#[derive(Default)]
+struct Found {
+    matches: usize,
+    image: Option<Stored>,
 }
 
 /// Why the stations stopped short.

@@ -15,10 +15,13 @@ pub fn key_file(config: &Config, state: &State) -> PathBuf {
     }
 }
 
+pub fn load_key(config: &Config, state: &State) -> Result<Key, Fault> {
+    Key::load_or_create(&key_file(config, state)).map_err(|error| audit_fault(error.into()))
+}
+
 pub fn open_log(config: &Config, state: &State, instance: &str) -> Result<Log, Fault> {
-    let key = Key::load_or_create(&key_file(config, state)).map_err(|error| audit_fault(error.into()))?;
     let options = LogOptions {
-        key,
+        key: load_key(config, state)?,
         segment_bytes: config.audit.segment_size.bytes(),
         most_bytes: config.audit.max_size.bytes(),
     };

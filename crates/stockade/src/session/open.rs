@@ -45,6 +45,16 @@ pub enum RecordMode {
     Audit,
 }
 
+impl RecordMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RecordMode::Off => "off",
+            RecordMode::Transient => "transient",
+            RecordMode::Audit => "audit",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct OpenRequest {
     pub name: Option<Name>,
@@ -69,11 +79,17 @@ impl Registry {
         let (runtime, phases, user_agent) = self.launch(scope, &jail).await?;
 
         let about = About::session(scope, &id, Some(jail.as_str()));
-        let event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
+        let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
+        event.recording = Some(record.as_str());
+        event.user_agent = Some(audit::plain(&user_agent));
         self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
-        let images = Images::new(self.settings.recordings.join(id.as_str()), self.settings.most_images);
+        let folder = self.settings.recordings.join(id.as_str());
+        let images = match record {
+            RecordMode::Audit => Images::all_of_them(folder),
+            RecordMode::Off | RecordMode::Transient => Images::ring(folder, self.settings.most_images),
+        };
         let session = Arc::new(Session {
             id,
             name: request.name,

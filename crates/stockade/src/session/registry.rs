@@ -5,7 +5,7 @@ use crate::error::Fault;
 use audit::{About, Event, EventKind};
 use jail::Keeper;
 use jiff::Timestamp;
-use policy::{Name, Scope, SessionId};
+use policy::{ImageFormat, Name, Scope, SessionId};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -33,6 +33,11 @@ pub struct SessionSettings {
     pub recordings: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,
+    pub picture_format: ImageFormat,
+    /// Signs bundles.
+    pub key: Arc<audit::Key>,
+    /// The folder of the audit log.
+    pub audit: PathBuf,
 }
 
 pub struct Registry {
@@ -76,6 +81,10 @@ impl Registry {
     pub fn image(&self, scope: &Scope, id: &str) -> Option<Stored> {
         let book = lock(&self.book);
         book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
+    }
+
+    pub fn picture_format(&self) -> ImageFormat {
+        self.settings.picture_format
     }
 
     pub fn action_timeout(&self) -> Duration {
@@ -169,9 +178,12 @@ impl Registry {
         let session = &session;
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
+        if let Some(runtime) = runtime.as_ref().filter(|_| session.record == RecordMode::Audit) {
+            self.keep_ledger(session, &runtime.egress.ledger());
+        }
         drop(runtime);
         self.destroy_jail(session).await;
-        session.images.clear();
+        session.images.close();
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {

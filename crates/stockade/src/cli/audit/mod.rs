@@ -103,7 +103,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
 }
 
 /// A log that cannot be read.
-fn unreadable(error: &std::io::Error) -> Fault {
+pub(super) fn unreadable(error: &std::io::Error) -> Fault {
     Fault::io("audit_unreadable", "cannot read the audit log", error)
         .hint_if_none("Run this as the user that runs Stockade; --state names another state folder.")
 }

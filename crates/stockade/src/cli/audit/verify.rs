@@ -4,6 +4,7 @@ use super::unreadable;
 use crate::cli::output::{BAD, DIM, GOOD};
 use crate::cli::{Context, Reply};
 use crate::error::Fault;
+use crate::record::Checked;
 use audit::{Head, Key, PublicKey, Report};
 use clap::Args;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// A chain's folder, or an audit folder [default: the one in the state folder]
+    /// A bundle, a chain's folder or an audit folder [default: the one in the state folder]
     path: Option<PathBuf>,
     /// The only key that may have signed: its public half in hexadecimal
     #[arg(long)]
@@ -26,6 +27,10 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
         Fault::caused("bad_arguments", &e)
             .hint("`stockade audit verify` on the machine that wrote it tells its key.")
     })?;
+    if let Some(bundle) = args.path.as_ref().filter(|path| path.is_file()) {
+        let checked = crate::record::check_bundle(bundle, given.as_ref()).map_err(|e| unreadable(&e))?;
+        return Ok(reply_on_bundle(&checked, given.is_some()));
+    }
     let (folder, own, anchor) = match &args.path {
         Some(path) => (path.clone(), None, args.anchor.clone()),
         None => {
@@ -58,6 +63,35 @@ fn chains(
     let name =
         |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folders.iter().map(|path| Ok((name(path), audit::verify(path, key, anchors)?))).collect()
+}
+
+fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
+    let Checked { session_id, files, events, sha256, key, bad } = checked;
+    let session = audit::plain(session_id);
+    let mut human = match bad {
+        None => format!("{GOOD}whole{GOOD:#}  session {session}: {events} events, {files} files\n"),
+        Some(bad) => {
+            let place = audit::plain(&bad.place.to_string());
+            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", bad.wrong)
+        }
+    };
+    if !sha256.is_empty() {
+        human.push_str(&format!(
+            "       {DIM}sha256 {sha256}{DIM:#}\n       {DIM}key {}{DIM:#}\n",
+            audit::plain(key)
+        ));
+    }
+    if bad.is_none() && !key_is_known {
+        human.push_str("Signed by the key that it names; --key insists on one.\n");
+    }
+    let mut json = json!({
+        "ok": bad.is_none(), "session_id": session_id, "files": files, "events": events, "sha256": sha256, "key": key,
+    });
+    if let Some(bad) = bad {
+        json["bad"] = serde_json::to_value(bad).unwrap_or(Value::Null);
+        json["bad"]["message"] = json!(bad.to_string());
+    }
+    Reply { human, json, ok: bad.is_none() }
 }
 
 fn reply(reports: &[(String, Report)], key_is_known: bool) -> Reply {
