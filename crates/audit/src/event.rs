@@ -53,6 +53,8 @@ pub enum EventKind {
     Outcome,
     /// It was refused before it reached the browser.
     Refused,
+    /// It was asked for, and there was nothing to decide on: no such element, a busy page.
+    NotPerformed,
     /// The page went to another address by itself.
     PageNavigated,
     PageRedirected,

@@ -165,6 +165,22 @@ impl Log {
         self.append(&event.result(code)).await
     }
 
+    /// Notes an action that came to nothing before it could be decided, with the code of the error.
+    pub fn not_performed(
+        &self,
+        context: &Context<'_>,
+        action: &Action,
+        page_url: String,
+        code: &str,
+    ) -> bool {
+        let facts = Facts { page_url, ..Facts::default() };
+        let mut event = describe(EventKind::NotPerformed, context.about, action, &facts, context.veil);
+        event.user_agent = Some(plain(context.user_agent));
+        event.target_element =
+            action.target().map(|target| plain(&(context.veil)(&crate::input::named(target))));
+        self.note(&event.result(code))
+    }
+
     /// Drops the whole segments that begin before line `before`, once the log says so. Returns how many.
     pub async fn trim(&self, before: u64, why: &str) -> Result<u64, AuditError> {
         let (done, answer) = oneshot::channel();

@@ -3,7 +3,7 @@
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
-use crate::record::Anchors;
+use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
@@ -17,6 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How long a jail may take from nothing to a browser that speaks.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,6 +33,7 @@ pub struct Control {
     pub read_dom: bool,
     keeper: Arc<Keeper>,
     anchors: Mutex<Option<Anchors>>,
+    sweeping: JoinHandle<()>,
     browser_version: String,
     weaker: bool,
 }
@@ -59,9 +61,16 @@ impl Control {
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
-        let settings = settings(config, state, template)?;
+        let settings = settings(config, state, template, &log)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
+        let sweeping = crate::record::keep_sweeping(
+            state.folder().to_owned(),
+            RetentionRules::of(config),
+            log.clone(),
+            registry.clone(),
+        );
+        let sweeping = tokio::spawn(sweeping);
         let gate = Gate::new(Policy::default(), log, registry);
         Ok(Control {
             gate,
@@ -70,6 +79,7 @@ impl Control {
             read_dom: config.read_dom,
             keeper,
             anchors,
+            sweeping,
             browser_version,
             weaker,
         })
@@ -115,6 +125,7 @@ impl Control {
 
     /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
+        self.sweeping.abort();
         self.gate.sessions.shut_down().await;
         let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(anchors) = anchors {
@@ -174,7 +185,24 @@ fn record_mode(recording: Recording) -> RecordMode {
     }
 }
 
-fn settings(config: &Config, state: &State, template: Template) -> Result<SessionSettings, Fault> {
+/// A folder of this log's own: whoever holds its chain is alone in it, so what is there was left by a crash.
+fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
+    let chain = log.folder().file_name().unwrap_or_default();
+    let folder = state.folder().join("transient").join(chain);
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Fault::io("state_unwritable", "cannot remove pictures that a crash left", &error))
+        }
+        _ => Ok(folder),
+    }
+}
+
+fn settings(
+    config: &Config,
+    state: &State,
+    template: Template,
+    log: &audit::Log,
+) -> Result<SessionSettings, Fault> {
     let container = &config.container;
     let hosts = egress::HostMap::parse(
         config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
@@ -215,6 +243,7 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
         record: record_mode(config.recording),
         record_floor: record_mode(config.recording_floor),
         recordings: folder.join("recordings"),
+        transient: transient_folder(state, log)?,
         archives: folder.join("archive"),
         most_images: config.screenshot.ring as usize,
         picture_format: match config.audit.image_format {

@@ -121,19 +121,28 @@ impl Gate {
         let cut_short = cut_short(session, name, limit, cancel);
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(limit);
-        let facts = tokio::select! {
-            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser)?,
-            failure = &mut cut_short => return Err(failure),
-        };
-        found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         session.veil.learn(&action);
         let veil = |text: &str| session.veil.text(text);
-        let is_pictured = recording::is_pictured(session, &action);
         let mut context =
             Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+        let facts = tokio::select! {
+            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser),
+            failure = &mut cut_short => Err(failure),
+        };
+        let facts = match facts {
+            Ok(facts) => facts,
+            Err(failure) => {
+                let page_url = turn.runtime.link.browser.state().url;
+                self.log.not_performed(&context, &action, page_url, &failure.code());
+                return Err(failure);
+            }
+        };
+        found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
+        let is_pictured = recording::is_pictured(session, &action);
         let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
-        if is_pictured {
+        // An empty tab shows nothing.
+        if is_pictured && !matches!(permit.facts().page_url.as_str(), "" | "about:blank") {
             context.before = tokio::select! {
                 picture = self.picture(session, turn, permit.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
                 failure = &mut cut_short => return Err(failure),

@@ -22,7 +22,8 @@ pub fn is_pictured(session: &Session, action: &Action) -> bool {
 
 /// A kept picture as the log tells of it.
 pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> Picture {
-    let path = format!("recordings/{}/{}", session.id, stored.name());
+    let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
+    let path = format!("{folder}/{}/{}", session.id, stored.name());
     Picture { path, sha256: stored.sha256.clone(), size, mark }
 }
 

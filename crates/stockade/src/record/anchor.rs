@@ -76,6 +76,8 @@ async fn run(
     let mut places: Vec<(Place, bool)> = places.into_iter().map(|place| (place, true)).collect();
     let mut anchored = 0;
     loop {
+        // Looked at first: what was written before the stop is anchored too.
+        let stopping = *stopped.borrow();
         let head = heads.borrow_and_update().clone();
         if head.seq > anchored {
             for (place, well) in &mut places {
@@ -84,7 +86,7 @@ async fn run(
             }
             anchored = head.seq;
         }
-        if *stopped.borrow() {
+        if stopping {
             return;
         }
         tokio::select! {

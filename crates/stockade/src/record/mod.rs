@@ -6,6 +6,7 @@ mod check;
 mod open;
 mod pages;
 mod replay;
+mod retention;
 mod tar;
 mod veil;
 
@@ -15,4 +16,5 @@ pub use check::{Checked, check_bundle, read_bundle};
 pub use open::{key_file, load_key, open_log};
 pub use pages::note_pages;
 pub use replay::page as replay_page;
+pub use retention::{Rules as RetentionRules, keep_sweeping};
 pub use veil::Veil;

@@ -47,15 +47,11 @@ pub fn page(session: &str, events: &[Entry], egress: &Value, source: Source) -> 
         out.push_str("<p class=\"empty\">Nothing is on record of this session.</p>\n");
     }
     let mut number = 0;
-    for (at, item) in items.iter().enumerate() {
+    for item in &items {
         match item {
             Item::Step(step) => {
                 number += 1;
-                let next = items[at + 1..].iter().find_map(|item| match item {
-                    Item::Step(step) => step.before.as_ref(),
-                    Item::Note(_) => None,
-                });
-                row(&mut out, number, step, next, source);
+                row(&mut out, number, step, source);
             }
             Item::Note(note) => {
                 let Shown { time, what, text } = note;
@@ -110,11 +106,11 @@ fn summary(out: &mut String, session: &str, events: &[Entry], items: &[Item]) {
 }
 
 /// One action: what was asked on the left, what it was asked of on the right.
-fn row(out: &mut String, number: usize, step: &Step, next: Option<&steps::Picture>, source: Source) {
-    let before = step.before.as_ref().and_then(|picture| figure(picture, "before", source));
-    // What the next action begins with is shown there, with the next target marked.
-    let after = step.after.as_ref().filter(|after| next.is_none_or(|next| next.name != after.name));
-    let after = after.and_then(|picture| figure(picture, "after", source));
+fn row(out: &mut String, number: usize, step: &Step, source: Source) {
+    let after = step.after.as_ref().and_then(|picture| figure(picture, "after", source));
+    // What a page showed before is what it showed after the last action; it is shown again for the mark on it.
+    let before = step.before.as_ref().filter(|before| before.mark.is_some() || after.is_none());
+    let before = before.and_then(|picture| figure(picture, "before", source));
     let bare = if before.is_none() && after.is_none() { " bare" } else { "" };
     let state =
         if step.decision == "deny" || (!step.result.is_empty() && step.result != "ok") { " bad" } else { "" };
@@ -264,12 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_is_both_after_and_before_is_shown_once() {
-        let picture = |name: &str| json!({"path": format!("r/{name}"), "sha256": "0", "size": [10, 10]});
+    fn a_step_shows_its_target_and_what_came_of_it() {
+        let marked = json!({"path": "r/a.png", "sha256": "0", "size": [200, 100], "mark": [20, 10, 100, 50]});
+        let plain = json!({"path": "r/b.png", "sha256": "0", "size": [200, 100]});
         let events: Vec<Entry> = [
-            json!({"event_type": "intent", "correlation_id": "1", "action": "click", "screenshot_before": picture("a.png")}),
+            json!({"event_type": "intent", "correlation_id": "1", "action": "click", "screenshot_before": marked}),
             json!({"event_type": "outcome", "correlation_id": "1", "result": "ok", "screenshot_path": "r/b.png"}),
-            json!({"event_type": "intent", "correlation_id": "2", "action": "type", "screenshot_before": picture("b.png")}),
+            json!({"event_type": "intent", "correlation_id": "2", "action": "reload", "screenshot_before": plain}),
             json!({"event_type": "outcome", "correlation_id": "2", "result": "ok", "screenshot_path": "r/c.png"}),
         ]
         .map(entry)
@@ -278,5 +275,6 @@ mod tests {
         for name in ["a.png", "b.png", "c.png"] {
             assert_eq!(html.matches(&format!("src=\"{name}\"")).count(), 1, "{name}: {html}");
         }
+        assert!(html.contains("left:10.00%;top:10.00%;width:50.00%;height:50.00%"), "{html}");
     }
 }

@@ -85,10 +85,11 @@ impl Registry {
         self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
-        let folder = self.settings.recordings.join(id.as_str());
         let images = match record {
-            RecordMode::Audit => Images::all_of_them(folder),
-            RecordMode::Off | RecordMode::Transient => Images::ring(folder, self.settings.most_images),
+            RecordMode::Audit => Images::all_of_them(self.settings.recordings.join(id.as_str())),
+            RecordMode::Off | RecordMode::Transient => {
+                Images::ring(self.settings.transient.join(id.as_str()), self.settings.most_images)
+            }
         };
         let session = Arc::new(Session {
             id,

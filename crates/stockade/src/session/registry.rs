@@ -30,7 +30,10 @@ pub struct SessionSettings {
     pub browser: browser::BrowserOptions,
     pub record: RecordMode,
     pub record_floor: RecordMode,
+    /// Pictures that are kept.
     pub recordings: PathBuf,
+    /// Pictures that go with their session.
+    pub transient: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,
     pub picture_format: ImageFormat,
@@ -129,6 +132,10 @@ impl Registry {
             .filter(|session| scope.is_none_or(|scope| session.scope == *scope))
             .map(|session| session.summary())
             .collect()
+    }
+
+    pub fn open_ids(&self) -> Vec<String> {
+        lock(&self.book).open.keys().map(ToString::to_string).collect()
     }
 
     pub fn open_count(&self) -> usize {

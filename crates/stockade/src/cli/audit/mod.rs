@@ -117,7 +117,7 @@ mod tests {
         let age = |text: &str| Timestamp::now().duration_since(since(text).unwrap()).as_secs();
         assert_eq!(since("2026-01-02T03:04:05Z").unwrap().to_string(), "2026-01-02T03:04:05Z");
         for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7200), ("3d", 259_200)] {
-            assert!((seconds..seconds + 5).contains(&age(text)), "{text}");
+            assert!((seconds - 1..seconds + 60).contains(&age(text)), "{text}");
         }
         for bad in ["", "x", "10", "10y", "-1d", "ä"] {
             assert!(since(bad).is_err(), "{bad}");

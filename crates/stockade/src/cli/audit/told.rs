@@ -35,7 +35,9 @@ fn parts(entry: &Entry) -> (&'static str, String, String) {
         "intent" => ("→", get("action"), joined(&[&get("target_element"), &get("input_value"), &get("url")])),
         "outcome" if result == "ok" => ("✓", get("action"), joined(&[&took, &get("url"), &get("title")])),
         "outcome" => ("✗", get("action"), joined(&[&result, &took, &get("url")])),
-        "refused" => ("✗", get("action"), joined(&[&result, &get("rule"), &get("target_element")])),
+        "refused" | "not_performed" => {
+            ("✗", get("action"), joined(&[&result, &get("rule"), &get("target_element")]))
+        }
         kind => {
             let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
             ("·", kind.to_owned(), joined(&[&result, &count, &get("detail"), &get("url")]))

@@ -50,7 +50,7 @@ pub fn steps(events: &[Entry]) -> Vec<Item> {
                 open.push((entry.get("correlation_id").to_owned(), items.len()));
                 items.push(Item::Step(Box::new(asked(entry))));
             }
-            "refused" => items.push(Item::Step(Box::new(asked(entry)))),
+            "refused" | "not_performed" => items.push(Item::Step(Box::new(asked(entry)))),
             "outcome" => {
                 let found = open.iter().position(|(id, _)| id == entry.get("correlation_id"));
                 if let Some((_, at)) = found.map(|found| open.remove(found))
