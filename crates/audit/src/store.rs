@@ -12,8 +12,8 @@ use std::io::{self, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Space is set aside in steps of this.
-const STEP: u64 = 256 * 1024;
+/// Space is set aside in steps of this: small, so that a full disk is met by the next intents and not by a later one.
+const STEP: u64 = 8 * 1024;
 /// Kept beside the room for outcomes: what a page does by itself, and that the disk was full.
 const SLACK: u64 = 64 * 1024;
 

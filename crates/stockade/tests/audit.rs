@@ -98,6 +98,74 @@ fn the_log_is_followed_filtered_shown_checked_and_exported() {
     assert_eq!(events(&home, &[]).len(), text.lines().count(), "reading goes on");
 }
 
+/// A small file system in place of the state folder; the user that runs the tests has to be allowed to mount.
+struct Small(std::path::PathBuf);
+
+impl Small {
+    fn mount(folder: std::path::PathBuf) -> Option<Small> {
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs"]).arg(&folder);
+        mount.output().is_ok_and(|done| done.status.success()).then_some(Small(folder))
+    }
+
+    fn fill(&self) -> std::path::PathBuf {
+        use std::io::Write;
+        let path = self.0.join("filler");
+        let mut file = std::fs::File::create(&path).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        drop(std::process::Command::new("umount").arg("--lazy").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_loses_no_outcome_stops_the_next_action_and_comes_back_by_itself() {
+    let site = Site::serve(&[("/", "<title>One</title><button>b</button>")]);
+    let home = Home::new(&site.setting(&["a.test"]));
+    let Some(disk) = Small::mount(home.state()) else {
+        assert_ne!(common::machine::uid(), 0, "root can mount a tmpfs");
+        return;
+    };
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    mcp.goto(&session, "http://a.test/");
+    let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 2});
+    let running = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
+    until("its intent", Duration::from_secs(10), || home.audit_log().contains("wait_for").then_some(()));
+    let filler = disk.fill();
+    let answer = loop {
+        let message = mcp.next_message();
+        if message["id"] == running {
+            break message["result"]["structuredContent"]["error"]["code"].as_str().unwrap().to_owned();
+        }
+    };
+    assert_eq!(answer, "browser_action_timeout:wait_for:2s", "it is told as if nothing had happened");
+    let log = home.audit_log();
+    assert!(log.lines().any(|line| line.contains("\"outcome\"") && line.contains("wait_for")), "{log}");
+
+    let click = json!({"session_id": session, "selector": "button"});
+    // The last block may have room for a few more.
+    let refused = (0..20).find_map(|_| mcp.call("browser_click", click.clone()).err()).unwrap();
+    assert_eq!((&refused["code"], &refused["retryable"]), (&json!("disk_full"), &json!(true)), "{refused}");
+    assert_eq!(home.json(&["audit", "verify"]).0, 0, "reading goes on");
+
+    std::fs::remove_file(filler).unwrap();
+    mcp.ok("browser_click", click);
+    mcp.ok("browser_close_session", json!({"session_id": session}));
+    drop(mcp);
+    assert_eq!(home.json(&["audit", "verify"]).0, 0);
+    let lines: Vec<Value> =
+        home.audit_log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |kind: &str| lines.iter().filter(|line| line["event_type"] == kind).count();
+    assert_eq!(count("intent"), count("outcome"));
+}
+
 const HOSTILE: &str = "<title>x</title><body><button>b</button><script>\
     const evil = '\\u001b[2J\\u001b]0;t\\u0007\\r\\n{\"seq\":1,\"event_type\":\"forged\"}\\u202e\\u200b=HYPERLINK(\"http://x\")<script>alert(1)</'+'script><img src=x onerror=alert(1)>';\
     document.title = '=1+1' + evil + 'T'.repeat(1 << 20);\

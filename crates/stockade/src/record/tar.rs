@@ -102,7 +102,10 @@ impl<R: Read> Reader<R> {
         let mut block = [0; BLOCK];
         self.input.read_exact(&mut block)?;
         if block.iter().all(|byte| *byte == 0) {
-            return Ok(None);
+            let mut rest = Vec::new();
+            (&mut self.input).take(BLOCK as u64 + 1).read_to_end(&mut rest)?;
+            let ends = rest.len() == BLOCK && rest.iter().all(|byte| *byte == 0);
+            return if ends { Ok(None) } else { Err(bad("something after its end")) };
         }
         let name = text(&block[..LONGEST_NAME]).ok_or_else(|| bad("a name that is no text"))?;
         let octal = |field: &[u8]| u64::from_str_radix(text(field)?.trim(), 8).ok();
