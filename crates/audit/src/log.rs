@@ -262,6 +262,7 @@ fn start(held: chain::Held, found: Found, instance: &str, options: LogOptions) -
     // A head before the first line: a log without one has lost it.
     store.sign_head()?;
     store.write(&fields.iter().map(String::as_str).collect::<Vec<_>>())?;
+    store.told_of_torn()?;
     // Both places: a spoiled one is mended, and has been noted.
     store.sign_head()?;
     let head = store.sign_head()?;

@@ -3,16 +3,20 @@
 use crate::chain::{Segment, segments};
 use crate::head::{self, Head, Heads};
 use crate::key::PublicKey;
-use crate::line::Link;
+use crate::line::{LONGEST_LINE, Link};
 use crate::store::Standing;
 use crate::text::plain_within;
 use crate::verify::{Bad, Lines, Place, Walk, Wrong};
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read as _, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// How much of a torn line is kept in the note about it, in bytes.
 const TORN_KEPT: usize = 600;
+
+/// Where a torn line is kept from before it is cut off until the log tells of it, should another crash come between.
+const TORN: &str = "torn";
 
 pub struct Found {
     pub standing: Standing,
@@ -37,6 +41,12 @@ pub fn find(folder: &Path, key: &PublicKey) -> io::Result<Result<Found, Bad>> {
         return Ok(Err(bad_head(&heads)));
     };
     let mut end = End { head: &head, walk: Walk::default(), segment: None, unsigned: 0, notes: Vec::new() };
+    if let Some(text) = left_torn(folder)? {
+        let text = plain_within(&String::from_utf8_lossy(&text), TORN_KEPT);
+        end.notes.push(format!(
+            "a start before this one was cut off while it mended the log; it had found: {text}"
+        ));
+    }
     if heads.damaged > 0 {
         end.notes.push("one of the two places of the head was spoiled".to_owned());
     }
@@ -55,6 +65,37 @@ impl Found {
         let chain = String::new();
         let standing = Standing { chain, last: Link::START, begins: Link::START, segment: None };
         Found { standing, heads, notes: Vec::new() }
+    }
+}
+
+/// Puts aside what follows the last whole line, before it is cut off.
+pub fn keep_torn(folder: &Path, segment: &Path, length: u64) -> io::Result<()> {
+    let mut file = File::open(segment)?;
+    if file.metadata()?.len() <= length {
+        return Ok(());
+    }
+    file.seek(SeekFrom::Start(length))?;
+    let mut torn = Vec::new();
+    file.take(LONGEST_LINE as u64).read_to_end(&mut torn)?;
+    let mut kept =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(folder.join(TORN))?;
+    kept.write_all(&torn)?;
+    kept.sync_all()
+}
+
+/// The log has told of it.
+pub fn forget_torn(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_file(folder.join(TORN)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn left_torn(folder: &Path) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::read(folder.join(TORN)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::chain::{self, Held, Segment, segment_path, sync_folder};
 use crate::head::{Head, HeadFile};
 use crate::key::Key;
 use crate::line::{Link, parse, seal};
+use crate::recover;
 use crate::verify::Lines;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -58,6 +59,7 @@ impl Store {
         let (first, length) = segment.unwrap_or((last.seq + 1, 0));
         let file = open_segment(&held.folder, first)?;
         // Half a line, and room that was set aside and not used.
+        recover::keep_torn(&held.folder, &segment_path(&held.folder, first), length)?;
         file.set_len(length)?;
         file.sync_all()?;
         sync_folder(&held.folder)?;
@@ -217,6 +219,11 @@ impl Store {
             std::fs::remove_file(&pair[0].path)?;
         }
         sync_folder(&self.held.folder)
+    }
+
+    /// What was mended is on record now.
+    pub fn told_of_torn(&self) -> io::Result<()> {
+        recover::forget_torn(&self.held.folder)
     }
 
     pub fn close(&mut self) -> io::Result<()> {

@@ -46,6 +46,20 @@ async fn a_torn_line_is_mended_and_noted() {
 }
 
 #[tokio::test]
+async fn a_crash_while_mending_loses_no_word_of_what_was_torn() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), 3).await;
+    // As it is left between the cut and the note.
+    std::fs::write(chain(folder.path()).join("torn"), "{\"seq\":5,\"half").unwrap();
+    written(folder.path(), 1).await;
+    assert!(
+        lines(folder.path()).iter().any(|line| line["detail"].as_str().is_some_and(|d| d.contains("half")))
+    );
+    assert!(!chain(folder.path()).join("torn").exists());
+    assert!(check(folder.path()).ok());
+}
+
+#[tokio::test]
 async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), 3).await;

@@ -105,10 +105,11 @@ impl Wrong {
         matches!(
             self,
             Wrong::Ahead { .. }
-                | Wrong::Torn { .. }
-                | Wrong::Unsigned
                 | Wrong::Cut { .. }
                 | Wrong::HeadDamaged
+                | Wrong::Missing { .. }
+                | Wrong::Torn { .. }
+                | Wrong::Unsigned
         )
     }
 }

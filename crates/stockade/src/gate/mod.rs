@@ -11,8 +11,8 @@ pub use faults::{audit_fault, bad_address};
 pub use redact::Redactor;
 
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
-use audit::{About, Context};
+use crate::session::{EndReason, Entry, OpenRequest, RecordMode, Registry, Session, Stored, Turn};
+use audit::{About, Context, Picture};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
@@ -156,20 +156,14 @@ impl Gate {
             failure = &mut cut_short => Err(failure),
         };
         let took = begun.elapsed();
-        let mut done = done;
-        let mut after = None;
-        if is_pictured {
-            after = self.picture_after(session, turn).await;
-        } else if let Ok(outcome) = &done {
-            match self.keep_image(session, outcome) {
-                Ok(Some((kept, size))) => {
-                    after = Some(recording::told(session, &kept, size, None));
-                    found.image = Some(kept);
-                }
-                Ok(None) => {}
-                Err(fault) => done = Err(Failure::Fault(fault)),
+        let (done, after) = if is_pictured {
+            (done, self.picture_after(session, turn).await)
+        } else {
+            match done.and_then(|outcome| keep_image(session, outcome, found).map_err(Failure::Fault)) {
+                Ok((outcome, picture)) => (Ok(outcome), picture),
+                Err(failure) => (Err(failure), None),
             }
-        }
+        };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
         let page = turn.runtime.link.browser.state();
         let (url, title) = (veil(&page.url), veil(&page.title));
@@ -215,17 +209,24 @@ impl Gate {
             Err(Failure::Browser(error)) => (Err(faults::explain(error, &turn.runtime.egress)), None),
         }
     }
+}
 
-    /// The picture that an agent asked for, with its size, if pictures are kept.
-    fn keep_image(&self, session: &Session, outcome: &Outcome) -> Result<Option<(Stored, [u32; 2])>, Fault> {
-        match outcome {
-            Outcome::Screenshot(image) if session.record != crate::session::RecordMode::Off => {
-                let stored = session.store_image(&image.bytes, image.format)?;
-                Ok(Some((stored, [image.width, image.height])))
-            }
-            _ => Ok(None),
+/// Keeps the picture that an agent asked for, if pictures are kept, and tells of it as the log does.
+fn keep_image(
+    session: &Session,
+    outcome: Outcome,
+    found: &mut Found,
+) -> Result<(Outcome, Option<Picture>), Fault> {
+    let picture = match &outcome {
+        Outcome::Screenshot(image) if session.record != RecordMode::Off => {
+            let kept = session.store_image(&image.bytes, image.format)?;
+            let told = recording::told(session, &kept, [image.width, image.height], None);
+            found.image = Some(kept);
+            Some(told)
         }
-    }
+        _ => None,
+    };
+    Ok((outcome, picture))
 }
 
 /// What is asked for, and whom the reply is for.

@@ -52,6 +52,9 @@ impl Gate {
 
     /// The page after an action; whatever happens, the outcome is recorded.
     pub(super) async fn picture_after(&self, session: &Session, turn: &Turn<'_>) -> Option<Picture> {
+        if session.ended().is_some() || !turn.runtime.link.is_alive() {
+            return None;
+        }
         self.picture(session, turn, None).await.unwrap_or_else(|fault| {
             self.not_pictured(session, &fault.code);
             None
