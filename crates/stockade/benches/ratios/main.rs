@@ -195,7 +195,7 @@ fn median(times: &mut [Duration]) -> Duration {
 
 /// At once: the whole takes minutes.
 fn tell(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap();
+    std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
