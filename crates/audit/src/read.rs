@@ -79,10 +79,17 @@ pub fn last(audit: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Entry>
         }
         found.append(&mut of_chain);
     }
-    // Stable, so that lines of one chain stay in their order whatever the clock did.
-    found.sort_by(|a, b| a.get("timestamp").cmp(b.get("timestamp")));
+    let mut found = in_order(found);
     let skip = found.len().saturating_sub(most);
     Ok(found.split_off(skip))
+}
+
+/// Several chains by their times; the lines of one keep their order whatever the clock did.
+fn in_order(mut found: Vec<Entry>) -> Vec<Entry> {
+    if found.windows(2).any(|pair| pair[0].chain != pair[1].chain) {
+        found.sort_by_cached_key(|entry| entry.get("timestamp").parse::<jiff::Timestamp>().ok());
+    }
+    found
 }
 
 /// Every event that fits, chain by chain, without keeping them.
@@ -168,8 +175,7 @@ impl Follower {
         }
         self.read = present;
         found.retain(|entry| self.filter.fits(entry));
-        found.sort_by(|a, b| a.get("timestamp").cmp(b.get("timestamp")));
-        Ok(found)
+        Ok(in_order(found))
     }
 }
 

@@ -199,6 +199,12 @@ fn hostile_titles_names_and_addresses_forge_nothing_and_stay_small() {
         };
         assert!(!text.contains(bad), "{text:?}");
     }
+    let page = home.folder.path().join("replay.html");
+    let (code, made) = home.json(&["session", "replay", &session, "--output", page.to_str().unwrap()]);
+    assert_eq!(code, 0, "{made}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.len() < 64 * 1024 && page.contains("=1+1"), "{} bytes", page.len());
+    assert!(!page.contains("<script") && !page.contains("<img src=x") && !page.contains('\u{1b}'), "{page}");
     let csv = human(&home, &["audit", "export", "--format", "csv"]);
     for row in csv.lines() {
         for cell in row.split(',') {

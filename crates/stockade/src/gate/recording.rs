@@ -23,7 +23,9 @@ pub fn is_pictured(session: &Session, action: &Action) -> bool {
 /// A kept picture as the log tells of it.
 pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> Picture {
     let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
-    let path = format!("{folder}/{}/{}", session.id, stored.name());
+    let parts: Vec<_> = stored.path.iter().map(|part| part.to_string_lossy()).collect();
+    let from = parts.iter().rposition(|part| part == folder).unwrap_or(0);
+    let path = parts[from..].join("/");
     Picture { path, sha256: stored.sha256.clone(), size, mark }
 }
 

@@ -22,13 +22,6 @@ pub struct Stored {
     pub sha256: String,
 }
 
-impl Stored {
-    /// The file's name, which is unique in its session.
-    pub fn name(&self) -> String {
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-    }
-}
-
 pub struct Images {
     folder: PathBuf,
     /// How many a ring keeps; all are kept without.

@@ -49,6 +49,22 @@ fn joined(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("  ")
 }
 
+/// Words in lines that fit, each after the first with its indent.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.width());
+        if line > 0 && indent + line + 1 + word.width() > WIDTH {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
 /// Cleaned, and cut to so many columns.
 pub fn fit(text: &str, columns: usize) -> String {
     let text = audit::plain(text);
@@ -73,6 +89,14 @@ pub fn fit(text: &str, columns: usize) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn long_words_about_a_fault_are_wrapped() {
+        let wrong =
+            audit::Wrong::Old { last: 123_456_789, anchor: 987_654_321, at: "2026-11-16T03:15:25Z".into() };
+        let text = format!("       {}", wrapped(&wrong.to_string(), 7));
+        assert!(text.lines().count() > 1 && text.lines().all(|line| line.width() <= WIDTH), "{text}");
+    }
 
     #[test]
     fn whatever_a_page_says_is_one_line_of_eighty_columns() {

@@ -1,6 +1,6 @@
 //! `stockade audit verify`: whether the log is as it was written, and if not, where.
 
-use super::unreadable;
+use super::{told::wrapped, unreadable};
 use crate::cli::output::{BAD, DIM, GOOD};
 use crate::cli::{Context, Reply};
 use crate::error::Fault;
@@ -72,7 +72,7 @@ fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
         None => format!("{GOOD}whole{GOOD:#}  session {session}: {events} events, {files} files\n"),
         Some(bad) => {
             let place = audit::plain(&bad.place.to_string());
-            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", bad.wrong)
+            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", wrapped(&bad.wrong.to_string(), 7))
         }
     };
     if !sha256.is_empty() {
@@ -122,7 +122,7 @@ fn told(name: &str, report: &Report) -> String {
         None => format!("{GOOD}whole{GOOD:#}  {name}: lines {} to {}\n", report.first, report.last),
         Some(bad) => {
             let place = audit::plain(&bad.place.to_string());
-            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", bad.wrong)
+            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrapped(&bad.wrong.to_string(), 7))
         }
     };
     if report.dropped > 0 {
