@@ -1,8 +1,12 @@
 //! What one line of the log holds.
 
+use crate::text::{plain, plain_within};
 use policy::{Scope, SessionId};
 use serde::Serialize;
 use std::time::Duration;
+
+/// Addresses and titles of an outcome are cut to this: room for outcomes is set aside beforehand.
+const SHORT: usize = 512;
 
 /// Joins an intent to its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -14,6 +18,7 @@ pub struct Correlation(pub String);
 pub struct About {
     pub tenant: String,
     pub actor: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jail_id: Option<String>,
@@ -28,6 +33,11 @@ impl About {
             jail_id: jail.map(ToString::to_string),
         }
     }
+
+    /// For what Stockade does by itself. No tenant or actor can have these names.
+    pub fn stockade() -> About {
+        About { tenant: "*".into(), actor: "*".into(), session_id: String::new(), jail_id: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,12 +45,53 @@ impl About {
 pub enum EventKind {
     SessionOpened,
     SessionEnded,
+    /// A bundle of the session was written.
+    SessionArchived,
     /// An action is about to be performed.
     Intent,
     /// It was performed, or failed.
     Outcome,
     /// It was refused before it reached the browser.
     Refused,
+    /// It was asked for, and there was nothing to decide on: no such element, a busy page.
+    NotPerformed,
+    /// The page went to another address by itself.
+    PageNavigated,
+    PageRedirected,
+    PageOpenedTab,
+    PageDialog,
+    DownloadRefused,
+    UploadRefused,
+    /// The page tried to go where no page may.
+    SchemeRefused,
+    /// The page, or a crash, closed a tab.
+    TabGone,
+    /// More happened than was recorded; `count` says how much.
+    EventsLost,
+    /// What retention removed.
+    Removed,
+    RecordingFailed,
+    LogBegun,
+    LogOpened,
+    /// What a crash left was mended.
+    LogRecovered,
+    /// Old segments are dropped.
+    LogTrimmed,
+    AnchorFailed,
+    AnchorRestored,
+}
+
+/// A picture kept outside the jail.
+#[derive(Clone, Debug, Serialize)]
+pub struct Picture {
+    /// Under the state folder.
+    pub path: String,
+    pub sha256: String,
+    /// Its width and height.
+    pub size: [u32; 2],
+    /// Where on it the target is: left, top, width and height.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<[i32; 4]>,
 }
 
 /// One event. Text that a page or an agent wrote is cleaned and cut by [`crate::plain`] on its way in.
@@ -58,12 +109,20 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_element: Option<String>,
     /// Typed text is always redacted: only its length is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risk: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +131,18 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording: Option<&'static str>,
+    /// The page just before the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screenshot_before: Option<Picture>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub screenshot_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screenshot_sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 impl Event {
@@ -84,13 +154,22 @@ impl Event {
             action: None,
             url: None,
             domain: None,
+            title: None,
             target_element: None,
             input_value: None,
+            user_agent: None,
+            risk: None,
             decision: None,
+            decided_by: None,
             rule: None,
             duration_ms: None,
             result: None,
+            recording: None,
+            screenshot_before: None,
             screenshot_path: None,
+            screenshot_sha256: None,
+            detail: None,
+            count: None,
         }
     }
 
@@ -102,12 +181,36 @@ impl Event {
     }
 
     pub fn result(mut self, result: &str) -> Event {
-        self.result = Some(crate::plain(result));
+        self.result = Some(plain_within(result, SHORT));
         self
     }
 
     pub fn took(mut self, duration: Duration) -> Event {
         self.duration_ms = u64::try_from(duration.as_millis()).ok();
+        self
+    }
+
+    /// Where it left the browser, or what address it is about.
+    pub fn at(mut self, url: &str, title: &str) -> Event {
+        let text = |text: &str| (!text.is_empty()).then(|| plain_within(text, SHORT));
+        (self.url, self.title) = (text(url), text(title));
+        self
+    }
+
+    pub fn detail(mut self, detail: &str) -> Event {
+        self.detail = Some(plain(detail));
+        self
+    }
+
+    pub fn count(mut self, count: u64) -> Event {
+        self.count = Some(count);
+        self
+    }
+
+    pub fn picture(mut self, picture: Option<Picture>) -> Event {
+        if let Some(Picture { path, sha256, .. }) = picture {
+            (self.screenshot_path, self.screenshot_sha256) = (Some(path), Some(sha256));
+        }
         self
     }
 }

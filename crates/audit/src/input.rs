@@ -1,7 +1,7 @@
 //! What an action puts into a page, as the log may keep it: what was chosen, never what was typed.
 
 use policy::{
-    Action, Check, Click, Condition, Distance, Key, MouseButton, Press, Scroll, SelectOption, Tabs,
+    Action, Check, Click, Condition, Distance, Key, MouseButton, Press, Scroll, SelectOption, Tabs, Target,
 };
 
 /// Typed text and typed characters are counted; everything else that was chosen is told.
@@ -84,12 +84,25 @@ fn clicks(click: &Click) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty())
 }
 
+/// An element as the agent named it.
+pub fn named(target: &Target) -> String {
+    match target {
+        Target::Ref(text) => format!("ref {text}"),
+        Target::Role { role, name: Some(name), .. } => format!("{role} {name:?}"),
+        Target::Role { role, name: None, .. } => role.clone(),
+        Target::Selector { selector, .. } => format!("selector {:?}", selector.as_str()),
+        Target::Text { text, .. } => format!("text {text:?}"),
+        Target::Point { x, y } => format!("point {x}, {y}"),
+        Target::Focused => "what has the focus".to_owned(),
+    }
+}
+
 fn awaited(condition: &Condition) -> String {
     match condition {
         Condition::Text(text) => format!("text {text:?}"),
         Condition::TextGone(text) => format!("no text {text:?}"),
-        Condition::Element(target) => format!("{target:?}"),
-        Condition::ElementGone(target) => format!("no {target:?}"),
+        Condition::Element(target) => named(target),
+        Condition::ElementGone(target) => format!("no {}", named(target)),
         Condition::Url(url) => format!("address {url:?}"),
         Condition::Load(state) => format!("{state:?}").to_lowercase(),
         Condition::Time(time) => format!("{} s", time.as_secs_f64()),
@@ -99,7 +112,7 @@ fn awaited(condition: &Condition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{AnswerDialog, Chord, Modifiers, Select, Target, TypeText};
+    use policy::{AnswerDialog, Chord, Modifiers, Select, TypeText};
 
     fn press(chord: &str) -> Action {
         Action::Press(Press { target: Target::Focused, chord: Chord::parse(chord).unwrap() })

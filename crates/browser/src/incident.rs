@@ -1,6 +1,6 @@
 //! What a page did besides what was asked, kept until a reply can tell it.
 
-use crate::page_text::PageText;
+use crate::{journal::Journal, page_text::PageText};
 use policy::TabId;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -48,28 +48,34 @@ pub enum Incident {
 }
 
 #[derive(Default)]
-pub(crate) struct Incidents(VecDeque<Incident>);
+pub(crate) struct Incidents {
+    told: VecDeque<Incident>,
+    /// The same and more, for the record.
+    pub journal: Journal,
+}
 
 impl Incidents {
     pub fn add(&mut self, incident: Incident) {
+        self.journal.incident(&incident);
         // A storm of popups is told once, so that it does not push out which of them were opened.
-        if matches!(incident, Incident::PopupClosed { .. }) && self.0.contains(&incident) {
+        if matches!(incident, Incident::PopupClosed { .. }) && self.told.contains(&incident) {
             return;
         }
-        if self.0.len() == KEPT {
-            self.0.pop_front();
+        if self.told.len() == KEPT {
+            self.told.pop_front();
         }
-        self.0.push_back(incident);
+        self.told.push_back(incident);
     }
 
     pub fn take(&mut self) -> Vec<Incident> {
-        self.0.drain(..).collect()
+        self.told.drain(..).collect()
     }
 
     /// Takes out the newest refusal of a download, for an error that tells of it.
     pub fn take_download(&mut self) -> Option<PageText> {
-        let at = self.0.iter().rposition(|incident| matches!(incident, Incident::DownloadRefused { .. }))?;
-        match self.0.remove(at) {
+        let at =
+            self.told.iter().rposition(|incident| matches!(incident, Incident::DownloadRefused { .. }))?;
+        match self.told.remove(at) {
             Some(Incident::DownloadRefused { url }) => Some(url),
             _ => None,
         }
@@ -77,7 +83,8 @@ impl Incidents {
 
     /// A tab that the driver opened itself is no news.
     pub fn forget_opened(&mut self, id: TabId) {
-        self.0.retain(|incident| !matches!(incident, Incident::TabOpened { tab, .. } if *tab == id));
+        self.journal.forget_opened(&id.to_string());
+        self.told.retain(|incident| !matches!(incident, Incident::TabOpened { tab, .. } if *tab == id));
     }
 }
 

@@ -15,6 +15,7 @@ mod frames;
 mod guard;
 mod hit;
 mod incident;
+mod journal;
 mod locate;
 mod page_text;
 mod past;
@@ -34,9 +35,10 @@ pub use error::BrowserError;
 pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
+pub use journal::{PageEvent, PageEventKind, PageEvents};
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use snapshot::{
     BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
     head_line,
 };
-pub use verbs::{After, Dom, Image, Omitted, Outcome, Question, TabInfo, Viewer};
+pub use verbs::{After, Dom, Image, Omitted, Outcome, Picture, Question, TabInfo, Viewer};

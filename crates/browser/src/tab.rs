@@ -4,6 +4,7 @@ use crate::{
     cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
     frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
+    journal::PageEventKind,
     page_text::PageText,
     past::Book,
     roots::Look,
@@ -165,6 +166,13 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
+        if let EventKind::RequestSent(it) = kind
+            && it.redirect_response.is_some()
+            && it.r#type == "Document"
+            && it.frame_id.as_ref() == Some(&self.target)
+        {
+            incidents.journal.add(PageEventKind::Redirected, &it.request.url, &self.id.to_string());
+        }
         match kind {
             EventKind::FrameAttached(it) => {
                 self.frames.attach(&it.frame_id, Some(&it.parent_frame_id), session);
@@ -193,6 +201,11 @@ impl Tab {
                 self.url = cut(&it.url, LONGEST_URL);
                 self.next = Next::None;
                 self.steps += 1;
+                incidents.journal.add(
+                    PageEventKind::Navigated,
+                    &self.url,
+                    &format!("{} within the page", self.id),
+                );
             }
             EventKind::NavigatedWithin(it) => {
                 if let Some(frame) = self.frames.get_mut(&it.frame_id) {
@@ -250,6 +263,11 @@ impl Tab {
             let url = cut(&dialog.url, LONGEST_URL);
             let filled =
                 dialog.default_prompt.as_ref().map(|text| cut(text, LONGEST_URL)).unwrap_or_default();
+            incidents.journal.add(
+                PageEventKind::Dialog,
+                &url,
+                &format!("{kind} {:?}, waits", message.as_str()),
+            );
             self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url, filled });
             return;
         }
@@ -297,6 +315,9 @@ impl Tab {
             self.dialog = None;
             self.leaving = false;
             self.url = cut(frame.unreachable_url.as_deref().unwrap_or(&frame.url), LONGEST_URL);
+            if self.url != "about:blank" {
+                incidents.journal.add(PageEventKind::Navigated, &self.url, &self.id.to_string());
+            }
             if let Some(scheme) = refused_scheme(&frame.url) {
                 self.refused = Some(scheme.clone());
                 incidents.add(Incident::SchemeRefused { scheme });

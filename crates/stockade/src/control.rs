@@ -1,8 +1,9 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
-use crate::config::{Config, Recording, ScreenKind};
+use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
 use crate::storage::Storage;
@@ -14,8 +15,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How long a jail may take from nothing to a browser that speaks.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,6 +32,8 @@ pub struct Control {
     /// Whether agents may read a page's cleaned HTML.
     pub read_dom: bool,
     keeper: Arc<Keeper>,
+    anchors: Mutex<Option<Anchors>>,
+    sweeping: JoinHandle<()>,
     browser_version: String,
     weaker: bool,
 }
@@ -51,15 +55,22 @@ impl Control {
         .map_err(|e| Fault::caused("internal", &e))??;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
-        let log =
-            audit::Log::open(&state.folder().join("audit"), &instance).map_err(crate::gate::audit_fault)?;
+        let log = crate::record::open_log(config, state, &instance)?;
         let browser_version = template.browser_version().to_owned();
         let weaker = keeper.info().enforcement == Enforcement::Weaker;
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
-        let settings = settings(config, state, template)?;
+        let settings = settings(config, state, template, &log)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
+        let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
+        let sweeping = crate::record::keep_sweeping(
+            state.folder().to_owned(),
+            RetentionRules::of(config),
+            log.clone(),
+            registry.clone(),
+        );
+        let sweeping = tokio::spawn(sweeping);
         let gate = Gate::new(Policy::default(), log, registry);
         Ok(Control {
             gate,
@@ -67,6 +78,8 @@ impl Control {
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,
             keeper,
+            anchors,
+            sweeping,
             browser_version,
             weaker,
         })
@@ -112,7 +125,12 @@ impl Control {
 
     /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
+        self.sweeping.abort();
         self.gate.sessions.shut_down().await;
+        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(anchors) = anchors {
+            anchors.finish().await;
+        }
         let keeper = self.keeper.clone();
         match tokio::task::spawn_blocking(move || keeper.shutdown()).await {
             Ok(Ok(())) => {}
@@ -159,7 +177,32 @@ fn verified_template(flavour: Flavour) -> Result<Template, Fault> {
     Ok(template)
 }
 
-fn settings(config: &Config, state: &State, template: Template) -> Result<SessionSettings, Fault> {
+fn record_mode(recording: Recording) -> RecordMode {
+    match recording {
+        Recording::Off => RecordMode::Off,
+        Recording::Transient => RecordMode::Transient,
+        Recording::Audit => RecordMode::Audit,
+    }
+}
+
+/// A folder of this log's own: whoever holds its chain is alone in it, so what is there was left by a crash.
+fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
+    let chain = log.folder().file_name().unwrap_or_default();
+    let folder = state.folder().join("transient").join(chain);
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Fault::unwritable("cannot remove pictures that a crash left", &error))
+        }
+        _ => Ok(folder),
+    }
+}
+
+fn settings(
+    config: &Config,
+    state: &State,
+    template: Template,
+    log: &audit::Log,
+) -> Result<SessionSettings, Fault> {
     let container = &config.container;
     let hosts = egress::HostMap::parse(
         config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
@@ -167,7 +210,7 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
     .map_err(|e| Fault::caused("config_value", &e))?;
     let folder = state.folder();
     Ok(SessionSettings {
-        lifetime: Duration::from_secs(config.session_timeout.0.into()),
+        lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),
         most_actions: config.max_actions_per_session,
         most_sessions: config.max_concurrent_sessions as usize,
         limits: jail::Limits {
@@ -197,13 +240,17 @@ fn settings(config: &Config, state: &State, template: Template) -> Result<Sessio
             },
             ..BrowserOptions::default()
         },
-        record: match config.recording {
-            Recording::Off => RecordMode::Off,
-            Recording::Transient => RecordMode::Transient,
-            Recording::Audit => RecordMode::Audit,
-        },
+        record: record_mode(config.recording),
+        record_floor: record_mode(config.recording_floor),
         recordings: folder.join("recordings"),
+        transient: transient_folder(state, log)?,
         archives: folder.join("archive"),
         most_images: config.screenshot.ring as usize,
+        picture_format: match config.audit.image_format {
+            PictureFormat::Webp => ImageFormat::Webp,
+            PictureFormat::Png => ImageFormat::Png,
+        },
+        key: Arc::new(crate::record::load_key(config, state)?),
+        audit: state.audit(),
     })
 }

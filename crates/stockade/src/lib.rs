@@ -11,6 +11,7 @@ pub mod error;
 pub mod gate;
 mod mcp;
 pub mod random;
+pub mod record;
 #[cfg(test)]
 #[path = "../tests/common/seen.rs"]
 mod seen;

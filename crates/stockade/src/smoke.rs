@@ -126,7 +126,7 @@ async fn on_page(
     let archived = control.gate.sessions.archive(session).await;
     let archived =
         finish(report, tell, "archive", begun, archived, |a: &Archived| format!("{} files", a.files))?;
-    report.screenshot = shot.copy.or_else(|| shot.name.map(|name| archived.path.join(name)));
+    report.screenshot = shot.copy;
     report.archive = Some(archived.path);
     Ok(())
 }
@@ -161,8 +161,6 @@ fn text_of(reply: &Reply) -> &str {
 struct Shot {
     width: u32,
     height: u32,
-    /// The file's name in the archive.
-    name: Option<PathBuf>,
     /// Where a copy was asked for.
     copy: Option<PathBuf>,
 }
@@ -175,6 +173,5 @@ fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
         std::fs::write(path, &image.bytes)
             .map_err(|e| Fault::unwritable(format!("cannot write {}", path.display()), &e))?;
     }
-    let name = reply.image.and_then(|stored| stored.path.file_name().map(PathBuf::from));
-    Ok(Shot { width: image.width, height: image.height, name, copy: picture.map(Path::to_path_buf) })
+    Ok(Shot { width: image.width, height: image.height, copy: picture.map(Path::to_path_buf) })
 }

@@ -241,7 +241,7 @@ fn a_picture_after_an_action_is_an_action_of_its_own() {
     let id = page["after_screenshot"].as_str().unwrap_or_else(|| panic!("{page}"));
     let picture = mcp.request("resources/read", json!({"uri": format!("stockade://screenshots/{id}")}));
     assert!(picture["result"]["contents"][0]["blob"].is_string(), "{picture}");
-    let log = audit_log(&home);
+    let log = home.audit_log();
     assert!(log.contains("\"action\":\"screenshot\""), "{log}");
     mcp.goto(&session, "http://a.test/asks");
     let asks = json!({"role": "button", "name": "Ask", "after_screenshot": true});
@@ -250,11 +250,6 @@ fn a_picture_after_an_action_is_an_action_of_its_own() {
         asked["after_screenshot"].is_null() && asked["notes"].to_string().contains("dialog_open"),
         "{asked}"
     );
-}
-
-fn audit_log(home: &Home) -> String {
-    let files = std::fs::read_dir(home.state().join("audit")).unwrap();
-    files.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
 }
 
 #[test]
@@ -267,7 +262,7 @@ fn what_is_typed_is_in_no_record_and_what_is_chosen_is() {
     mcp.goto(&session, "http://a.test/asks");
     ok(&mut mcp, &session, "browser_click", json!({"role": "button", "name": "Name"}));
     ok(&mut mcp, &session, "browser_dialog", json!({"accept": true, "text": "giraffe"}));
-    let log = audit_log(&home);
+    let log = home.audit_log();
     assert!(!log.contains("zebra") && !log.contains("giraffe"), "{log}");
     for told in ["[5 characters]", "[1 characters]", "\\\"Blue\\\"", "accept [7 characters]", "prompt dialog"]
     {

@@ -140,7 +140,6 @@ fn sessions_refuse_with_their_codes() {
     let home = Home::new(&site.setting(&["a.test"]));
     let server = home.serve(&[]);
     let (mut one, mut two) = (home.mcp_with(&["--actor", "one"]), home.mcp_with(&["--actor", "two"]));
-    assert_eq!(one.code("browser_open_session", json!({"record": "audit"})), "recording_unavailable");
     assert_eq!(one.code("browser_open_session", json!({"credential_mode": "operator"})), "grant_required");
     for mcp in [&mut one, &mut two] {
         mcp.ok("browser_open_session", json!({"session_name": "twin"}));

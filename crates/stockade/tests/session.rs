@@ -89,18 +89,9 @@ fn a_password_is_neither_typed_nor_shown() {
     mcp.goto(&session, "http://shop.test/login");
     let typing = json!({"session_id": session, "role": "textbox", "name": "Password", "text": "hunter2"});
     assert_eq!(mcp.code("browser_type", typing), "secret_field");
-    let log = audit_log(&home);
+    let log = home.audit_log();
     assert!(log.contains("\"decision\":\"deny\"") && log.contains("type.secret-field"), "{log}");
     assert!(!log.contains("hunter2"));
-}
-
-fn audit_log(home: &Home) -> String {
-    let folder = home.state().join("audit");
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        text.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
-    }
-    text
 }
 
 #[test]
@@ -112,7 +103,10 @@ fn every_action_is_on_record_before_and_after() {
     mcp.ok("browser_type", json!({"session_id": session, "role": "searchbox", "text": "blue lamp"}));
     mcp.ok("browser_close_session", json!({"session_id": session}));
     let lines: Vec<Value> =
-        audit_log(&home).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        home.audit_log().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["event_type"], &lines[0]["seq"]), (&json!("log_begun"), &json!(1)));
+    let of_agent = |line: &&Value| line["session_id"] == session && line["event_type"] != "page_navigated";
+    let lines: Vec<&Value> = lines.iter().filter(of_agent).collect();
     let kinds: Vec<_> = lines
         .iter()
         .map(|l| (l["event_type"].as_str().unwrap(), l["action"].as_str().unwrap_or("")))
@@ -267,10 +261,13 @@ fn a_caller_sees_the_sessions_of_its_own_scope_only() {
     let (_, shown) = home.json(&["session", "show", &session]);
     assert_eq!(shown["history"]["entries"][0]["action"], "navigate");
     let (_, archived) = home.json(&["session", "archive", &session]);
-    let record = std::path::Path::new(archived["path"].as_str().unwrap()).join("session.json");
-    let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
-    assert_eq!(record["session"]["session_id"], session.as_str());
-    assert!(record["egress"].as_array().is_some_and(|all| !all.is_empty()), "{record}");
+    let bundle = archived["path"].as_str().unwrap();
+    let inside = |name: &str| -> Value {
+        let read = std::process::Command::new("tar").args(["-xOf", bundle, name]).output().unwrap();
+        serde_json::from_slice(&read.stdout).unwrap_or_else(|_| panic!("{read:?}"))
+    };
+    assert_eq!(inside("session.json")["session"]["session_id"], session.as_str());
+    assert!(inside("egress.json")["entries"].as_array().is_some_and(|all| !all.is_empty()));
     assert_eq!(one.code("browser_read", json!({"session_id": session})), "session_ended:closed");
     drop(server);
 }

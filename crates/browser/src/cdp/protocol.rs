@@ -287,7 +287,8 @@ received! {
     History { current_index: i64, entries: Vec<HistoryEntry> }
     HistoryEntry { id: i64 }
     DragIntercepted { data: Box<RawValue> }
-    RequestSent { request_id: Id, #[serde(default)] r#type: Words }
+    RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
+    Request { #[serde(default)] url: Words }
     ResponseReceived { request_id: Id, response: Response }
     Response { #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }

@@ -22,7 +22,7 @@ pub use dialog::Question;
 pub(crate) use keyboard::Stroke;
 pub(crate) use read::Wanted;
 pub use read_dom::Dom;
-pub use screenshot::{Image, Omitted};
+pub use screenshot::{Image, Omitted, Picture};
 pub use tabs::TabInfo;
 
 use crate::{

@@ -4,7 +4,7 @@ use crate::{
     aim::{Around, How, Looking, Purpose},
     browser::Browser,
     cdp::{LARGEST_MESSAGE, protocol as p},
-    deadline::Deadline,
+    deadline::{Deadline, TimeLimit},
     error::BrowserError,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -79,7 +79,46 @@ impl Browser {
     }
 }
 
+/// A picture for the record, and where on it the element is that an action is about to hit.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub image: Image,
+    /// Left, top, width and height, in pixels of the picture.
+    pub mark: Option<[i32; 4]>,
+}
+
 impl Browser {
+    /// Takes what the tab shows, for the record. As `resolve`, it only looks.
+    pub async fn picture(
+        &self,
+        target: Option<&ElementFacts>,
+        format: ImageFormat,
+        limit: TimeLimit,
+    ) -> Result<Picture, BrowserError> {
+        let _turn = self.turn.lock().await;
+        let deadline = Deadline::of(limit, "picture");
+        // A page that waits for the answer to its question shows nothing until it has it.
+        if let Some(question) = self.question() {
+            return Err(question.error());
+        }
+        let mark = match target {
+            // Keys may go to an element that is nowhere to be seen; the picture is as good without.
+            Some(target) => self.mark_of(target, deadline).await.ok(),
+            None => None,
+        };
+        let wanted = Screenshot { format, ..Screenshot::default() };
+        Ok(Picture { image: self.screenshot(&wanted, None, deadline).await?, mark })
+    }
+
+    async fn mark_of(&self, target: &ElementFacts, deadline: Deadline) -> Result<[i32; 4], BrowserError> {
+        let element = self.element(&target.element)?;
+        let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
+        let aim = self.aim(&element, looking, deadline).await?;
+        let Around { left, top, width, height } = aim.around;
+        // A cast of a float saturates.
+        Ok([aim.x + left, aim.y + top, width, height].map(|number| number.round() as i32))
+    }
+
     /// Where an element is on the page, in view or not: left, top, width, height.
     async fn box_of(
         &self,

@@ -14,6 +14,7 @@ mod bare;
 mod common;
 mod jailed;
 mod link;
+mod records;
 mod snapshots;
 
 use std::io::Write as _;
@@ -28,6 +29,8 @@ const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
+/// Actions of each of ten sessions.
+const RECORDED: usize = 30;
 /// Between two actions, as an agent would: a jail has half a processor, in periods of a tenth of a second, and without a
 /// pause it is that quota which is measured.
 const THINKING: Duration = Duration::from_millis(200);
@@ -37,17 +40,26 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }
+    let only = std::env::args().skip(1).find(|argument| argument == "record");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
-        openings().await;
-        calls().await;
-        action_times().await;
-        snapshot_times().await;
-        snapshot_growth().await;
+        // `cargo bench --bench ratios -- record` measures the log alone.
+        if only.is_none() {
+            openings().await;
+            calls().await;
+        }
+        let clicked = action_times().await;
+        recording(clicked).await;
+        if only.is_none() {
+            snapshot_times().await;
+            snapshot_growth().await;
+        }
     });
-    memory();
-    reply_sizes();
+    if only.is_none() {
+        memory();
+        reply_sizes();
+    }
     ExitCode::SUCCESS
 }
 
@@ -82,7 +94,7 @@ async fn calls() {
 }
 
 /// What an agent waits for, from its request to the page afterwards, against the bare calls to Chromium.
-async fn action_times() {
+async fn action_times() -> Duration {
     let site = actions::site();
     let mut ours = actions::Ours::start(&site);
     let mut bare = actions::Bare::start(&site).await;
@@ -113,6 +125,19 @@ async fn action_times() {
     }
     let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
     line("navigation to a static page", went, "bare, until load", loaded, 1.2);
+    clicked
+}
+
+/// How fast events become durable, and what the two of an allowed click add to it.
+async fn recording(clicked: Duration) {
+    let record = records::Record::open();
+    for sessions in [1, 10, 100] {
+        let rate = record.events_a_second(sessions).await;
+        let what = format!("audit, {sessions} sessions writing");
+        tell(&format!("{what:<28} {rate:>7.0} events a second, each on disk before the next"));
+    }
+    let mut costs = record.cost(10, RECORDED, clicked, THINKING).await;
+    line("recording a click, of ten", median(&mut costs), "that click, whole", clicked, 0.1);
 }
 
 /// The control plane's own memory, without its keeper and jails.
@@ -170,7 +195,7 @@ fn median(times: &mut [Duration]) -> Duration {
 
 /// At once: the whole takes minutes.
 fn tell(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap();
+    std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {

@@ -3,6 +3,7 @@
 //! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
 //! this file alone writes it to standard output. Logs, progress and errors go to standard error.
 
+mod audit;
 mod config;
 mod context;
 mod demo;
@@ -13,6 +14,7 @@ mod logging;
 mod mcp;
 mod output;
 mod page;
+mod replay;
 mod serve;
 mod session;
 mod smoke;
@@ -59,6 +61,7 @@ Examples:
   stockade doctor                   what works here, and what does not
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
+  stockade audit tail --follow      what agents do, as they do it
   stockade config show              every setting, and where it came from
 
 Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
@@ -73,10 +76,12 @@ enum Command {
     Smoke(smoke::SmokeArgs),
     /// What works on this machine, what does not, what to do
     Doctor(doctor::DoctorArgs),
-    /// The sessions of a running server: start, list, show, close, archive
+    /// The sessions of a running server: start, list, show, close, archive, replay
     Session(session::SessionArgs),
     /// Act on the page of a session: goto, click, type, extract and more
     Page(page::PageArgs),
+    /// What was asked, decided and done: tail, show, verify, export
+    Audit(audit::AuditArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -113,6 +118,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Doctor(args) => doctor::run(context, args),
         Command::Session(args) => session::run(context, args),
         Command::Page(args) => page::run(context, args),
+        Command::Audit(args) => audit::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

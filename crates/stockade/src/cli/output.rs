@@ -45,10 +45,17 @@ pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
 
 /// An answer in the middle of a command that goes on.
 pub fn print_now(context: &Context, reply: &Reply) -> Result<(), Fault> {
-    write_stdout(&text_of(context, reply)).map_err(|error| {
-        Fault::io("output_lost", "cannot write to standard output", &error)
-            .hint_if_none("Something has to read it, or it has to lead to a file with room.")
-    })
+    write_stdout(&text_of(context, reply)).map_err(|error| output_lost(&error))
+}
+
+/// Whole lines in the middle of a command that goes on.
+pub fn print_text(text: &str) -> Result<(), Fault> {
+    write_stdout(text).map_err(|error| output_lost(&error))
+}
+
+fn output_lost(error: &io::Error) -> Fault {
+    Fault::io("output_lost", "cannot write to standard output", error)
+        .hint_if_none("Something has to read it, or it has to lead to a file with room.")
 }
 
 /// One line for people, while a command goes on; programs wait for the whole answer.

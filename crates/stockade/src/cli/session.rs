@@ -15,7 +15,8 @@ These ask the `stockade serve` that runs from the same state folder.
 Examples:
   stockade session start shopping
   stockade session list
-  stockade session close s-4f2kq7m9xw3c")]
+  stockade session close s-4f2kq7m9xw3c
+  stockade session replay s-4f2kq7m9xw3c --output replay.html")]
 pub struct SessionArgs {
     #[command(subcommand)]
     command: SessionCommand,
@@ -27,7 +28,7 @@ enum SessionCommand {
     Start {
         /// A name to call it by: a-z, 0-9, '-', '_' and '.'
         name: Option<String>,
-        /// Screenshots: off, or transient, which keeps the last ones until it closes
+        /// Pictures: off, transient (the last ones, until it closes) or audit (all, before and after each action)
         #[arg(long)]
         record: Option<String>,
         /// Whose data it is
@@ -49,14 +50,19 @@ enum SessionCommand {
         /// Its id or name
         session: String,
     },
-    /// Write what a session did, with its pictures, to the state folder, and end it
+    /// Write one bundle of all that is on record of a session, and end it
     Archive {
         /// Its id or name
         session: String,
     },
+    /// Make one page to look at: what a session did, and what it saw
+    Replay(super::replay::ReplayArgs),
 }
 
 pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> {
+    if let SessionCommand::Replay(args) = &args.command {
+        return super::replay::run(context, args);
+    }
     let state = context.open_state()?;
     let (verb, id, what) = match &args.command {
         SessionCommand::Start { name, record, tenant, actor } => {
@@ -74,6 +80,7 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
         SessionCommand::Show { session } => ("GET", Some(session), ""),
         SessionCommand::Close { session } => ("POST", Some(session), "/close"),
         SessionCommand::Archive { session } => ("POST", Some(session), "/archive"),
+        SessionCommand::Replay(args) => ("GET", Some(&args.session), ""),
     };
     let path = id.map_or_else(
         || "/v1/sessions".to_owned(),
@@ -82,12 +89,17 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {
         SessionCommand::List | SessionCommand::Start { .. } => list(&json),
-        SessionCommand::Show { .. } => show(&json),
+        SessionCommand::Show { .. } | SessionCommand::Replay(_) => show(&json),
         SessionCommand::Close { .. } => {
             format!("Session {} is closed.\n", text(&json["session"], "session_id"))
         }
         SessionCommand::Archive { .. } => {
-            format!("Session {} is archived in {}\n", text(&json, "session_id"), text(&json, "path"))
+            format!(
+                "Session {} is archived in\n  {}\n  sha256 {}\n",
+                text(&json, "session_id"),
+                text(&json, "path"),
+                text(&json, "sha256")
+            )
         }
     };
     Ok(Reply::new(human, json))

@@ -17,6 +17,8 @@ pub use error::{ConfigError, ConfigErrors};
 pub use find::{Loaded, Places, load};
 pub use reader::{Entry, Origin, Override};
 pub use schema::{
-    Audit, Config, Container, Credentials, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
+    Anchor, Audit, Config, Container, Credentials, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
 };
-pub use values::{DomainPattern, Hosts, Network, Recording, ScreenKind, Seconds, Size, VaultBackend};
+pub use values::{
+    DomainPattern, Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend,
+};

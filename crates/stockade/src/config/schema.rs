@@ -5,8 +5,8 @@
 
 use crate::config::reader::Section;
 use crate::config::values::{
-    DomainPattern, Hosts, Network, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
-    fraction, hosts, loopback_address, number, optional, seconds, size, text, truth,
+    DomainPattern, Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice,
+    domains, fraction, hosts, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
 use policy::ImageFormat;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,11 +23,16 @@ pub struct Config {
     pub max_session_minutes: u32,
     pub action_timeout: Seconds,
     pub recording: Recording,
+    /// No session keeps less than this, whatever it asks for.
+    pub recording_floor: Recording,
     /// Whether agents may read a page's cleaned HTML (S2).
     pub read_dom: bool,
     pub runtime_restart_attempts: u32,
     pub runtime_warmup_on_start: bool,
+    /// How long bundles are kept (S3).
     pub artifacts_retention_days: u32,
+    /// Recordings and bundles together; the oldest go first.
+    pub artifacts_max_size: Size,
     pub bridge_token_seconds: Seconds,
     pub container_image: String,
     pub container_name_prefix: String,
@@ -100,7 +105,24 @@ pub struct Server {
 
 #[derive(Clone, Debug)]
 pub struct Audit {
+    /// The key that signs the log; in the state folder if absent.
+    pub key_file: Option<String>,
+    pub segment_size: Size,
+    pub max_size: Size,
+    pub retention_days: u32,
     pub image_retention_days: u32,
+    pub image_format: PictureFormat,
+    pub anchor: Anchor,
+}
+
+/// Where signed heads are put beside the log.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    pub file: Option<String>,
+    pub syslog: bool,
+    pub webhook: Option<String>,
+    /// How often, while the log grows.
+    pub interval: Seconds,
 }
 
 #[derive(Clone, Debug)]
@@ -131,10 +153,16 @@ impl Config {
             max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
             action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
             recording: s.get("recording", Recording::Transient, choice),
+            recording_floor: s.get("recording_floor", Recording::Off, choice),
             read_dom: s.get("read_dom", false, truth),
             runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
             runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
-            artifacts_retention_days: s.later("artifacts_retention_days", 7, number(1..=3650)),
+            artifacts_retention_days: s.get("artifacts_retention_days", 7, number(1..=3650)),
+            artifacts_max_size: s.get(
+                "artifacts_max_size",
+                Size::mib(4096),
+                size(Size::mib(1)..=Size::mib(1024 * 1024)),
+            ),
             bridge_token_seconds: s.get("bridge_token_seconds", Seconds(60), seconds(1..=60)),
             container_image: s.later("container_image", "stockade-browser".to_owned(), image_name()),
             container_name_prefix: s.later("container_name_prefix", "stockade-".to_owned(), image_name()),
@@ -144,9 +172,7 @@ impl Config {
             hitl: s.section("hitl", Hitl::read),
             egress: s.section("egress", |s| Egress { hosts: s.get("hosts", Hosts::default(), hosts) }),
             server: s.section("server", Server::read),
-            audit: s.section("audit", |s| Audit {
-                image_retention_days: s.later("image_retention_days", 7, number(1..=3650)),
-            }),
+            audit: s.section("audit", Audit::read),
             screenshot: s.section("screenshot", ScreenshotSettings::read),
         };
         let longest = config.max_session_minutes * 60;
@@ -230,6 +256,30 @@ impl Server {
     }
 }
 
+impl Audit {
+    fn read(s: &mut Section) -> Audit {
+        let large = Size::mib(1024 * 1024);
+        let audit = Audit {
+            key_file: s.get("key_file", None, optional(absolute_path)),
+            segment_size: s.get("segment_size", Size::mib(16), size(Size::kib(64)..=Size::mib(1024))),
+            max_size: s.get("max_size", Size::mib(1024), size(Size::mib(1)..=large)),
+            retention_days: s.get("retention_days", 365, number(1..=36_500)),
+            image_retention_days: s.get("image_retention_days", 7, number(1..=3650)),
+            image_format: s.get("image_format", PictureFormat::Webp, choice),
+            anchor: s.section("anchor", |s| Anchor {
+                file: s.get("file", None, optional(absolute_path)),
+                syslog: s.get("syslog", false, truth),
+                webhook: s.get("webhook", None, optional(webhook)),
+                interval: s.get("interval", Seconds(60), seconds(1..=DAY)),
+            }),
+        };
+        if audit.segment_size.bytes() * 2 > audit.max_size.bytes() {
+            s.clash("max_size", "at least twice 'segment_size'".to_owned());
+        }
+        audit
+    }
+}
+
 impl ScreenshotSettings {
     fn read(s: &mut Section) -> ScreenshotSettings {
         ScreenshotSettings {
@@ -247,6 +297,13 @@ fn image_name() -> impl Fn(&crate::config::yaml::Node) -> Result<String, String>
         |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@'),
         "a name of letters, digits and - _ . / : @",
     )
+}
+
+/// A file of this machine, from its root: a control plane may be started anywhere.
+fn absolute_path(node: &crate::config::yaml::Node) -> Result<String, String> {
+    let expected = "an absolute path";
+    let path = text(4096, |_| true, expected)(node)?;
+    if path.starts_with('/') { Ok(path) } else { Err(expected.to_owned()) }
 }
 
 /// A path below the cgroup mount: it goes into file names, so `..` stays out.

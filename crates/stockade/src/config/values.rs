@@ -65,6 +65,10 @@ impl Size {
         Size(count << 20)
     }
 
+    pub const fn kib(count: u64) -> Size {
+        Size(count << 10)
+    }
+
     pub fn bytes(self) -> u64 {
         self.0
     }
@@ -162,6 +166,14 @@ choice!(VaultBackend {
 });
 
 choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
+
+/// What pictures for the audit are kept as: WebP is small, PNG is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureFormat {
+    Webp,
+    Png,
+}
+choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
 
 /// A host name, `*.example.org` for what is under it, or S1's `admin.*` for a first label anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -342,6 +354,20 @@ pub fn hosts(node: &Node) -> Result<Hosts, String> {
     };
     let found: Option<BTreeMap<_, _>> = fields.iter().map(|field| entry(&field.key, &field.value)).collect();
     found.map(Hosts).ok_or_else(expected)
+}
+
+/// An address that heads are posted to. Plain HTTP: they are signed, and hold nothing that is secret.
+pub fn webhook(node: &Node) -> Result<String, String> {
+    let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
+        url.scheme() == "http"
+            && url.host().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    address
+        .filter(|url| url.as_str().len() <= 2048)
+        .map(String::from)
+        .ok_or_else(|| "an http:// address without a user name".to_owned())
 }
 
 pub fn loopback_address(node: &Node) -> Result<SocketAddr, String> {

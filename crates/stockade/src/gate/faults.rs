@@ -11,6 +11,11 @@ pub fn audit_fault(error: AuditError) -> Fault {
     if error.io().is_some_and(is_disk_full) {
         return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
     }
+    if matches!(error, AuditError::Corrupt { .. }) {
+        return Fault::new("audit_corrupt", format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
+            "See what happened with `stockade audit verify`; then move the damaged chain's folder away, keep it, and restart.",
+        );
+    }
     Fault::new("audit_unwritable", format!("nothing is done unrecorded: {}", with_causes(&error)))
         .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
         .retryable()

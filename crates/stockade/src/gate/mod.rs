@@ -4,14 +4,15 @@
 //! [`Gate::act`] and nothing else.
 
 mod faults;
+mod recording;
 mod redact;
 
 pub use faults::{audit_fault, bad_address};
 pub use redact::Redactor;
 
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
-use audit::{About, Event};
+use crate::session::{EndReason, Entry, OpenRequest, RecordMode, Registry, Session, Stored, Turn};
+use audit::{About, Context, Picture};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
@@ -72,9 +73,9 @@ impl Gate {
         };
         session.spend_action()?;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
-        let mut matches = 0;
+        let mut found = Found::default();
         let asked = Asked { action, viewer };
-        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut matches).await;
+        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut found).await;
         let (done, end) = self.settle(&session, &mut turn, done).await;
         if cancel.is_cancelled() {
             turn.runtime.link.browser.forget_last_shown();
@@ -86,20 +87,14 @@ impl Gate {
         drop(turn);
 
         let redactor = Redactor::for_session(&session);
-        let (done, image) = match done {
-            Ok(outcome) => match self.keep_image(&session, &outcome) {
-                Ok(image) => (Ok(outcome), image),
-                Err(fault) => (Err(fault), None),
-            },
-            Err(fault) => (Err(fault), None),
-        };
+        let Found { matches, image } = found;
         session.record_action(Entry {
             at: Timestamp::now(),
             action: name,
             result: done.as_ref().err().map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
             duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            url: redactor.text(&page.url),
-            title: redactor.text(&page.title),
+            url: session.veil.text(&redactor.text(&page.url)),
+            title: session.veil.text(&redactor.text(&page.title)),
             screenshot_id: image.as_ref().map(|image| image.id.clone()),
         });
         if let Some(ending) = ending {
@@ -116,7 +111,7 @@ impl Gate {
         Asked { action, viewer }: Asked,
         limit: Duration,
         cancel: &CancellationToken,
-        matches: &mut usize,
+        found: &mut Found,
     ) -> Result<Outcome, Failure> {
         let name = action.name();
         // Whoever navigates needs nothing of the pages that are gone.
@@ -126,35 +121,68 @@ impl Gate {
         let cut_short = cut_short(session, name, limit, cancel);
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(limit);
-        let facts = tokio::select! {
-            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser)?,
-            failure = &mut cut_short => return Err(failure),
-        };
-        *matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
-        let permit = self.decide(&about, action, facts).await.map_err(Failure::Fault)?;
-        let (permitted, correlation) =
-            self.log.intend(permit, &about).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+        session.veil.learn(&action);
+        let veil = |text: &str| session.veil.text(text);
+        let mut context =
+            Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+        let facts = tokio::select! {
+            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser),
+            failure = &mut cut_short => Err(failure),
+        };
+        let facts = match facts {
+            Ok(facts) => facts,
+            Err(failure) => {
+                let page_url = turn.runtime.link.browser.state().url;
+                self.log.not_performed(&context, &action, page_url, &failure.code());
+                return Err(failure);
+            }
+        };
+        found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
+        let is_pictured = recording::is_pictured(session, &action);
+        let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
+        // An empty tab shows nothing.
+        if is_pictured && !matches!(permit.facts().page_url.as_str(), "" | "about:blank") {
+            context.before = tokio::select! {
+                picture = self.picture(session, turn, permit.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
+                failure = &mut cut_short => return Err(failure),
+            };
+        }
+        let (permitted, intent) =
+            self.log.intend(permit, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
             done = perform(turn, permitted, &viewer, limit) => done,
             failure = &mut cut_short => Err(failure),
         };
+        let took = begun.elapsed();
+        let (done, after) = if is_pictured {
+            (done, self.picture_after(session, turn).await)
+        } else {
+            match done.and_then(|outcome| keep_image(session, outcome, found).map_err(Failure::Fault)) {
+                Ok((outcome, picture)) => (Ok(outcome), picture),
+                Err(failure) => (Err(failure), None),
+            }
+        };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
-        let event = Event::outcome(about, correlation, name).took(begun.elapsed()).result(&result);
-        if let Err(error) = self.log.append(&event).await {
+        let page = turn.runtime.link.browser.state();
+        let (url, title) = (veil(&page.url), veil(&page.title));
+        let told =
+            intent.came_to(|event| event.took(took).result(&result).at(&url, &title).picture(after)).await;
+        if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
         }
         done
     }
 
-    async fn decide(&self, about: &About, action: Action, facts: Facts) -> Result<Permit, Fault> {
-        let asked = action.clone();
+    async fn decide(&self, context: &Context<'_>, action: Action, facts: Facts) -> Result<Permit, Fault> {
+        let asked = (action.clone(), facts.clone());
         match self.policy.decide(action, facts) {
             Decision::Allow(permit) => Ok(permit),
             Decision::Deny(denial) => {
-                self.log.refuse(about, &asked, denial.rule.0, denial.code).await.map_err(audit_fault)?;
+                let refused = self.log.refuse(context, &asked.0, &asked.1, denial.rule.0, denial.code);
+                refused.await.map_err(audit_fault)?;
                 Err(Fault::new(denial.code, denial.message).hint(denial.hint))
             }
         }
@@ -181,21 +209,37 @@ impl Gate {
             Err(Failure::Browser(error)) => (Err(faults::explain(error, &turn.runtime.egress)), None),
         }
     }
+}
 
-    fn keep_image(&self, session: &Session, outcome: &Outcome) -> Result<Option<Stored>, Fault> {
-        match outcome {
-            Outcome::Screenshot(image) if session.record != crate::session::RecordMode::Off => {
-                session.store_image(&image.bytes, image.format).map(Some)
-            }
-            _ => Ok(None),
+/// Keeps the picture that an agent asked for, if pictures are kept, and tells of it as the log does.
+fn keep_image(
+    session: &Session,
+    outcome: Outcome,
+    found: &mut Found,
+) -> Result<(Outcome, Option<Picture>), Fault> {
+    let picture = match &outcome {
+        Outcome::Screenshot(image) if session.record != RecordMode::Off => {
+            let kept = session.store_image(&image.bytes, image.format)?;
+            let told = recording::told(session, &kept, [image.width, image.height], None);
+            found.image = Some(kept);
+            Some(told)
         }
-    }
+        _ => None,
+    };
+    Ok((outcome, picture))
 }
 
 /// What is asked for, and whom the reply is for.
 struct Asked {
     action: Action,
     viewer: Viewer,
+}
+
+/// What the stations found on their way.
+#[derive(Default)]
+struct Found {
+    matches: usize,
+    image: Option<Stored>,
 }
 
 /// Why the stations stopped short.

@@ -1,11 +1,14 @@
-//! A first, plain archive of a session: a folder with what it did and the pictures it took.
+//! Archives a session: one bundle in the state folder, with everything that is on record of it.
 
-use super::{EndReason, History, Registry, Session, Summary};
+use super::{EndReason, RecordMode, Registry, Session};
 use crate::error::Fault;
+use crate::record::{Made, Parts, write_bundle};
+use audit::{About, Event, EventKind};
 use jiff::Timestamp;
 use serde::Serialize;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use serde_json::{Value, json};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,86 +17,119 @@ pub struct Archived {
     pub session_id: policy::SessionId,
     pub path: PathBuf,
     pub files: usize,
+    /// The one hash that the whole bundle is under.
+    pub sha256: String,
     pub closed_at: Timestamp,
 }
 
-/// What `session.json` in the folder holds.
-#[derive(Serialize)]
-struct Record<'a> {
-    session: Summary,
-    history: History,
-    egress: &'a [egress::Entry],
-    egress_forgotten: u64,
-    images: Vec<String>,
-}
+const EGRESS: &str = "egress.json";
 
 impl Registry {
-    /// Writes `<archives>/<session>/` and closes the session if it is open.
+    /// Closes the session if it is open and writes `<archives>/<session>.tar`.
     pub async fn archive(self: &Arc<Self>, session: &Arc<Session>) -> Result<Archived, Fault> {
-        let folder = self.settings.archives.join(session.id.as_str());
-        // The ledger lives as long as the runtime; an ended session's is gone.
-        let ledger = session.runtime.lock().await.as_ref().map(|runtime| runtime.egress.ledger());
-        let images = session.images.all();
-        let record = Record {
-            session: session.summary(),
-            history: session.history(),
-            egress: ledger.as_ref().map_or(&[], |ledger| &ledger.entries),
-            egress_forgotten: ledger.as_ref().map_or(0, |ledger| ledger.dropped),
-            images: images
-                .iter()
-                .filter_map(|i| i.path.file_name())
-                .map(|n| n.to_string_lossy().into_owned())
-                .collect(),
+        let ledger = match session.runtime.lock().await.as_ref() {
+            Some(runtime) => json!(runtime.egress.ledger()),
+            None => Value::Null,
         };
-        let text = serde_json::to_vec_pretty(&record).map_err(|e| Fault::caused("internal", &e))?;
-        let sources: Vec<PathBuf> = images.into_iter().map(|image| image.path).collect();
-        let files = sources.len() + 1;
-        let target = folder.clone();
-        tokio::task::spawn_blocking(move || write(&target, &text, &sources))
-            .await
-            .map_err(|e| Fault::caused("internal", &e))?
-            .map_err(|e| Fault::unwritable("cannot write the archive", &e))?;
+        let unwritable = |e: io::Error| Fault::unwritable("cannot write the archive", &e);
+        let images = session.images.all();
+        // A ring is gone with its session; what it holds now goes into the bundle.
+        let scratch = self.settings.archives.join(format!("{}.images", session.id));
+        let paths = images.into_iter().map(|image| image.path).collect();
+        let linked = link(&scratch, paths).map_err(unwritable)?;
         self.end(session, EndReason::Closed).await;
+        let path = self.settings.archives.join(format!("{}.tar", session.id));
+        let made = self.bundle(session, path, linked, ledger).await;
+        remove(&scratch);
+        let Made { path, files, sha256 } = made?;
+        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let event =
+            Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
+        self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
         let closed_at = session.ended().map_or_else(Timestamp::now, |ended| ended.at);
-        Ok(Archived { session_id: session.id.clone(), path: folder, files, closed_at })
+        Ok(Archived { session_id: session.id.clone(), path, files, sha256, closed_at })
     }
-}
 
-/// Written beside its place and moved there whole, so that a crash leaves no half archive under the name.
-fn write(folder: &Path, record: &[u8], images: &[PathBuf]) -> std::io::Result<()> {
-    let partial = folder.with_extension("partial");
-    match std::fs::remove_dir_all(&partial) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    async fn bundle(
+        &self,
+        session: &Session,
+        path: PathBuf,
+        linked: Vec<PathBuf>,
+        ledger: Value,
+    ) -> Result<Made, Fault> {
+        let summary = json!({"session": session.summary(), "history": session.history()});
+        let (audit, key) = (self.settings.audit.clone(), self.settings.key.clone());
+        let (id, folder) = (session.id.to_string(), session.images.folder().to_owned());
+        let lasting = session.record == RecordMode::Audit;
+        let work = move || {
+            let images = if linked.is_empty() && lasting { pictures(&folder)? } else { linked };
+            let egress = if ledger.is_null() { read_ledger(&folder) } else { ledger };
+            let parts = Parts { session_id: id, session: summary, egress, images };
+            write_bundle(&path, &audit, &parts, &key)
+        };
+        let made = tokio::task::spawn_blocking(work).await.map_err(|e| Fault::caused("internal", &e))?;
+        made.map_err(|e| Fault::unwritable("cannot write the archive", &e))
     }
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&partial)?;
-    let filled = fill(&partial, record, images);
-    if let Err(error) = filled.and_then(|()| replace(&partial, folder)) {
-        // What was written so far only takes up room; the first error is the one that matters.
-        std::fs::remove_dir_all(&partial).unwrap_or_else(|cleanup| {
-            tracing::warn!(error = %cleanup, path = %partial.display(), "cannot remove a half archive");
-        });
-        return Err(error);
-    }
-    Ok(())
-}
 
-fn fill(folder: &Path, record: &[u8], images: &[PathBuf]) -> std::io::Result<()> {
-    let path = folder.join("session.json");
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(record)?;
-    file.sync_all()?;
-    for image in images {
-        if let Some(name) = image.file_name() {
-            std::fs::copy(image, folder.join(name))?;
+    /// What left through the proxy is kept with the pictures of an audited session.
+    pub(super) fn keep_ledger(&self, session: &Session, ledger: &impl Serialize) {
+        let path = session.images.folder().join(EGRESS);
+        let kept = std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(session.images.folder())
+            .and_then(|()| std::fs::write(&path, serde_json::to_vec(ledger)?));
+        if let Err(error) = kept {
+            tracing::warn!(%error, session = %session.id, "the egress ledger of a session is not kept");
         }
     }
-    Ok(())
 }
 
-fn replace(partial: &Path, folder: &Path) -> std::io::Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
+fn read_ledger(folder: &Path) -> Value {
+    let text = std::fs::read(folder.join(EGRESS)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_else(|_| json!({"entries": [], "dropped": 0}))
+}
+
+/// Every picture in a folder, in the order in which they were made.
+fn pictures(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with("img-")) {
+            found.push((entry.metadata()?.modified()?, entry.path()));
+        }
     }
-    std::fs::rename(partial, folder)
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Gives each file a second name in `scratch`.
+fn link(scratch: &Path, files: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+    if files.is_empty() {
+        return Ok(files);
+    }
+    remove(scratch);
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
+    let mut linked = Vec::new();
+    for file in files {
+        if let Some(name) = file.file_name() {
+            let path = scratch.join(name);
+            std::fs::hard_link(&file, &path)?;
+            linked.push(path);
+        }
+    }
+    Ok(linked)
+}
+
+fn remove(folder: &Path) {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%error, folder = %folder.display(), "cannot remove a folder of links");
+        }
+        _ => {}
+    }
 }

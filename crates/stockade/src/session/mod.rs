@@ -18,13 +18,14 @@ pub use registry::{Registry, SessionSettings};
 pub use runtime::Phase;
 
 use crate::error::Fault;
+use crate::record::Veil;
 use images::Images;
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
 use runtime::Runtime;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -50,6 +51,10 @@ pub struct Session {
     runtime: tokio::sync::Mutex<Option<Runtime>>,
     last_page: Mutex<LastPage>,
     history: Mutex<History>,
+    /// What records must not tell.
+    pub veil: Arc<Veil>,
+    /// What the browser calls itself to sites.
+    pub user_agent: String,
     images: Images,
 }
 

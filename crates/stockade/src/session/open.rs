@@ -30,7 +30,10 @@ pub enum CredentialMode {
     Operator,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// From the least to the most.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordMode {
     /// Screenshots are returned and not kept.
@@ -40,6 +43,16 @@ pub enum RecordMode {
     Transient,
     /// Every screenshot is kept for the audit.
     Audit,
+}
+
+impl RecordMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RecordMode::Off => "off",
+            RecordMode::Transient => "transient",
+            RecordMode::Audit => "audit",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -56,24 +69,28 @@ impl Registry {
             return Err(Fault::new("grant_required", "a signed-in session needs a grant, and there is none")
                 .hint("Open the session with credential_mode \"clean\"."));
         }
-        let record = request.record.unwrap_or(self.settings.record);
-        if record == RecordMode::Audit {
-            return Err(Fault::new("recording_unavailable", "this version keeps no audit recordings")
-                .hint("Open the session with record \"transient\" or \"off\"."));
-        }
+        let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
             .map_err(|e| Fault::caused("internal", &e))?;
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
-        let (runtime, phases) = self.launch(scope, &jail).await?;
+        let (runtime, phases, user_agent) = self.launch(scope, &jail).await?;
 
         let about = About::session(scope, &id, Some(jail.as_str()));
-        let event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
+        let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
+        event.recording = Some(record.as_str());
+        event.user_agent = Some(audit::plain(&user_agent));
         self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
 
-        let images = Images::new(self.settings.recordings.join(id.as_str()), self.settings.most_images);
+        let page_events = runtime.link.browser.page_events();
+        let images = match record {
+            RecordMode::Audit => Images::all_of_them(self.settings.recordings.join(id.as_str())),
+            RecordMode::Off | RecordMode::Transient => {
+                Images::ring(self.settings.transient.join(id.as_str()), self.settings.most_images)
+            }
+        };
         let session = Arc::new(Session {
             id,
             name: request.name,
@@ -92,18 +109,21 @@ impl Registry {
             runtime: tokio::sync::Mutex::new(Some(runtime)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
+            veil: Arc::default(),
+            user_agent,
             images,
         });
         built.keep();
         slot.fill(session.clone());
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
+        tokio::spawn(crate::record::note_pages(session.clone(), self.log.clone(), page_events));
         tracing::info!(session = %session.id, jail = %session.jail, ms = begun.elapsed().as_millis(), "session opened");
         Ok(session)
     }
 
     /// Jail, readiness in two phases, CPU quota, page.
-    async fn launch(&self, scope: &Scope, jail: &Id) -> Result<(Runtime, Vec<Phase>), Fault> {
+    async fn launch(&self, scope: &Scope, jail: &Id) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
         let prepared = self.on_keeper(jail, |keeper, jail| keeper.prepare(jail)).await?;
@@ -135,7 +155,7 @@ impl Registry {
             restarts_left: self.settings.restarts,
             untold: None,
         };
-        Ok((runtime, phases))
+        Ok((runtime, phases, readiness.user_agent))
     }
 
     /// The second phase of readiness and the page; used again after a restart, with the browser `before`.

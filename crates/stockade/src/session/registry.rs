@@ -5,7 +5,7 @@ use crate::error::Fault;
 use audit::{About, Event, EventKind};
 use jail::Keeper;
 use jiff::Timestamp;
-use policy::{Name, Scope, SessionId};
+use policy::{ImageFormat, Name, Scope, SessionId};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -29,9 +29,18 @@ pub struct SessionSettings {
     pub egress: Arc<egress::Rules>,
     pub browser: browser::BrowserOptions,
     pub record: RecordMode,
+    pub record_floor: RecordMode,
+    /// Pictures that are kept.
     pub recordings: PathBuf,
+    /// Pictures that go with their session.
+    pub transient: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,
+    pub picture_format: ImageFormat,
+    /// Signs bundles.
+    pub key: Arc<audit::Key>,
+    /// The folder of the audit log.
+    pub audit: PathBuf,
 }
 
 pub struct Registry {
@@ -77,6 +86,10 @@ impl Registry {
         book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
     }
 
+    pub fn picture_format(&self) -> ImageFormat {
+        self.settings.picture_format
+    }
+
     pub fn action_timeout(&self) -> Duration {
         self.settings.action_timeout
     }
@@ -119,6 +132,10 @@ impl Registry {
             .filter(|session| scope.is_none_or(|scope| session.scope == *scope))
             .map(|session| session.summary())
             .collect()
+    }
+
+    pub fn open_ids(&self) -> Vec<String> {
+        lock(&self.book).open.keys().map(ToString::to_string).collect()
     }
 
     pub fn open_count(&self) -> usize {
@@ -168,9 +185,12 @@ impl Registry {
         let session = &session;
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
+        if let Some(runtime) = runtime.as_ref().filter(|_| session.record == RecordMode::Audit) {
+            self.keep_ledger(session, &runtime.egress.ledger());
+        }
         drop(runtime);
         self.destroy_jail(session).await;
-        session.images.clear();
+        session.images.close();
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {

@@ -58,6 +58,11 @@ impl State {
         &self.folder
     }
 
+    /// The folder of the audit log.
+    pub fn audit(&self) -> PathBuf {
+        self.folder().join("audit")
+    }
+
     pub fn database(&self) -> PathBuf {
         self.folder.join("stockade.db")
     }

@@ -71,6 +71,17 @@ impl Home {
         machine::runtime_root().join(self.folder.path().file_name().unwrap())
     }
 
+    /// Every line of the log, chain by chain.
+    pub fn audit_log(&self) -> String {
+        let mut text = String::new();
+        for chain in audit::chain_folders(&self.state().join("audit")).unwrap() {
+            for segment in audit::segments(&chain).unwrap() {
+                text.push_str(&std::fs::read_to_string(segment.path).unwrap());
+            }
+        }
+        text
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command

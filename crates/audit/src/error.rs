@@ -1,0 +1,44 @@
+//! Why the log could not be opened or written.
+
+use crate::key::KeyError;
+use crate::verify::Bad;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    #[error("cannot open the audit log {path}")]
+    Open { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("cannot write the audit log")]
+    Write { source: Arc<io::Error> },
+    /// What is there is not what was written: nothing is added to it.
+    #[error("the audit log {path} is damaged: {bad}")]
+    Corrupt { path: Arc<PathBuf>, bad: Arc<Bad> },
+    #[error("the audit log's writer is gone")]
+    Gone,
+    #[error("the audit log is not keeping up")]
+    Busy,
+    #[error("cannot put an event into words")]
+    Encode { source: serde_json::Error },
+    #[error("an event of {bytes} bytes is longer than a line may be")]
+    TooLong { bytes: usize },
+}
+
+impl AuditError {
+    /// The operating system's reason, where there is one: a full disk is worth its own word.
+    pub fn io(&self) -> Option<&io::Error> {
+        match self {
+            AuditError::Open { source, .. } | AuditError::Key(KeyError::File { source, .. }) => Some(source),
+            AuditError::Write { source } => Some(source),
+            AuditError::Key(_)
+            | AuditError::Corrupt { .. }
+            | AuditError::Gone
+            | AuditError::Busy
+            | AuditError::Encode { .. }
+            | AuditError::TooLong { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The signed head: how far a chain has come and where it begins, in a file beside it.
+//!
+//! Two places in the file are written in turn, each in one write of its own block: a crash spoils one at most, and
+//! the other is only one group older. The log is synced before its head is written, so a log may be ahead of its
+//! head after a crash, and never behind it unless it was cut.
+
+use crate::hex::{self, Digest};
+use crate::key::{Key, PublicKey};
+use crate::line::Link;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+const CONTEXT: &str = "stockade audit head";
+const NAME: &str = "head";
+const BLOCK: usize = 4096;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The chain's own name, made with it.
+    pub chain: String,
+    /// The last line, by number; 0 before the first.
+    pub seq: u64,
+    pub hash: String,
+    /// The first line that is kept; those before it were dropped by retention, and the log says so.
+    pub begins: u64,
+    /// The hash of the line before that.
+    pub begins_after: String,
+    pub signed_at: String,
+    /// The public half of the key.
+    pub key: String,
+    pub signature: String,
+}
+
+impl Head {
+    pub fn sign(key: &Key, chain: &str, last: Link, begins: Link) -> Head {
+        let mut head = Head {
+            chain: chain.to_owned(),
+            seq: last.seq,
+            hash: hex::encode(&last.hash),
+            begins: begins.seq + 1,
+            begins_after: hex::encode(&begins.hash),
+            signed_at: jiff::Timestamp::now().to_string(),
+            key: key.public().to_string(),
+            signature: String::new(),
+        };
+        head.signature = key.sign(CONTEXT, head.message().as_bytes());
+        head
+    }
+
+    /// Whether the signature is that of the key it names.
+    pub fn is_genuine(&self) -> bool {
+        PublicKey::parse(&self.key)
+            .is_ok_and(|key| key.verifies(CONTEXT, self.message().as_bytes(), &self.signature))
+    }
+
+    pub fn last(&self) -> Option<Link> {
+        Some(Link { seq: self.seq, hash: decode(&self.hash)? })
+    }
+
+    /// The line before the first that is kept.
+    pub fn before_first(&self) -> Option<Link> {
+        Some(Link { seq: self.begins.checked_sub(1)?, hash: decode(&self.begins_after)? })
+    }
+
+    fn message(&self) -> String {
+        let Head { chain, seq, hash, begins, begins_after, signed_at, .. } = self;
+        format!("{chain}\0{seq}\0{hash}\0{begins}\0{begins_after}\0{signed_at}")
+    }
+}
+
+fn decode(text: &str) -> Option<Digest> {
+    hex::decode(text.as_bytes())
+}
+
+/// What a head file holds.
+#[derive(Debug, Default)]
+pub struct Heads {
+    pub newest: Option<Head>,
+    /// Which of the two places the newest is in.
+    place: usize,
+    /// How many places hold something that is no head.
+    pub damaged: usize,
+}
+
+/// The newest genuine head of a chain's folder, if there is one.
+pub fn read_head(folder: &Path) -> io::Result<Option<Head>> {
+    Ok(read(folder)?.newest)
+}
+
+pub fn read(folder: &Path) -> io::Result<Heads> {
+    let mut heads = Heads::default();
+    let file = match File::open(folder.join(NAME)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(heads),
+        Err(error) => return Err(error),
+    };
+    for place in 0..2 {
+        let mut block = [0; BLOCK];
+        let length = read_block(&file, place, &mut block)?;
+        let text = block[..length].trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<Head>(text).ok().filter(Head::is_genuine) {
+            Some(head) if heads.newest.as_ref().is_none_or(|newest| is_newer(&head, newest)) => {
+                (heads.newest, heads.place) = (Some(head), place);
+            }
+            Some(_) => {}
+            None => heads.damaged += 1,
+        }
+    }
+    Ok(heads)
+}
+
+fn is_newer(head: &Head, than: &Head) -> bool {
+    (head.seq, head.begins) > (than.seq, than.begins)
+}
+
+fn read_block(file: &File, place: usize, block: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < BLOCK {
+        match file.read_at(&mut block[length..], (place * BLOCK + length) as u64)? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    Ok(length)
+}
+
+/// The file while a log is open.
+pub struct HeadFile {
+    file: File,
+    next: usize,
+}
+
+impl HeadFile {
+    /// Opens or makes it; both places have their room on the disk from then on.
+    pub fn open(folder: &Path, heads: &Heads) -> io::Result<HeadFile> {
+        let path = folder.join(NAME);
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        if file.metadata()?.len() < (2 * BLOCK) as u64 {
+            file.write_all_at(&[b' '; 2 * BLOCK], 0)?;
+            file.sync_all()?;
+        }
+        let next = if heads.newest.is_some() { 1 - heads.place } else { 0 };
+        Ok(HeadFile { file, next })
+    }
+
+    /// Writes over the older of the two. Not synced: an older head after a power cut is still a true one.
+    pub fn write(&mut self, head: &Head) -> io::Result<()> {
+        let mut block = serde_json::to_vec(head)?;
+        if block.len() >= BLOCK {
+            return Err(io::Error::other("a head does not fit its place"));
+        }
+        block.resize(BLOCK - 1, b' ');
+        block.push(b'\n');
+        self.file.write_all_at(&block, (self.next * BLOCK) as u64)?;
+        self.next = 1 - self.next;
+        Ok(())
+    }
+
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spoiled_place_leaves_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::load_or_create(&folder.path().join("key")).unwrap();
+        let mut file = HeadFile::open(folder.path(), &Heads::default()).unwrap();
+        for seq in 1..=3 {
+            file.write(&Head::sign(&key, "c", Link { seq, hash: [1; 32] }, Link::START)).unwrap();
+        }
+        let heads = read(folder.path()).unwrap();
+        assert_eq!((heads.newest.as_ref().unwrap().seq, heads.damaged, heads.place), (3, 0, 0));
+        file.file.write_all_at(b"x", 10).unwrap();
+        let heads = read(folder.path()).unwrap();
+        assert_eq!((heads.newest.unwrap().seq, heads.damaged), (2, 1));
+    }
+
+    #[test]
+    fn a_head_that_was_changed_is_not_genuine() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::load_or_create(&folder.path().join("key")).unwrap();
+        let head = Head::sign(&key, "c", Link { seq: 9, hash: [1; 32] }, Link::START);
+        assert!(head.is_genuine());
+        assert!(!Head { seq: 8, ..head.clone() }.is_genuine());
+        assert!(!Head { begins: 2, ..head }.is_genuine());
+    }
+}

@@ -1,0 +1,46 @@
+//! Lines of a file of any size, each of bounded length.
+
+use crate::line::LONGEST_LINE;
+use std::io::{self, BufRead, Read as _};
+
+/// One line as it stands in the file.
+#[derive(Debug)]
+pub struct Read {
+    /// Counted from 1.
+    pub number: u64,
+    /// Where it begins.
+    pub offset: u64,
+    /// Without its line end; cut where it is longer than a line may be.
+    pub bytes: Vec<u8>,
+    /// False if the file ends before the line does.
+    pub ended: bool,
+}
+
+pub struct Lines<R> {
+    input: R,
+    number: u64,
+    offset: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub fn new(input: R) -> Lines<R> {
+        Lines { input, number: 0, offset: 0 }
+    }
+
+    pub fn read(&mut self) -> io::Result<Option<Read>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.input).take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut bytes)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let offset = self.offset;
+        self.offset += read as u64;
+        // Longer than any line of ours: it ends here as far as we are concerned, and is no line.
+        let ended = bytes.last() == Some(&b'\n') || bytes.len() > LONGEST_LINE;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        Ok(Some(Read { number: self.number, offset, bytes, ended }))
+    }
+}

@@ -1,0 +1,133 @@
+//! `stockade audit`: what was asked, decided and done, and whether the record of it is whole.
+
+mod export;
+mod show;
+mod tail;
+mod told;
+mod verify;
+
+use crate::cli::{Context, Reply};
+use crate::error::Fault;
+use audit::Filter;
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+These read the log in the state folder, whether a server runs or not.
+
+Examples:
+  stockade audit tail --follow
+  stockade audit tail --session s-4f2kq7m9xw3c --decision deny --since 2h
+  stockade audit show 128
+  stockade audit verify
+  stockade audit verify bundle.tar --key KEY
+  stockade audit export --format csv --output log.csv")]
+pub struct AuditArgs {
+    #[command(subcommand)]
+    command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AuditCommand {
+    /// The last events, and new ones as they come
+    Tail(tail::TailArgs),
+    /// Everything about one event, or all of one action
+    Show(show::ShowArgs),
+    /// Whether the log, or a bundle, is as it was written
+    Verify(verify::VerifyArgs),
+    /// The log as JSON lines or CSV
+    Export(export::ExportArgs),
+}
+
+/// Which events are wanted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which events")]
+struct FilterArgs {
+    /// Of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Of this agent
+    #[arg(long)]
+    actor: Option<String>,
+    /// Of this action, such as click, or of this kind, such as page_dialog
+    #[arg(long)]
+    action: Option<String>,
+    /// Decided like this: allow or deny
+    #[arg(long)]
+    decision: Option<String>,
+    /// Not before this time, or so long ago: 2026-11-16T08:00:00Z, 90s, 10m, 2h, 3d
+    #[arg(long, value_parser = since)]
+    since: Option<Timestamp>,
+}
+
+impl FilterArgs {
+    fn filter(&self) -> Filter {
+        Filter {
+            session: self.session.clone(),
+            actor: self.actor.clone(),
+            action: self.action.clone(),
+            decision: self.decision.clone(),
+            since: self.since,
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, args: AuditArgs) -> Result<Reply, Fault> {
+    match args.command {
+        AuditCommand::Tail(args) => tail::run(context, &args),
+        AuditCommand::Show(args) => show::run(context, &args),
+        AuditCommand::Verify(args) => verify::run(context, &args),
+        AuditCommand::Export(args) => export::run(context, &args),
+    }
+}
+
+/// A moment, or a time before now.
+fn since(text: &str) -> Result<Timestamp, String> {
+    let expected = || "a time such as 2026-11-16T08:00:00Z, or 90s, 10m, 2h or 3d ago".to_owned();
+    if let Ok(time) = text.parse() {
+        return Ok(time);
+    }
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(expected)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err(expected()),
+    };
+    let number: u32 = number.parse().map_err(|_| expected())?;
+    Timestamp::now()
+        .checked_sub(SignedDuration::from_secs(i64::from(number) * seconds))
+        .map_err(|_| expected())
+}
+
+/// A log that cannot be read.
+pub(super) fn unreadable(error: &std::io::Error) -> Fault {
+    Fault::io("audit_unreadable", "cannot read the audit log", error)
+        .hint_if_none("Run this as the user that runs Stockade; --state names another state folder.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_moment_or_so_long_ago() {
+        let age = |text: &str| Timestamp::now().duration_since(since(text).unwrap()).as_secs();
+        assert_eq!(since("2026-01-02T03:04:05Z").unwrap().to_string(), "2026-01-02T03:04:05Z");
+        for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7200), ("3d", 259_200)] {
+            assert!((seconds - 1..seconds + 60).contains(&age(text)), "{text}");
+        }
+        for bad in ["", "x", "10", "10y", "-1d", "ä"] {
+            assert!(since(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_is_closed_to_us_has_a_code_and_a_next_step() {
+        let fault = unreadable(&std::io::Error::from(std::io::ErrorKind::PermissionDenied));
+        assert_eq!(fault.code, "audit_unreadable");
+        assert!(!fault.hint.is_empty());
+    }
+}

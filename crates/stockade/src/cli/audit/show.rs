@@ -1,0 +1,85 @@
+//! `stockade audit show`: everything about one event, or all of one action.
+
+use super::{tail::value, unreadable};
+use crate::cli::output::{BOLD, DIM};
+use crate::cli::{Context, Reply};
+use crate::error::Fault;
+use audit::{Entry, Filter};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// Events of one correlation id: an intent, its outcome, and room for a mistake.
+const MOST: usize = 1000;
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The number of an event, or the correlation id of an action
+    event: String,
+}
+
+pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
+    let audit = context.open_state()?.audit();
+    let number: Option<u64> = args.event.parse().ok();
+    let mut found: Vec<Entry> = Vec::new();
+    let wanted = |entry: &Entry| match number {
+        Some(number) => entry.seq() == number,
+        None => entry.get("correlation_id") == args.event,
+    };
+    let take = |entry: Entry| {
+        if found.len() < MOST && wanted(&entry) {
+            found.push(entry);
+        }
+        Ok(())
+    };
+    audit::all(&audit, &Filter::default(), take).map_err(|e| unreadable(&e))?;
+    if found.is_empty() {
+        let message = format!("no event {:?} is on record", audit::plain(&args.event));
+        return Err(Fault::new("unknown_event", message)
+            .hint("`stockade audit tail` shows numbers; its JSON has correlation ids."));
+    }
+    let human: String = found.iter().map(told).collect();
+    let json: Vec<Value> = found.into_iter().map(value).collect();
+    Ok(Reply::new(human, json!({ "events": json })))
+}
+
+fn told(entry: &Entry) -> String {
+    let mut out = format!(
+        "{BOLD}{}{BOLD:#}  {DIM}{}/{}, line {}{DIM:#}\n",
+        audit::plain(entry.get("event_type")),
+        audit::plain(&entry.chain),
+        audit::plain(&entry.segment),
+        entry.line
+    );
+    for (key, value) in entry.fields.iter().filter(|(key, _)| *key != "event_type") {
+        let text = match value {
+            Value::String(text) => audit::plain(text),
+            other => audit::plain(&other.to_string()),
+        };
+        out.push_str(&wrapped(&audit::plain_within(key, 18), &text));
+    }
+    out.push('\n');
+    out
+}
+
+/// A value in lines of at most 80 columns, under its key.
+fn wrapped(key: &str, text: &str) -> String {
+    const ROOM: usize = 80 - 21;
+    let mut out = String::new();
+    let (mut line, mut used, mut first) = (String::new(), 0, true);
+    let mut flush = |line: &mut String| {
+        let key = if std::mem::take(&mut first) { key } else { "" };
+        out.push_str(&format!("  {key:<18} {line}\n"));
+        line.clear();
+    };
+    for c in text.chars() {
+        let width = unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        if used + width > ROOM {
+            flush(&mut line);
+            used = 0;
+        }
+        used += width;
+        line.push(c);
+    }
+    flush(&mut line);
+    out
+}

@@ -1,0 +1,64 @@
+//! `stockade audit tail`: the last events, and new ones as they come.
+
+use super::{FilterArgs, told, unreadable};
+use crate::cli::{Context, Reply, output};
+use crate::error::Fault;
+use audit::{Entry, Follower};
+use clap::Args;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How often a followed log is looked at.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+#[derive(Debug, Args)]
+pub struct TailArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// How many of the last events
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    lines: u32,
+    /// Go on with new events as they come; in JSON, one a line
+    #[arg(short, long)]
+    follow: bool,
+}
+
+pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
+    let audit = context.open_state()?.audit();
+    let filter = args.filter.filter();
+    if !args.follow {
+        let events = audit::last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
+        let human: String = events.iter().map(told::line).collect();
+        let human = if human.is_empty() { "Nothing is on record.\n".to_owned() } else { human };
+        let json: Vec<Value> = events.into_iter().map(value).collect();
+        return Ok(Reply::new(human, json!({ "events": json })));
+    }
+    // Before the last ones are read, so that none is missed; one that comes in between is told once.
+    let mut follower = Follower::new(&audit, filter.clone()).map_err(|e| unreadable(&e))?;
+    let events = audit::last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
+    let mut told: Vec<(String, u64)> = events.iter().map(|it| (it.chain.clone(), it.seq())).collect();
+    print(context, events)?;
+    loop {
+        std::thread::sleep(INTERVAL);
+        let mut events = follower.look().map_err(|e| unreadable(&e))?;
+        events.retain(|event| !told.contains(&(event.chain.clone(), event.seq())));
+        if !events.is_empty() {
+            told.clear();
+        }
+        print(context, events)?;
+    }
+}
+
+fn print(context: &Context, events: Vec<Entry>) -> Result<(), Fault> {
+    for event in events {
+        let text = if context.json() { format!("{}\n", value(event)) } else { told::line(&event) };
+        output::print_text(&text)?;
+    }
+    Ok(())
+}
+
+pub fn value(entry: Entry) -> Value {
+    let mut fields = entry.fields;
+    fields.insert("chain".to_owned(), entry.chain.into());
+    Value::Object(fields)
+}

@@ -1,0 +1,125 @@
+//! One event on one line of a terminal.
+
+use crate::cli::output::{BAD, DIM, GOOD};
+use audit::Entry;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The widest line.
+const WIDTH: usize = 80;
+
+/// Number, time of day, session, what, and as much of the rest as fits. Text of others is cleaned once more: the
+/// file may have been written by somebody else.
+pub fn line(entry: &Entry) -> String {
+    let time = entry.get("timestamp").get(11..19).unwrap_or("");
+    let session = fit(entry.get("session_id"), 14);
+    let (mark, what, rest) = parts(entry);
+    let head = format!("{:>6} {:<8} {session:<14} ", entry.seq(), fit(time, 8));
+    let what = fit(&what, 18);
+    let room = WIDTH.saturating_sub(head.width() + 2 + 18 + 1);
+    let pad = " ".repeat(18usize.saturating_sub(what.width()));
+    let style = match mark {
+        "✗" => BAD,
+        "✓" => GOOD,
+        _ => DIM,
+    };
+    format!("{DIM}{head}{DIM:#}{style}{mark}{style:#} {what}{pad} {}", fit(&rest, room)).trim_end().to_owned()
+        + "\n"
+}
+
+fn parts(entry: &Entry) -> (&'static str, String, String) {
+    let get = |key| entry.get(key).to_owned();
+    let result = get("result");
+    let ms = entry.fields.get("duration_ms").and_then(serde_json::Value::as_u64);
+    let took = ms.map(|ms| format!("{ms} ms")).unwrap_or_default();
+    match entry.get("event_type") {
+        "intent" => ("→", get("action"), joined(&[&get("target_element"), &get("input_value"), &get("url")])),
+        "outcome" if result == "ok" => ("✓", get("action"), joined(&[&took, &get("url"), &get("title")])),
+        "outcome" => ("✗", get("action"), joined(&[&result, &took, &get("url")])),
+        "refused" | "not_performed" => {
+            ("✗", get("action"), joined(&[&result, &get("rule"), &get("target_element")]))
+        }
+        kind => {
+            let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
+            ("·", kind.to_owned(), joined(&[&result, &count, &get("detail"), &get("url")]))
+        }
+    }
+}
+
+fn joined(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("  ")
+}
+
+/// Words in lines that fit, each after the first with its indent.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.width());
+        if line > 0 && indent + line + 1 + word.width() > WIDTH {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// Cleaned, and cut to so many columns.
+pub fn fit(text: &str, columns: usize) -> String {
+    let text = audit::plain(text);
+    if text.width() <= columns {
+        return text;
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let width = c.width().unwrap_or(0);
+        if used + width + 1 > columns {
+            break;
+        }
+        used += width;
+        out.push(c);
+    }
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_words_about_a_fault_are_wrapped() {
+        let wrong =
+            audit::Wrong::Old { last: 123_456_789, anchor: 987_654_321, at: "2026-11-16T03:15:25Z".into() };
+        let text = format!("       {}", wrapped(&wrong.to_string(), 7));
+        assert!(text.lines().count() > 1 && text.lines().all(|line| line.width() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn whatever_a_page_says_is_one_line_of_eighty_columns() {
+        for hostile in
+            ["x\u{1b}[2J\u{1b}]0;t\u{7}\r\nforged", &"漢".repeat(500), &"e\u{301}".repeat(400), "\u{202e}abc"]
+        {
+            for kind in ["intent", "outcome", "refused", "page_dialog", hostile] {
+                let fields = json!({"seq": 1, "timestamp": hostile, "session_id": hostile, "event_type": kind,
+                    "action": hostile, "target_element": hostile, "url": hostile, "title": hostile,
+                    "result": hostile, "detail": hostile, "duration_ms": 5});
+                let serde_json::Value::Object(fields) = fields else { panic!() };
+                let entry = Entry {
+                    chain: String::new(),
+                    segment: String::new(),
+                    line: 1,
+                    text: String::new(),
+                    fields,
+                };
+                let line = anstream::adapter::strip_str(&line(&entry)).to_string();
+                assert!(line.trim_end_matches('\n').width() <= WIDTH, "{line}");
+                assert_eq!(line.matches('\n').count(), 1, "{line:?}");
+                assert!(!line.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{line:?}");
+            }
+        }
+    }
+}

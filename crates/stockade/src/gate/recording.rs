@@ -1,0 +1,72 @@
+//! Pictures for the record: what a page showed before an action, with its target marked, and after it.
+
+use super::Gate;
+use crate::error::Fault;
+use crate::session::{RecordMode, Session, Stored, Turn};
+use audit::{About, Event, EventKind, Picture};
+use browser::TimeLimit;
+use policy::{Action, ElementFacts};
+use std::time::Duration;
+
+/// A page that cannot be pictured in this time is recorded without.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether an action is pictured: what only looks leaves the page as it was.
+pub fn is_pictured(session: &Session, action: &Action) -> bool {
+    let looks = matches!(
+        action,
+        Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_) | Action::Tabs(_)
+    );
+    session.record == RecordMode::Audit && !looks
+}
+
+/// A kept picture as the log tells of it.
+pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> Picture {
+    let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
+    let parts: Vec<_> = stored.path.iter().map(|part| part.to_string_lossy()).collect();
+    let from = parts.iter().rposition(|part| part == folder).unwrap_or(0);
+    let path = parts[from..].join("/");
+    Picture { path, sha256: stored.sha256.clone(), size, mark }
+}
+
+impl Gate {
+    /// Takes and keeps one. A page that cannot be pictured is noted and no error; a disk that takes no picture is.
+    pub(super) async fn picture(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+        target: Option<&ElementFacts>,
+    ) -> Result<Option<Picture>, Fault> {
+        let format = self.sessions.picture_format();
+        let taken = turn.runtime.link.browser.picture(target, format, TimeLimit::new(PATIENCE)).await;
+        match taken {
+            Ok(taken) => {
+                let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
+                let size = [taken.image.width, taken.image.height];
+                Ok(Some(told(session, &stored, size, taken.mark)))
+            }
+            Err(error) => {
+                self.not_pictured(session, &error.code());
+                Ok(None)
+            }
+        }
+    }
+
+    /// The page after an action; whatever happens, the outcome is recorded.
+    pub(super) async fn picture_after(&self, session: &Session, turn: &Turn<'_>) -> Option<Picture> {
+        if session.ended().is_some() || !turn.runtime.link.is_alive() {
+            return None;
+        }
+        self.picture(session, turn, None).await.unwrap_or_else(|fault| {
+            self.not_pictured(session, &fault.code);
+            None
+        })
+    }
+
+    fn not_pictured(&self, session: &Session, code: &str) {
+        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(code)) {
+            tracing::warn!(session = %session.id, code, "a picture is missing, and the log does not say so");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A session as one page to look at: its actions in order, with what the pages showed between them.
+//!
+//! The page has no script and may load nothing but its own pictures. Every text in it is somebody else's and is
+//! shown as text.
+
+mod steps;
+
+use audit::Entry;
+use serde_json::Value;
+use std::fmt::{self, Write};
+use steps::{Item, Shown, Step, steps};
+
+const STYLE: &str = include_str!("replay/style.css");
+/// Rows of the ledger that are shown; the bundle has all of them.
+const MOST_ROWS: usize = 500;
+
+/// Text that someone else may have written, shown as text in an element or a quoted attribute.
+struct Text<'a>(&'a str);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Cleaned as for a terminal: what turns text around would do so here too.
+        for character in audit::plain(self.0).chars() {
+            match character {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a picture of this name is to be had; nowhere if it is gone.
+pub type Source<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+pub fn page(session: &str, events: &[Entry], egress: &Value, source: Source) -> String {
+    let items = steps(events);
+    let mut out = String::new();
+    head(&mut out, session);
+    summary(&mut out, session, events, &items);
+    out.push_str("<main>\n");
+    if items.is_empty() {
+        out.push_str("<p class=\"empty\">Nothing is on record of this session.</p>\n");
+    }
+    let mut number = 0;
+    for item in &items {
+        match item {
+            Item::Step(step) => {
+                number += 1;
+                row(&mut out, number, step, source);
+            }
+            Item::Note(note) => {
+                let Shown { time, what, text } = note;
+                _ = writeln!(
+                    out,
+                    "<p class=\"note\"><time>{}</time> <b>{}</b> {}</p>",
+                    Text(time),
+                    Text(what),
+                    Text(text)
+                );
+            }
+        }
+    }
+    out.push_str("</main>\n");
+    ledger(&mut out, egress);
+    out.push_str("<footer>Made by Stockade from its audit log. Typed text is never recorded.</footer>\n</body></html>\n");
+    out
+}
+
+fn head(out: &mut String, session: &str) {
+    _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data: file: 'self'; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n<title>Replay of {}</title>\n<style>\n{STYLE}</style></head><body>\n",
+        Text(session)
+    );
+}
+
+fn summary(out: &mut String, session: &str, events: &[Entry], items: &[Item]) {
+    let first = events.first();
+    let get = |key: &str| first.map(|entry| entry.get(key).to_owned()).unwrap_or_default();
+    let ended = events.iter().rev().find(|entry| entry.get("event_type") == "session_ended");
+    let done = |item: &&Item| matches!(item, Item::Step(_));
+    let refused = |item: &&Item| matches!(item, Item::Step(step) if step.decision == "deny");
+    let recording = events.iter().map(|entry| entry.get("recording")).find(|mode| !mode.is_empty());
+    _ = write!(out, "<header><p class=\"brand\">Stockade · replay</p><h1>{}</h1>\n<dl>", Text(session));
+    let facts = [
+        ("agent", format!("{}/{}", get("tenant"), get("actor"))),
+        ("began", steps::moment(&get("timestamp"))),
+        ("ended", ended.map(|entry| entry.get("result").to_owned()).unwrap_or_else(|| "not yet".into())),
+        ("actions", items.iter().filter(done).count().to_string()),
+        ("refused", items.iter().filter(refused).count().to_string()),
+        ("recording", recording.unwrap_or("unknown").to_owned()),
+    ];
+    for (key, value) in facts {
+        _ = write!(out, "<div><dt>{key}</dt><dd>{}</dd></div>", Text(&value));
+    }
+    out.push_str("</dl></header>\n");
+}
+
+/// One action: what was asked on the left, what it was asked of on the right.
+fn row(out: &mut String, number: usize, step: &Step, source: Source) {
+    let after = step.after.as_ref().and_then(|picture| figure(picture, "after", source));
+    // What a page showed before is what it showed after the last action; it is shown again for the mark on it.
+    let before = step.before.as_ref().filter(|before| before.mark.is_some() || after.is_none());
+    let before = before.and_then(|picture| figure(picture, "before", source));
+    let bare = if before.is_none() && after.is_none() { " bare" } else { "" };
+    let state =
+        if step.decision == "deny" || (!step.result.is_empty() && step.result != "ok") { " bad" } else { "" };
+    _ = write!(
+        out,
+        "<section class=\"step{bare}{state}\"><div class=\"card\"><p class=\"top\"><span class=\"number\">{number}</span>\
+         <b>{}</b><time>{}</time></p>",
+        Text(&step.action),
+        Text(&step.time)
+    );
+    for (class, text) in
+        [("target", &step.target), ("input", &step.input), ("title", &step.title), ("url", &step.url)]
+    {
+        if !text.is_empty() {
+            _ = write!(out, "<p class=\"{class}\">{}</p>", Text(text));
+        }
+    }
+    out.push_str("<p class=\"chips\">");
+    let took = step.took.map(|ms| format!("{ms} ms")).unwrap_or_default();
+    let result = if step.result.is_empty() { "no outcome" } else { &step.result };
+    let risk = if step.risk.is_empty() { String::new() } else { format!("{} risk", step.risk) };
+    for (class, text) in [
+        (step.decision.as_str(), step.decision.as_str()),
+        ("rule", &step.rule),
+        ("risk", &risk),
+        (if result == "ok" { "ok" } else { "failed" }, result),
+        ("took", &took),
+    ] {
+        if !text.is_empty() {
+            let class = if ["allow", "deny", "rule", "risk", "ok", "failed", "took"].contains(&class) {
+                class
+            } else {
+                "rule"
+            };
+            _ = write!(out, "<span class=\"{class}\">{}</span>", Text(text));
+        }
+    }
+    out.push_str("</p></div>");
+    if bare.is_empty() {
+        _ = write!(
+            out,
+            "<div class=\"pictures\">{}{}</div>",
+            before.unwrap_or_default(),
+            after.unwrap_or_default()
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn figure(picture: &steps::Picture, what: &str, source: Source) -> Option<String> {
+    let address = source(&picture.name)?;
+    let mut mark = String::new();
+    if let (Some([left, top, width, height]), Some([across, down])) = (picture.mark, picture.size) {
+        let part = |number: i32, of: u32| 100.0 * f64::from(number) / f64::from(of.max(1));
+        mark = format!(
+            "<span class=\"mark\" style=\"left:{:.2}%;top:{:.2}%;width:{:.2}%;height:{:.2}%\"></span>",
+            part(left, across),
+            part(top, down),
+            part(width, across),
+            part(height, down)
+        );
+    }
+    Some(format!(
+        "<figure><div class=\"frame\"><img alt=\"The page {what} the action\" src=\"{}\">{mark}</div><figcaption>{what}\
+         <code>{}</code></figcaption></figure>",
+        Address(&address),
+        Text(picture.sha256.get(..16).unwrap_or_default())
+    ))
+}
+
+/// An address of our own making, of any length; only what could end the attribute is looked at.
+struct Address<'a>(&'a str);
+
+impl fmt::Display for Address<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let safe = |c: char| c.is_ascii_alphanumeric() || "/:;,.+=-_".contains(c);
+        if self.0.chars().all(safe) { f.write_str(self.0) } else { Ok(()) }
+    }
+}
+
+fn ledger(out: &mut String, egress: &Value) {
+    let entries = egress["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if entries.is_empty() {
+        return;
+    }
+    _ = write!(
+        out,
+        "<details><summary>What left through the proxy: {} connections</summary><table>\
+        <tr><th>time</th><th>to</th><th>verdict</th><th>up</th><th>down</th></tr>",
+        entries.len()
+    );
+    for entry in entries.iter().take(MOST_ROWS) {
+        let get = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+        let verdict = match &entry["verdict"] {
+            Value::String(word) => word.clone(),
+            other => other.to_string(),
+        };
+        _ = write!(
+            out,
+            "<tr><td>{}</td><td>{} {}:{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            Text(&steps::clock(&get("at"))),
+            Text(&get("method")),
+            Text(&get("host")),
+            entry["port"].as_u64().unwrap_or_default(),
+            Text(&verdict),
+            entry["bytes_up"].as_u64().unwrap_or_default(),
+            entry["bytes_down"].as_u64().unwrap_or_default()
+        );
+    }
+    out.push_str("</table></details>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entry(fields: Value) -> Entry {
+        let Value::Object(fields) = fields else { panic!() };
+        Entry { chain: String::new(), segment: String::new(), line: 1, text: String::new(), fields }
+    }
+
+    #[test]
+    fn nothing_of_a_page_becomes_markup() {
+        let evil = "\"><script>alert(1)</script><img src=x onerror=alert(1)>' style='x\u{202e}\u{1b}[2J";
+        let mut events = Vec::new();
+        for kind in ["intent", "outcome", "refused", "page_dialog", "session_opened", evil] {
+            events.push(entry(json!({
+                "event_type": kind, "timestamp": evil, "session_id": evil, "tenant": evil, "actor": evil,
+                "correlation_id": "c", "action": evil, "url": evil, "title": evil, "target_element": evil,
+                "input_value": evil, "decision": evil, "rule": evil, "risk": evil, "result": evil, "detail": evil,
+                "screenshot_before": {"path": evil, "sha256": evil, "size": [10, 10], "mark": [1, 1, 2, 2]},
+                "screenshot_path": evil, "screenshot_sha256": evil,
+            })));
+        }
+        let egress =
+            json!({"entries": [{"at": evil, "method": evil, "host": evil, "verdict": {"refused": evil}}]});
+        let html = page(evil, &events, &egress, &|name| Some(name.to_owned()));
+        let lower = html.to_lowercase();
+        assert!(!lower.contains("<script") && !lower.contains("<img src=x"), "{html}");
+        assert!(!html.contains(['\u{1b}', '\u{202e}']), "{html:?}");
+        // Every attribute that stands in the page is one of ours.
+        for (at, _) in lower.match_indices("onerror") {
+            assert!(lower[..at].rfind('<') < lower[..at].rfind('>'), "{}", &html[at.saturating_sub(80)..at]);
+        }
+        assert!(html.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn a_step_shows_its_target_and_what_came_of_it() {
+        let marked = json!({"path": "r/a.png", "sha256": "0", "size": [200, 100], "mark": [20, 10, 100, 50]});
+        let plain = json!({"path": "r/b.png", "sha256": "0", "size": [200, 100]});
+        let events: Vec<Entry> = [
+            json!({"event_type": "intent", "correlation_id": "1", "action": "click", "screenshot_before": marked}),
+            json!({"event_type": "outcome", "correlation_id": "1", "result": "ok", "screenshot_path": "r/b.png"}),
+            json!({"event_type": "intent", "correlation_id": "2", "action": "reload", "screenshot_before": plain}),
+            json!({"event_type": "outcome", "correlation_id": "2", "result": "ok", "screenshot_path": "r/c.png"}),
+        ]
+        .map(entry)
+        .into();
+        let html = page("s", &events, &Value::Null, &|name| Some(name.to_owned()));
+        for name in ["a.png", "b.png", "c.png"] {
+            assert_eq!(html.matches(&format!("src=\"{name}\"")).count(), 1, "{name}: {html}");
+        }
+        assert!(html.contains("left:10.00%;top:10.00%;width:50.00%;height:50.00%"), "{html}");
+    }
+}
