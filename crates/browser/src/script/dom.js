@@ -213,12 +213,19 @@ const inSameTree = (el, id) => {
 // Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
 const UNSEEN = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
 
-// Most text is plain, and then there is nothing to do.
+// Most text is plain, and then there is nothing to do, or nothing but line breaks to take out.
 const TO_CLEAN = /[^ -~]|  /;
+const NOT_PLAIN = /[^\t\n\r -~]/;
+// Line breaks first: there are few of them, and many single spaces.
+const inOneLine = (text) => {
+  const line = text.replace(/[^\S ]\s*/g, ' ');
+  return line.includes('  ') ? line.replace(/  +/g, ' ') : line;
+};
 
 // Page text on one line, without characters that nobody sees.
 const clean = (text, limit) => {
   if (text.length <= limit && !TO_CLEAN.test(text)) return text;
-  const plain = text.slice(0, limit * 4 + 64).replace(UNSEEN, '').replace(/\s+/g, ' ');
+  const whole = text.length > limit * 4 + 64 ? text.slice(0, limit * 4 + 64) : text;
+  const plain = inOneLine(NOT_PLAIN.test(whole) ? whole.replace(UNSEEN, '') : whole);
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };

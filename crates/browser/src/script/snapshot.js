@@ -121,9 +121,12 @@ const NODE_COST = 400;
 // The largest text that may still be added when there is room at all, and the title.
 const RESERVE = 40000;
 
-// Chromium writes what is not plain ASCII as six characters.
-const ODD = /[^ !#-[\]-~]/;
-const weigh = (text) => (text ? text.length + (ODD.test(text) ? 5 * text.match(/[^ !#-[\]-~]/g).length : 0) : 0);
+// Chromium writes what is not plain ASCII as six characters, and puts a backslash before some of what is.
+const weigh = (text) => {
+  if (!text) return 0;
+  if (/[^ -~]/.test(text)) return text.length + 5 * text.match(/[^ !#-[\]-~]/g).length;
+  return /["\\]/.test(text) ? 2 * text.length : text.length;
+};
 
 // The label of a box to tick is its name and stands beside it: telling it twice helps nobody.
 const isRepeated = (el) => {
@@ -224,7 +227,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true,
   const text = (node, depth, hidden) => {
     const whole = typeof node === 'string' ? node : node instanceof Generated ? node.text : characters(node);
     let mark = hidden === TOLD ? 'hidden' : null;
-    if (typeof node !== 'string' && whole.trim()) {
+    if (typeof node !== 'string' && /\S/.test(whole)) {
       const sight = node instanceof Generated ? (node.unseen ? UNSEEN_TEXT : SEEN) : sightOf(node);
       if (sight === WITHHELD && (!tellHidden || isMaskedText(node))) return;
       if (sight === WITHHELD) mark = 'hidden';
@@ -244,16 +247,22 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true,
     }
   };
 
-  // Text that can be seen and text that cannot are never joined.
+  // Text that can be seen and text that cannot are never joined. White space is one space by now, if that.
   const textPart = (part, depth, mark) => {
     const data = clean(part, part.length);
     if (open && open.node.d === depth && open.mark === mark) {
       const { node } = open;
-      const joined = node.n + (node.n.endsWith(' ') ? data.trimStart() : data);
-      if (joined.length <= MAX_TEXT * 2 && !full()) { written += weigh(data); node.n = joined; return; }
+      const more = open.spaced && data.startsWith(' ') ? data.slice(1) : data;
+      if (node.n.length + more.length <= MAX_TEXT * 2 && !full()) {
+        written += weigh(more);
+        node.n += more;
+        if (more) open.spaced = more.endsWith(' ');
+        return;
+      }
     }
-    if (!data.trim()) return;
-    open = { node: { d: depth, r: 'text', n: data.trimStart() }, mark };
+    if (data === '' || data === ' ') return;
+    const name = data.startsWith(' ') ? data.slice(1) : data;
+    open = { node: { d: depth, r: 'text', n: name }, mark, spaced: data.endsWith(' ') };
     if (mark) open.node.s = { [mark]: true };
     emit(open.node, null);
   };
