@@ -275,8 +275,8 @@ impl Browser {
         for spare in spares {
             // As a popup is closed, which it may be: see `close_popup`.
             self.tell(&spare.session_id, &p::HoldRequests {}, deadline).await?;
-            self.close_target(&spare.target_info.target_id, deadline).await?;
             self.tell(&spare.session_id, &p::Resume {}, deadline).await?;
+            self.close_target(&spare.target_info.target_id, deadline).await?;
         }
         Ok(())
     }

@@ -279,11 +279,11 @@ impl State {
 
 /// A popup never gets to load anything: its requests are held, and it is told to close.
 ///
-/// It is told to go on all the same: a popup with an opener shares the opener's renderer, and the pause
-/// of the one stops both.
+/// It is told to go on all the same, and before it is told to close: a popup with an opener shares the opener's
+/// renderer, and the pause of one that is gone would stop the opener for good.
 fn close_popup(popup: &p::Attached, reactions: &mut Reactions<'_>) {
     let session = Some(&popup.session_id);
     reactions.post(session, &p::HoldRequests {});
-    reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
     reactions.post(session, &p::Resume {});
+    reactions.post(None, &p::CloseTarget { target_id: &popup.target_info.target_id });
 }

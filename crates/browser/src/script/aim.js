@@ -9,8 +9,11 @@ const nextFrame = () => new Promise((resolve) => {
   requestAnimationFrame(() => { clearTimeout(timer); resolve(true); });
 });
 
-// A page on which nothing was drawn for so long draws nothing: a frame out of view does not.
+// A child frame in which nothing was drawn for so long is out of view. The page itself is always drawn, however late.
 const UNDRAWN_MILLISECONDS = 1000;
+const isChild = globalThis !== globalThis.top;
+// By then an animation has begun: one that is elsewhere in none of so many frames goes by something else than time.
+const BEGUN_FRAMES = 3;
 
 const isEditable = (el) => {
   if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
@@ -152,8 +155,9 @@ const movers = (el) => runningAnimations(document).filter((animation) => {
 // waits a frame at its beginning.
 const stoodStill = (before, now) => {
   if (!before || before.x !== now.x || before.y !== now.y) return false;
-  const undrawn = now.at - before.at >= UNDRAWN_MILLISECONDS;
-  return undrawn || (before.frames !== now.frames && (now.times === '' || before.times !== now.times));
+  const frames = now.frames - before.frames;
+  if (frames === 0) return isChild && now.at - before.at >= UNDRAWN_MILLISECONDS;
+  return now.times === '' || before.times !== now.times || frames >= BEGUN_FRAMES;
 };
 
 // Waiting does not mend these.

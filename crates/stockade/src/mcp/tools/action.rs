@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ActionArguments {
     /// The session's id or name; over stdio it may be left out
     #[serde(default)]

@@ -1,8 +1,9 @@
 //! `browser_find`: where on the page something is, without reading all of it.
 
-use super::super::answer::{Answer, ErrorFields};
+use super::super::answer::Answer;
 use super::super::server::Call;
-use super::{Effect, bad_arguments, describe, page, timeout, tokens};
+use super::reading::{Reading, ReadingArguments, ReadingFields};
+use super::{Effect, bad_arguments, describe, page};
 use crate::error::Fault;
 use browser::{Outcome, page_block};
 use policy::{Action, Find, Pattern};
@@ -20,9 +21,8 @@ const LONGEST_QUERY: usize = 1_000;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Arguments {
-    /// The session's id or name; over stdio it may be left out
-    #[serde(default)]
-    session_id: Option<String>,
+    #[serde(flatten)]
+    reading: ReadingArguments,
     /// Text to look for in names, texts and values, in any case
     #[serde(default)]
     text: Option<String>,
@@ -41,24 +41,13 @@ pub struct Arguments {
     /// Matches to pass over: the offset that the last reply gave to go on
     #[serde(default)]
     offset: Option<usize>,
-    /// What the reply may cost: 250 to 50000 tokens of four bytes, 6000 if left out
-    #[serde(default)]
-    max_tokens: Option<u32>,
-    /// How long it may take, at most 120; 30 if left out
-    #[serde(default)]
-    timeout_seconds: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct Fields {
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    /// The page's own words, as the texts and paths of matches are
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
+    #[serde(flatten)]
+    page: ReadingFields,
+    /// Their texts and paths are the page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     matches: Option<Vec<MatchFields>>,
     /// How many elements match, returned or not
@@ -70,10 +59,6 @@ pub struct Fields {
     /// True when the page was too large to be searched to its end
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    actions_left: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -108,12 +93,9 @@ surroundings with browser_read. Passwords and other secret fields have no text t
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    let session = arguments.session_id.clone();
-    let timeout = timeout(NAME, arguments.timeout_seconds)?;
-    let find = find(arguments)?;
+    let (reading, find) = find(arguments)?;
     let tokens = find.tokens;
-    let session = call.session(session).await?;
-    let reply = call.act(&session, Action::Find(find), timeout, false).await?;
+    let reply = reading.act(call, Action::Find(find)).await?;
     let found = match reply.outcome {
         Outcome::Found(found) => found,
         other => return Err(page::unexpected(other)),
@@ -129,22 +111,17 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         cursor: one.cursor,
     });
     let fields = Fields {
-        success: true,
-        session_id: Some(reply.session.id.to_string()),
-        url: Some(found.url),
-        title: Some(found.title),
+        page: ReadingFields::new(&reply.session, found.url, found.title, reply.actions_left),
         matches: Some(matches.collect()),
         total: Some(found.total),
         next_offset: found.next_offset,
         partial: found.partial.then_some(true),
-        actions_left: Some(reply.actions_left),
-        error: None,
     };
     Answer::new(text, &fields)
 }
 
-fn find(arguments: Arguments) -> Result<Find, Fault> {
-    let Arguments { text, regex, role, name, limit, offset, max_tokens, .. } = arguments;
+fn find(arguments: Arguments) -> Result<(Reading, Find), Fault> {
+    let Arguments { reading, text, regex, role, name, limit, offset } = arguments;
     for (argument, given) in [("text", &text), ("regex", &regex), ("role", &role), ("name", &name)] {
         let length = given.as_ref().map(String::len);
         if length.is_some_and(|length| length == 0 || length > LONGEST_QUERY) {
@@ -162,6 +139,7 @@ fn find(arguments: Arguments) -> Result<Find, Fault> {
     if !(1..=MOST_MATCHES).contains(&limit) {
         return Err(bad_arguments(NAME, &format!("limit is from 1 to {MOST_MATCHES}")));
     }
-    let tokens = tokens(NAME, max_tokens)?;
-    Ok(Find { pattern, role, name, limit, offset: offset.unwrap_or(0), tokens })
+    let reading = reading.check(NAME)?;
+    let find = Find { pattern, role, name, limit, offset: offset.unwrap_or(0), tokens: reading.tokens };
+    Ok((reading, find))
 }

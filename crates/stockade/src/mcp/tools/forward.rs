@@ -8,20 +8,11 @@ use super::{Effect, describe};
 use crate::error::Fault;
 use policy::Action;
 use rmcp::model::Tool;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 pub const NAME: &str = "browser_forward";
 
-#[derive(Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Arguments {
-    #[serde(flatten)]
-    action: ActionArguments,
-}
-
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<ActionArguments, PageFields>(
         NAME,
         "Go forward",
         "Go forward again after going back, and return the page.",
@@ -29,6 +20,6 @@ pub fn tool() -> Tool {
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    action::perform(call, NAME, arguments.action, Action::Forward).await
+pub async fn run(call: &Call<'_>, arguments: ActionArguments) -> Result<Answer, Fault> {
+    action::perform(call, NAME, arguments, Action::Forward).await
 }

@@ -16,6 +16,7 @@ mod page;
 mod press_key;
 mod read;
 mod read_dom;
+mod reading;
 mod reload;
 mod screenshot;
 mod scroll;

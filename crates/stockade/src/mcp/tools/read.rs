@@ -1,8 +1,9 @@
 //! `browser_read`: the page as it is now.
 
-use super::super::answer::{Answer, ErrorFields};
+use super::super::answer::Answer;
 use super::super::server::Call;
-use super::{Effect, bad_arguments, describe, page, timeout, tokens};
+use super::reading::{ReadingArguments, ReadingFields};
+use super::{Effect, bad_arguments, describe, page};
 use crate::error::Fault;
 use browser::{Content, Outcome, page_block};
 use policy::{Action, Part, Read, ReadFormat};
@@ -16,15 +17,11 @@ pub const NAME: &str = "browser_read";
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Arguments {
-    /// The session's id or name; over stdio it may be left out
-    #[serde(default)]
-    session_id: Option<String>,
+    #[serde(flatten)]
+    reading: ReadingArguments,
     /// "outline" (default): compact, with refs. "tree": JSON. "markdown": for reading
     #[serde(default)]
     format: Format,
-    /// What the reply may cost: 250 to 50000 tokens of four bytes, 6000 if left out
-    #[serde(default)]
-    max_tokens: Option<u32>,
     /// Levels to show, 1 to 100; deeper ones are folded. Left out: the setting, which is 10
     #[serde(default)]
     max_depth: Option<usize>,
@@ -34,9 +31,6 @@ pub struct Arguments {
     /// Cursor of a fold, such as c3.120-480: read what it folded away, as it was when the fold was made
     #[serde(default)]
     cursor: Option<String>,
-    /// How long it may take, at most 120; 30 if left out
-    #[serde(default)]
-    timeout_seconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -50,14 +44,8 @@ enum Format {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Fields {
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    /// The page's own words
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
+    #[serde(flatten)]
+    page: ReadingFields,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot_id: Option<String>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
@@ -73,10 +61,6 @@ pub struct Fields {
     /// Elements that are folded away, or beyond what a snapshot can hold
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    actions_left: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
 }
 
 pub fn tool() -> Tool {
@@ -107,11 +91,9 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     if max_depth.is_some_and(|depth| !(1..=100).contains(&depth)) {
         return Err(bad_arguments(NAME, "max_depth is from 1 to 100"));
     }
-    let tokens = tokens(NAME, arguments.max_tokens)?;
-    let timeout = timeout(NAME, arguments.timeout_seconds)?;
-    let session = call.session(arguments.session_id).await?;
-    let action = Action::Read(Read { format, tokens, max_depth, part });
-    let reply = call.act(&session, action, timeout, false).await?;
+    let reading = arguments.reading.check(NAME)?;
+    let tokens = reading.tokens;
+    let reply = reading.act(call, Action::Read(Read { format, tokens, max_depth, part })).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
         other => return Err(page::unexpected(other)),
@@ -119,17 +101,12 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let left_out = snapshot.left_out;
     let head = page::head(&reply.session, &snapshot.url, &snapshot.title, tokens);
     let mut fields = Fields {
-        success: true,
-        session_id: Some(reply.session.id.to_string()),
-        url: Some(snapshot.url),
-        title: Some(snapshot.title),
+        page: ReadingFields::new(&reply.session, snapshot.url, snapshot.title, reply.actions_left),
         snapshot_id: Some(page::number(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
         left_out: Some(left_out),
-        actions_left: Some(reply.actions_left),
-        error: None,
     };
     let shown = match snapshot.content {
         Content::Outline(text) => {
