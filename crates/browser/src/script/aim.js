@@ -12,8 +12,10 @@ const nextFrame = () => new Promise((resolve) => {
 // A child frame in which nothing was drawn for so long is out of view. The page itself is always drawn, however late.
 const UNDRAWN_MILLISECONDS = 1000;
 const isChild = globalThis !== globalThis.top;
-// By then an animation has begun: one that is elsewhere in none of so many frames goes by something else than time.
-const BEGUN_FRAMES = 3;
+// An animation that is elsewhere in none of so many frames stands still itself.
+const STILL_FRAMES = 3;
+// Between two frames Chromium guesses the time of the next one; that one then comes a moment before or after it.
+const FRAME_APART_MILLISECONDS = 5;
 
 const isEditable = (el) => {
   if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
@@ -141,23 +143,29 @@ const runningAnimations = method(Document, 'getAnimations');
 const animationEffect = getter(Animation, 'effect');
 const animationState = getter(Animation, 'playState');
 const animationTime = getter(Animation, 'currentTime');
+const animationTimeline = getter(Animation, 'timeline');
+const isPending = getter(Animation, 'pending');
 const effectTarget = getter(KeyframeEffect, 'target');
 
 // The animations, CSS's or the page's, that may be moving it. Scripts may move it too: then the guard stops what misses.
 const movers = (el) => runningAnimations(document).filter((animation) => {
-  if (animationState(animation) !== 'running') return false;
+  // What goes by scrolling stands while nothing is scrolled.
+  if (animationState(animation) !== 'running' || !(animationTimeline(animation) instanceof DocumentTimeline)) return false;
   const effect = animationEffect(animation);
   const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
   return target !== null && isInside(el, target);
 });
 
-// Whether it stood in the same place a frame ago, one in which its animations were elsewhere: one that has just begun
-// waits a frame at its beginning.
+const isElsewhere = (before, now) =>
+  before.length !== now.length || now.some((time, at) => Math.abs(time - before[at]) >= FRAME_APART_MILLISECONDS);
+
+// Whether it stood in the same place a frame ago, one in which its animations were elsewhere: one that is yet to begin
+// waits at its beginning, for as many frames as it takes.
 const stoodStill = (before, now) => {
   if (!before || before.x !== now.x || before.y !== now.y) return false;
   const frames = now.frames - before.frames;
   if (frames === 0) return isChild && now.at - before.at >= UNDRAWN_MILLISECONDS;
-  return now.times === '' || before.times !== now.times || frames >= BEGUN_FRAMES;
+  return !before.pending && (now.times.length === 0 || isElsewhere(before.times, now.times) || frames >= STILL_FRAMES);
 };
 
 // Waiting does not mend these.
@@ -178,7 +186,8 @@ const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
     aligned ||= seen.problem === 'covered';
     if (FINAL.has(seen.problem)) return seen;
     const moving = seen.problem ? [] : movers(el);
-    const now = { x: seen.x, y: seen.y, at: performance.now(), frames, times: moving.map(animationTime).join() };
+    const [times, pending] = [moving.map((it) => animationTime(it)), moving.some((it) => isPending(it))];
+    const now = { x: seen.x, y: seen.y, at: performance.now(), frames, times, pending };
     if (!seen.problem && ((!steady && moving.length === 0) || stoodStill(before, now))) {
       if (arming) arm(arming);
       return seen;
@@ -187,6 +196,7 @@ const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
     // The first look at a place counts, so that it is known since when the element stands there.
     if (seen.problem) before = null;
     else if (before?.x !== now.x || before.y !== now.y) before = now;
+    else if (before.pending) before = { ...now, at: before.at };
     if (await nextFrame()) frames += 1;
   }
 };
