@@ -31,8 +31,8 @@ const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
 /// Actions of each of ten sessions.
 const RECORDED: usize = 30;
-/// Between two actions, as an agent would: a jail has half a processor, in periods of a tenth of a second, and without a
-/// pause it is that quota which is measured.
+/// Between two actions, as an agent would: a jail has half a processor, in periods of a quarter of a second, and without
+/// a pause it is that quota which is measured.
 const THINKING: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
