@@ -104,6 +104,10 @@ impl Browser {
         limit: Deadline,
     ) -> Result<Rested, AskError> {
         let (frame, prefix) = &frames[0];
+        // What a page does with input may hide what is there, without anything that comes or goes.
+        if expecting {
+            self.note_agreed(process, None);
+        }
         let agreed = self.have_agreed(process);
         let (wanted, known) = self.wanted_of_tab(frame, prefix);
         let bytes = wanted.bytes;

@@ -25,10 +25,10 @@ const SILENT = new Set(
 const DRAWN = { visibilityProperty: true };
 const UNDRAWN = new Set(['area', 'optgroup', 'option']);
 
-// Drawn wherever their parent is, unless a style or an attribute says otherwise.
+// Drawn wherever their parent is, and so is what is inside, unless a style or an attribute says otherwise.
 const PLAIN = new Set(
-  ('a abbr address article aside b bdi bdo big blockquote body br center cite code dd del dfn div dl dt em figcaption ' +
-   'figure font footer h1 h2 h3 h4 h5 h6 header hgroup hr i ins kbd li main mark nav ol p pre q s samp section small ' +
+  ('a abbr address article aside b bdi bdo big blockquote body center cite code dd del dfn div dl dt em figcaption ' +
+   'figure font footer h1 h2 h3 h4 h5 h6 header hgroup i ins kbd li main mark nav ol p pre q s samp section small ' +
    'span strike strong sub sup table tbody td tfoot th thead time tr tt u ul var').split(' '),
 );
 

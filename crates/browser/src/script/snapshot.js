@@ -99,7 +99,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
-    const draws = seen === true && PLAIN.has(tagOf(node)) && !(suspectedOf(node) & HIDE) && ownership().ownerOf.size === 0;
+    const draws = seen === true && PLAIN.has(tagOf(node)) && isHtml(node) && !(suspectedOf(node) & HIDE) && ownership().ownerOf.size === 0;
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       drawns.push(draws);

@@ -38,6 +38,9 @@ const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
 
 // By property, and for some by what it is set to.
 const NEGATIVE = /-[\d.]|\(/;
+// Any way of drawing but those that draw an element and what is inside.
+const NOT_DRAWN =
+  /^(?!(?:block|inline|inline-block|flow-root|list-item|(?:inline-)?(?:flex|grid|table)|table-(?:row|cell|caption|(?:row|header|footer)-group))(?: !important)?$)/;
 const SIGNS = [
   [EVERYTHING, /^all$/],
   [COLOUR, /^(?:color|-webkit-text-fill-color|fill|fill-opacity)$/],
@@ -52,7 +55,9 @@ const SIGNS = [
   [SPACING, /^(?:letter|word)-spacing$/, NEGATIVE],
   [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/, /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/],
   [BOX, /^display$/, /inline-|\(/],
-  [HIDE, /^display$/, /none|contents|\(/],
+  [HIDE, /^display$/, NOT_DRAWN],
+  // A picture in place of what is inside.
+  [HIDE, /^content$/, /\(/],
   [HIDE, /^(?:content-|position-)?visibility$/, /hidden|collapse|visible|overflow|\(/],
 ];
 

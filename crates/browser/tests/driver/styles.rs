@@ -1,11 +1,11 @@
 //! Styles are read by rule and not by element, and pages are sent without what was sent before: neither may be told
 //! from asking every element and sending every node.
 
-use crate::support::{Driver, text_of};
+use crate::support::{Driver, click, role, text_of};
 use policy::ReadFormat;
 
 /// Ways of writing that a plain element under a plain one is not drawn. The marker is the element's class and text.
-const HIDING: [(&str, &str); 15] = [
+const HIDING: [(&str, &str); 19] = [
     ("tag", "em { display: none }"),
     ("class", ".class { display: none }"),
     ("list", "x, .list, y { display: none }"),
@@ -24,12 +24,18 @@ const HIDING: [(&str, &str); 15] = [
     ("all", ".all { all: unset; display: none }"),
     ("animated", "@keyframes gone { to { visibility: hidden } } .animated { animation: gone 1ms forwards }"),
     ("skipped", "section { content-visibility: hidden }"),
+    ("column", "section { display: table-column }"),
+    ("picture", "section { content: url(data:image/gif;base64,R0lGODlhAQABAAAAACw=) }"),
+    ("break", "p { color: black }"),
+    ("drawing", "p { color: black }"),
 ];
 
 fn hiding_page(name: &str, style: &str) -> String {
     let hidden = match name {
         "tag" => "<em>HIDDEN</em>".to_owned(),
-        "skipped" => "<section><p>HIDDEN</p></section>".to_owned(),
+        "skipped" | "column" | "picture" => "<section><p>HIDDEN</p></section>".to_owned(),
+        "break" => "<br id=b><script>b.innerHTML = '<p>HIDDEN</p>'</script>".to_owned(),
+        "drawing" => "<svg><a id=d></a></svg><script>const p = document.createElement('p'); p.textContent = 'HIDDEN'; d.append(p)</script>".to_owned(),
         _ => format!("<p class={name}>HIDDEN</p>"),
     };
     format!("<style>{style}</style><div><p>shown before</p>{hidden}<p>shown after</p></div>")
@@ -66,6 +72,16 @@ async fn what_a_style_hides_later_is_not_told_any_more() {
         let told = driver.outline().await;
         assert!(!told.contains("HIDDEN") && told.contains("shown"), "{change}: {told}");
     }
+}
+
+#[tokio::test]
+async fn what_a_closed_root_hides_at_a_click_is_not_told_any_more() {
+    let page = "<div id=host><p>HIDDEN</p></div><button onclick=\"host.attachShadow({mode: 'closed'}).textContent = 'instead'\">Hide</button>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    assert!(driver.goto("http://shop.test/").await.contains("HIDDEN"));
+    driver.act(click(role("button", "Hide"))).await.unwrap();
+    let told = driver.outline().await;
+    assert!(!told.contains("HIDDEN") && told.contains("instead"), "{told}");
 }
 
 /// A first line may begin further out than its block, where there is room for it; boxes in it can pile that up.
