@@ -329,6 +329,7 @@ const sightOf = (node) => {
   if (!parent || !isElement(parent)) return SEEN;
   const look = lookOf(parent);
   if (isMaskedBy(parent, look)) return WITHHELD;
+  if (!look.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return UNSEEN_TEXT;
   if (isEasy(look)) return SEEN;
   if (look.skipped) return WITHHELD;
   if (look.gone || look.replaced || look.small) return UNSEEN_TEXT;
@@ -339,6 +340,20 @@ const sightOf = (node) => {
     texts.set(node, sight);
   }
   return sight;
+};
+
+// Elements that draw something else than the text in them, or nothing: by a style, by their nature, or in a drawing
+// outside of its texts.
+const TEXT_IN_DRAWINGS = new Set(['text', 'tspan', 'textPath']);
+const mayDrawNothing = (el) =>
+  Boolean(suspectedOf(el) & HIDE) || tagOf(el) === 'br' || (el instanceof SVGElement && !TEXT_IN_DRAWINGS.has(tagOf(el)));
+
+const isUndrawn = (node, parent) => {
+  if (UNDRAWN.has(tagOf(parent)) || !measure()) return false;
+  const { range } = looks();
+  selectNode(range, node);
+  const rect = rangeRect(range);
+  return rect.width === 0 && rect.height === 0;
 };
 
 // Whether all there is to know is known without measuring anything.

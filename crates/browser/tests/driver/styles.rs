@@ -56,6 +56,25 @@ async fn what_a_style_hides_is_not_told_however_it_is_written() {
 }
 
 #[tokio::test]
+async fn text_in_what_draws_something_else_is_marked() {
+    let picture = "<style>i { content: url(data:image/gif;base64,R0lGODlhAQABAAAAACw=) } u { display: table-column } b { display: flex }</style>";
+    for (odd, seen) in [
+        ("<i>HIDDEN</i>", false),
+        ("<u>HIDDEN</u>", false),
+        ("<br id=x><script>x.textContent = 'HIDDEN'</script>", false),
+        ("<svg><a>HIDDEN</a></svg>", false),
+        ("<b>HIDDEN</b>", true),
+        ("<svg><a><text y=20>HIDDEN</text></a></svg>", true),
+    ] {
+        let page = format!("{picture}<p>before</p><div>{odd}</div>");
+        let driver = Driver::with(&[("shop.test/", &page)]).await;
+        let told = driver.goto("http://shop.test/").await;
+        let marked = told.contains("text [unseen]: \"HIDDEN\"") || !told.contains("HIDDEN");
+        assert_eq!(marked, !seen, "{odd}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_style_hides_later_is_not_told_any_more() {
     let page = "<style id=s>p { color: black }</style><div><p class=x>HIDDEN</p><p>shown</p></div>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
