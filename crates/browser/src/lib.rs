@@ -17,6 +17,7 @@ mod hit;
 mod incident;
 mod journal;
 mod locate;
+mod mask;
 mod page_text;
 mod past;
 mod resting;

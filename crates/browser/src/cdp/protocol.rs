@@ -43,6 +43,10 @@ commands! {
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     /// As deep as asked, shadow roots and frames by themselves without what is in them.
     "DOM.describeNode" DescribeTree<'a> { object_id: &'a str, depth: usize } -> DescribedTree, at most LARGEST_MESSAGE;
+    "CSS.createStyleSheet" CreateStyleSheet<'a> { frame_id: &'a str } -> StyleSheet;
+    "CSS.disable" DisableCss {} -> Nothing;
+    "CSS.enable" EnableCss {} -> Nothing;
+    "CSS.setStyleSheetText" SetStyleSheetText<'a> { style_sheet_id: &'a str, text: &'a str } -> Nothing;
     "DOM.disable" DisableDom {} -> Nothing;
     "DOM.enable" EnableDom {} -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
@@ -271,6 +275,7 @@ received! {
     DescribedTree { node: Tree }
     SearchFound { result_count: usize }
     FrameOwner { backend_node_id: i64 }
+    StyleSheet { style_sheet_id: Id }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
     Described { node: DescribedNode }
     DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }

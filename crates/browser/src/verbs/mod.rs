@@ -178,6 +178,9 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
+        if self.question().is_none() {
+            self.uncover_fields(deadline).await?;
+        }
         if ignores_questions(&action) {
             return self.act(action, facts, viewer, deadline).await;
         }

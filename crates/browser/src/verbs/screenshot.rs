@@ -107,7 +107,10 @@ impl Browser {
             None => None,
         };
         let wanted = Screenshot { format, ..Screenshot::default() };
-        Ok(Picture { image: self.screenshot(&wanted, None, deadline).await?, mark })
+        self.cover_fields(deadline).await?;
+        let image = self.screenshot(&wanted, None, deadline).await;
+        self.uncover_fields(deadline).await?;
+        Ok(Picture { image: image?, mark })
     }
 
     async fn mark_of(&self, target: &ElementFacts, deadline: Deadline) -> Result<[i32; 4], BrowserError> {
