@@ -171,10 +171,8 @@ fn a_connection_that_breaks_while_the_browser_lives_is_made_again_with_its_page_
     assert!(page["snapshot"].as_str().unwrap().contains("button \"Pay\" [ref=e1]"), "{page}");
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 100});
     mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    let log = home.state().join("audit");
     machine::until("the wait to begin", std::time::Duration::from_secs(30), || {
-        let mut files = std::fs::read_dir(&log).unwrap().map(|file| file.unwrap().path());
-        files.any(|file| std::fs::read_to_string(file).unwrap().contains("wait_for")).then_some(())
+        home.audit_log().contains("wait_for").then_some(())
     });
     machine::cut_connection(mcp.child.id(), "cdp.sock");
     let answer = mcp.next_message();
