@@ -58,7 +58,7 @@ const comeToRest = async (expecting) => {
 // A page of more elements than this is read by itself, because that may take a while.
 const FEW_ELEMENTS = 3000;
 const readQuickly = (wanted) => {
-  if (!wanted || lengthOf(byTag(document, '*')) > FEW_ELEMENTS) return null;
+  if (!wanted || countElements() > FEW_ELEMENTS) return null;
   try {
     return snapshot(wanted);
   } catch {

@@ -151,15 +151,27 @@ const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own
   return role === 'img' && name ? isUnseenBox(el, true) : Boolean(name) && own !== '' && lookOf(el).gone;
 };
 
-// A page so large that its garbage should be collected before it is read. V8 sees the memory of the whole machine,
-// not that of the jail, and would let it pile up until the kernel ends the tab.
+// A page so large that garbage should be collected before it is read, and again after so many elements were. V8 sees the
+// memory of the whole machine, not that of the jail, and would let it pile up until the kernel ends the tab.
 const LARGE_PAGE = 20000;
+const MOST_UNSWEPT = 250000;
 const LARGE = 'large';
-const isLarge = () => lengthOf(byTag(document, '*')) > LARGE_PAGE;
+const countElements = () => lengthOf(byTag(document, '*'));
+const isLarge = () => countElements() > LARGE_PAGE;
+let readSinceSwept = MOST_UNSWEPT;
+
+const isSweepDue = (swept) => {
+  const elements = countElements();
+  if (elements <= LARGE_PAGE) return false;
+  if (swept) readSinceSwept = 0;
+  if (readSinceSwept + elements > MOST_UNSWEPT && !swept) return true;
+  readSinceSwept += elements;
+  return false;
+};
 
 // `sources`, which tests hand in, takes the DOM node of each node told.
 const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
-  if (!swept && isLarge()) return LARGE;
+  if (isSweepDue(swept)) return LARGE;
   tellValues(options);
   const tellHidden = options.exclude_hidden_elements === false;
   const nodes = [];

@@ -155,6 +155,8 @@ async fn snapshot_times() {
         reader.goto(&format!("http://{}{path}", site.address)).await;
         let times = reader.times().await;
         let name = path.trim_matches('/').trim_end_matches(".html");
+        let first = times.first.as_secs_f64() / times.accessibility_tree.as_secs_f64();
+        tell(&format!("snapshot, first of all, {name:<17} ratio {first:.3}"));
         for (budget, ours) in [("6k", times.default_budget), ("50k", times.largest_budget)] {
             let what = format!("snapshot, {budget}, {name}");
             line(&what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
