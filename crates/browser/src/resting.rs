@@ -19,8 +19,9 @@ pub(crate) const RESTING: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct Resting<'a> {
-    /// Whether the page has been given something to react to.
+    /// Whether the page has been given something to react to, and whether only just now.
     expecting: bool,
+    anew: bool,
     /// How it is to be read then, if it is small enough for that to take no time.
     wanted: Option<Wanted<'a>>,
     /// Whether its nodes are counted as well.
@@ -66,10 +67,19 @@ impl Rested {
 impl Browser {
     /// Lets the tab's own document come to rest, when nothing was sent to it.
     pub(crate) async fn rest(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.rest_tab(false, deadline).await
+    }
+
+    /// The same when the network has just answered it: what it does with that may be a task or two away.
+    pub(crate) async fn rest_after_answers(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.rest_tab(true, deadline).await
+    }
+
+    async fn rest_tab(&self, answered: bool, deadline: Deadline) -> Result<(), BrowserError> {
         let Some(main) = self.shared.lock().tab.as_ref().map(|tab| tab.target.clone()) else {
             return Ok(());
         };
-        match self.rest_in(&main, false, deadline.within(RESTING)).await {
+        match self.rest_frame(&main, answered, answered, deadline.within(RESTING)).await {
             // A page that is busy or on its way out has come to no rest; what follows finds out which.
             Ok(_) | Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. })) => Ok(()),
             Err(error) => Err(error.into()),
@@ -83,13 +93,23 @@ impl Browser {
         expecting: bool,
         limit: Deadline,
     ) -> Result<Rested, AskError> {
+        self.rest_frame(frame, expecting, false, limit).await
+    }
+
+    async fn rest_frame(
+        &self,
+        frame: &str,
+        expecting: bool,
+        anew: bool,
+        limit: Deadline,
+    ) -> Result<Rested, AskError> {
         self.snapshots().set_ready(None);
         let frames = self.frames_to_ask();
         let alone = frames.len() == 1 && frames[0].0 == frame;
         match self.processes(&frames).first() {
-            Some(process) if alone => self.rest_and_read(process, &frames, expecting, limit).await,
+            Some(process) if alone => self.rest_and_read(process, &frames, (expecting, anew), limit).await,
             _ => {
-                let resting = Resting { expecting, wanted: None, count: false };
+                let resting = Resting { expecting, anew, wanted: None, count: false };
                 self.ask::<_, Answer>(frame, "rest", &resting, limit).await.map(Rested::from)
             }
         }
@@ -100,7 +120,7 @@ impl Browser {
         &self,
         process: &Process<'_>,
         frames: &[(String, String)],
-        expecting: bool,
+        (expecting, anew): (bool, bool),
         limit: Deadline,
     ) -> Result<Rested, AskError> {
         let (frame, prefix) = &frames[0];
@@ -111,7 +131,7 @@ impl Browser {
         let agreed = self.have_agreed(process);
         let (wanted, known) = self.wanted_of_tab(frame, prefix);
         let bytes = wanted.bytes;
-        let resting = Resting { expecting, wanted: Some(wanted), count: !agreed };
+        let resting = Resting { expecting, anew, wanted: Some(wanted), count: !agreed };
         let asked = self.ask_up_to::<_, Answer>(bytes, frame, "rest", &resting, limit);
         let (mut answer, there) = if agreed {
             (asked.await?, None)

@@ -64,6 +64,15 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 fn spawn(command: &mut Command) -> Child {
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    // A child of some other test may still be on its way to becoming a program.
+    for _ in 0..200 {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            spawned => return spawned.unwrap(),
+        }
+    }
     command.spawn().unwrap()
 }
 

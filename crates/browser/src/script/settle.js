@@ -7,9 +7,20 @@ const MOST_ANIMATION = 1000;
 
 const CHANGES = { subtree: true, childList: true, attributes: true, characterData: true };
 let changes = 0;
-const changeObserver = new MutationObserver((records) => { changes += records.length; });
+// Whether a script came, whose request may not have been sent yet.
+let fetches = false;
+const isScript = (node) => isElement(node) && (tagOf(node) === 'script' || querySelector(node, 'script') !== null);
+const noticeChanges = (records) => {
+  changes += records.length;
+  fetches ||= records.some(({ addedNodes }) => Array.from(addedNodes).some(isScript));
+};
+const changeObserver = new MutationObserver(noticeChanges);
 
-const watchChanges = () => { changes = 0; changeObserver.observe(document, CHANGES); };
+const watchChanges = () => {
+  changes = 0;
+  fetches = false;
+  changeObserver.observe(document, CHANGES);
+};
 
 const channel = new MessageChannel();
 const waitingTurns = [];
@@ -50,6 +61,7 @@ const comeToRest = async (expecting) => {
   if (expecting && changes === 0) await nextFrame();
   if (expecting && changes === 0) await nextFrame();
   await untilUnchanged();
+  if (fetches) { await nextFrame(); await untilUnchanged(); }
   // The page hears of an animation's end after we do.
   if (await untilStill()) await untilUnchanged();
   changeObserver.disconnect();
@@ -69,8 +81,9 @@ const readQuickly = (wanted) => {
 
 // Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
 // animations that end. A page that has done nothing yet gets two frames to begin. Then it is read, if that is wanted.
-const rest = async ({ expecting, wanted, count }) => {
+const rest = async ({ expecting, anew, wanted, count }) => {
   const came = disarm();
+  if (anew) watchChanges();
   await comeToRest(expecting);
   const told = readQuickly(wanted);
   const counted = wanted && told !== null ? countNodes({ anew: count }) : { count: null, same: false };

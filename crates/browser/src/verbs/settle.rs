@@ -83,7 +83,11 @@ impl Browser {
                 Err(error) => return Err(error),
             }
             self.not_refused()?;
-            self.rest(deadline).await?;
+            if awaited == Awaited::Answers {
+                self.rest_after_answers(deadline).await?;
+            } else {
+                self.rest(deadline).await?;
+            }
         }
         self.shared.lock().incidents.add(Incident::StillLoading);
         self.not_refused()
