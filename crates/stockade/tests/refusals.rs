@@ -216,6 +216,7 @@ fn a_state_folder_or_a_file_in_it_that_cannot_be_used() {
     };
     assert_eq!(in_the_way("stockade.db", &["key", "list"]), "storage_failed");
     assert_eq!(in_the_way("audit", &["smoke", "--demo"]), "audit_unwritable");
+    assert_eq!(in_the_way("audit", &["audit", "tail"]), "audit_unreadable");
     assert_eq!(in_the_way("archive", &["smoke", "--demo"]), "state_unwritable");
 }
 
