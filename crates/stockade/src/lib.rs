@@ -9,6 +9,7 @@ pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod gate;
+mod html;
 mod mcp;
 pub mod random;
 pub mod record;

@@ -5,6 +5,7 @@
 
 mod steps;
 
+use crate::html;
 use audit::Entry;
 use serde_json::Value;
 use std::fmt::{self, Write};
@@ -20,17 +21,7 @@ struct Text<'a>(&'a str);
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Cleaned as for a terminal: what turns text around would do so here too.
-        for character in audit::plain(self.0).chars() {
-            match character {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                other => f.write_char(other)?,
-            }
-        }
-        Ok(())
+        html::Text(&audit::plain(self.0)).fmt(f)
     }
 }
 
