@@ -83,6 +83,8 @@ pub enum Wrong {
     OtherKey,
     #[error("a file was changed: it does not have the hash that the manifest says")]
     FileChanged,
+    #[error("it is no bundle, or was cut off or damaged")]
+    NoBundle,
     #[error("the manifest was changed, or was not signed by the key that it names")]
     ManifestDamaged,
 }

@@ -42,14 +42,12 @@ pub fn read_bundle(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
 pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked> {
     let files = match read_bundle(path) {
         Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
-        // It cannot be read to its end: that is a finding, not a failure to look.
-        Err(_) => {
-            return Ok(Checked::only(Bad {
-                place: Place::new("the archive", 0, None),
-                wrong: Wrong::FileChanged,
-            }));
+        // What is in it makes no sense: that is a finding, not a failure to look.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
+            let place = Place::new("the archive", 0, None);
+            return Ok(Checked::only(Bad { place, wrong: Wrong::NoBundle }));
         }
+        Err(error) => return Err(error),
     };
     let parts = (files.get(MANIFEST), files.get(SIGNATURE));
     let parsed = match parts {
