@@ -3,7 +3,7 @@
 // Chromium takes as long to carry 200 KB as the walk to collect them, and a page that is read again is mostly as it was.
 
 // What is remembered of the last answer, in characters; a larger one is sent whole each time.
-const MOST_REMEMBERED = 1000000;
+const MOST_REMEMBERED = 4000000;
 let lastTelling = { serial: Math.floor(Math.random() * 1e9), lines: null, key: null };
 
 // No name or value has a tab or a line break in it; an address might.

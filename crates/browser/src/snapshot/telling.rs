@@ -19,7 +19,7 @@ const LONGEST_ROLE: usize = 32;
 /// What a control shows is told up to this many bytes, so that the smallest reply has room for it.
 const MOST_SHOWN: usize = 80;
 /// Longer texts than this in all are not kept for the next answer to build on, and the script keeps no more either.
-const MOST_KEPT: usize = 1_000_000;
+const MOST_KEPT: usize = 4_000_000;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadTelling {

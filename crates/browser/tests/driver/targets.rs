@@ -134,7 +134,7 @@ async fn an_element_is_waited_for_until_it_can_be_acted_on() {
 async fn what_is_wrong_with_an_element_is_told_by_its_code() {
     let page = "<style>@keyframes m { to { opacity: 0.9 } } #m { position: absolute; animation: m 1s infinite alternate }</style>
         <button disabled>Off</button><p>text</p><button id=m>Moving</button>
-        <script>const hop = () => { m.style.left = 100 + Math.random() * 500 + 'px'; requestAnimationFrame(hop); }; hop();</script>
+        <script>let n = 0; const hop = () => { n = (n + 137) % 500; m.style.left = `${100 + n}px`; requestAnimationFrame(hop); }; hop();</script>
         <button id=g onmouseover='this.remove()'>Gone</button>
         <div style='height:20px;overflow:hidden'><div style='height:0;overflow:hidden'><button>Clipped</button></div></div>";
     let driver = Driver::with_options(&[("shop.test/", page)], impatient(3)).await;

@@ -21,6 +21,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+const PARTS: [&str; 5] = ["open", "act", "read", "grow", "size"];
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
@@ -40,23 +41,28 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }
-    let only = std::env::args().skip(1).find(|argument| argument == "record");
+    // `cargo bench --bench ratios -- act` measures one of them alone.
+    let only = std::env::args().skip(1).find(|argument| PARTS.contains(&argument.as_str()));
+    let wanted = |part| only.as_deref().is_none_or(|only| only == part);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
-        // `cargo bench --bench ratios -- record` measures the log alone.
-        if only.is_none() {
+        if wanted("open") {
             openings().await;
             calls().await;
         }
-        let clicked = action_times().await;
-        recording(clicked).await;
-        if only.is_none() {
+        if wanted("act") {
+            let clicked = action_times().await;
+            recording(clicked).await;
+        }
+        if wanted("read") {
             snapshot_times().await;
+        }
+        if wanted("grow") {
             snapshot_growth().await;
         }
     });
-    if only.is_none() {
+    if wanted("size") {
         memory();
         reply_sizes();
     }
