@@ -34,7 +34,7 @@ impl Default for LaunchOptions {
 const PROFILE: &str = "/tmp/profile";
 
 /// Flags that do not depend on anything. Chromium's own sandbox is on because nothing here turns it off.
-const ALWAYS: [&str; 22] = [
+const ALWAYS: [&str; 23] = [
     // The only way to drive it: descriptors 3 and 4, no port for anyone to find.
     "--remote-debugging-pipe",
     // One renderer per site; the headless shell does not do so by itself.
@@ -65,6 +65,9 @@ const ALWAYS: [&str; 22] = [
     // A page that nobody looks at is still being driven.
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
+    // V8 sees the memory of the machine, not that of the jail: left to itself it lets garbage pile up until the
+    // kernel ends the tab.
+    "--js-flags=--heap-growing-percent=50",
     "--mute-audio",
     // A picture as wide as the viewport has no room for them.
     "--hide-scrollbars",

@@ -151,10 +151,10 @@ const isUnseenNode = (el, role, { n: name, v: value, w: shows }, actionable, own
   return role === 'img' && name ? isUnseenBox(el, true) : Boolean(name) && own !== '' && lookOf(el).gone;
 };
 
-// A page so large that garbage should be collected before it is read, and again after so many elements were. V8 sees the
-// memory of the whole machine, not that of the jail, and would let it pile up until the kernel ends the tab.
+// A page so large that garbage should be collected before it is read, and again after so many elements were: what is left
+// of parsing it takes as much as the page, and V8 does not know how little memory a jail has.
 const LARGE_PAGE = 20000;
-const MOST_UNSWEPT = 250000;
+const MOST_UNSWEPT = 1000000;
 const LARGE = 'large';
 const countElements = () => lengthOf(byTag(document, '*'));
 const isLarge = () => countElements() > LARGE_PAGE;
