@@ -54,6 +54,8 @@ pub enum BrowserError {
     TooManyTabs { most: usize },
     #[error("{element} is not a field that text can be typed into")]
     ElementNotEditable { element: String },
+    #[error("{element} takes a date or time in the form {form}")]
+    BadDate { element: String, form: &'static str },
     #[error("{element} did not take the focus{}", after("; it went to ", .taken_by))]
     FocusLost { element: String, taken_by: Option<Words> },
     /// `page_words` is what the page called the element, or where the page was.
@@ -111,6 +113,7 @@ impl BrowserError {
             BrowserError::NoSuchTab { .. } => "no_such_tab",
             BrowserError::TooManyTabs { .. } => "too_many_tabs",
             BrowserError::ElementNotEditable { .. } => "element_not_editable",
+            BrowserError::BadDate { .. } => "bad_date",
             BrowserError::FocusLost { .. } => "focus_lost",
             BrowserError::StaleRef { .. } => "stale_ref",
             BrowserError::StaleCursor { .. } => "stale_cursor",
@@ -159,6 +162,7 @@ impl BrowserError {
             BrowserError::NoSuchTab { .. } => "List the tabs with browser_tabs.",
             BrowserError::TooManyTabs { .. } => "Close one first, with browser_tabs.",
             BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
+            BrowserError::BadDate { .. } => "Type it in that form, whatever form the page shows it in.",
             BrowserError::FocusLost { .. } => {
                 "The page moves the focus; click the field, then read the page."
             }
@@ -201,6 +205,7 @@ impl BrowserError {
             | BrowserError::ElementDisabled { .. }
             | BrowserError::ElementNotVisible { .. }
             | BrowserError::ElementNotEditable { .. }
+            | BrowserError::BadDate { .. }
             | BrowserError::ElementNotAList { .. }
             | BrowserError::ElementNotCheckable { .. }
             | BrowserError::NothingThere

@@ -61,6 +61,7 @@ pub(crate) enum Hand<'a> {
     /// Presses, moves to another element, and lets go there.
     Carry(&'a Aim),
     Key(&'a Stroke),
+    Keys(&'a [Stroke]),
     /// By a key for each character.
     Text(&'a str),
     /// At once, as it is.
@@ -124,6 +125,7 @@ impl Browser {
             Hand::Move => self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await,
             Hand::Carry(end) => self.carry(aim, end, deadline).await,
             Hand::Key(stroke) => self.strike_key(stroke, deadline).await,
+            Hand::Keys(strokes) => self.strike_keys(strokes, deadline).await,
             Hand::Text(text) => self.strike_text(text, deadline).await,
             Hand::Insert(text) => self.insert(text, deadline).await,
             Hand::Lines(text) => self.insert_lines(text, deadline).await,

@@ -42,13 +42,13 @@ pub static ENTER: NamedKey = NamedKey { name: "Enter", code: 13, text: Some("\r"
 pub static DELETE: NamedKey = key("Delete", 46);
 pub static ARROW_UP: NamedKey = key("ArrowUp", 38);
 pub static ARROW_DOWN: NamedKey = key("ArrowDown", 40);
+pub static ARROW_LEFT: NamedKey = key("ArrowLeft", 37);
+pub static ARROW_RIGHT: NamedKey = key("ArrowRight", 39);
 
-static OTHERS: [NamedKey; 27] = [
+static OTHERS: [NamedKey; 25] = [
     key("Tab", 9),
     key("Backspace", 8),
     key("Escape", 27),
-    key("ArrowLeft", 37),
-    key("ArrowRight", 39),
     key("Home", 36),
     key("End", 35),
     key("PageUp", 33),
@@ -161,7 +161,7 @@ impl Chord {
 fn named(word: &str) -> Option<&'static NamedKey> {
     let lower = word.to_ascii_lowercase();
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(word, |(_, name)| name);
-    let all = [&ENTER, &DELETE, &ARROW_UP, &ARROW_DOWN].into_iter().chain(&OTHERS);
+    let all = [&ENTER, &DELETE, &ARROW_UP, &ARROW_DOWN, &ARROW_LEFT, &ARROW_RIGHT].into_iter().chain(&OTHERS);
     all.into_iter().find(|key| key.name.eq_ignore_ascii_case(name))
 }
 

@@ -23,7 +23,9 @@ pub use action::{
 pub use decide::{Decision, Denial, Policy};
 pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
-pub use keys::{ARROW_DOWN, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey};
+pub use keys::{
+    ARROW_DOWN, ARROW_LEFT, ARROW_RIGHT, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey,
+};
 pub use permit::{Permit, Permitted, Rule};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
 pub use risk::Risk;

@@ -60,6 +60,55 @@ const enterField = ({ number, all }) => {
   return notFocused(el) ?? {};
 };
 
+// The parts of a date or a time stand in the order of the field's language, and which one that is only Chromium knows:
+// so first as the language writes it, then as others do.
+const WRITTEN = {
+  date: { year: 'numeric', month: '2-digit', day: '2-digit' },
+  time: { hour: '2-digit', minute: '2-digit' },
+  month: { year: 'numeric', month: 'long' },
+};
+WRITTEN['datetime-local'] = { ...WRITTEN.date, ...WRITTEN.time };
+const PARTS_KNOWN = new Set(['year', 'month', 'day', 'hour', 'minute', 'dayPeriod']);
+
+const languageOf = (el) => {
+  for (let at = el; at; at = flatParent(at)) if (isElement(at) && hasAttribute(at, 'lang')) return attribute(at, 'lang');
+  return navigator.language;
+};
+
+const orderIn = (languages, type, seconds) => {
+  const format = new Intl.DateTimeFormat(languages, WRITTEN[type]);
+  const twelve = format.resolvedOptions().hour12 === true;
+  return format.formatToParts(new Date(0)).map((part) => part.type).filter((part) => PARTS_KNOWN.has(part)).flatMap((part) => {
+    if (part === 'hour' && twelve) return ['hour12'];
+    return part === 'minute' && seconds ? ['minute', 'second'] : [part];
+  });
+};
+
+// Seconds are shown where a step or the value has any.
+const hasSeconds = (el) => {
+  const step = attribute(el, 'step');
+  return /:\d+:/.test(INPUT.value(el)) || step === 'any' || (step !== null && Number(step) > 0 && Number(step) % 60 !== 0);
+};
+
+const partsOf = ({ number }) => {
+  const el = elementOf(number);
+  const type = el instanceof HTMLInputElement ? INPUT.type(el) : null;
+  if (type === 'week') return { orders: [['week', 'year'], ['year', 'week']] };
+  if (!Object.hasOwn(WRITTEN, type)) return { orders: [] };
+  const known = new Map();
+  for (const language of [languageOf(el), navigator.language, 'en-US', 'en-GB', 'ja']) {
+    let order;
+    try { order = orderIn([language, navigator.language], type, hasSeconds(el)); } catch { continue; }
+    known.set(order.join(), order);
+  }
+  return { orders: Array.from(known.values()) };
+};
+
+const momentIn = ({ number }) => {
+  const el = elementOf(number);
+  return { value: el instanceof HTMLInputElement && !isSecret(el) ? INPUT.value(el) : null };
+};
+
 // What has the focus here: an element, or a child frame that has it in turn.
 const focused = ({ prefix }) => {
   const active = deepActive();

@@ -45,7 +45,7 @@ const WRITTEN: &str = concat!(
     include_str!("source.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
-    "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, arm, rest, ",
+    "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, partsOf, momentIn, arm, rest, ",
     "choose, isChosen, putBack, isChecked, scrollState, scrolled, source, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

@@ -76,8 +76,20 @@ impl Browser {
     }
 
     pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
-        let (down, up) = stroke.events();
-        let sent = vec![self.send_tab(&down, deadline).await?, self.send_tab(&up, deadline).await?];
+        self.strike_keys(std::slice::from_ref(stroke), deadline).await
+    }
+
+    pub(crate) async fn strike_keys(
+        &self,
+        strokes: &[Stroke],
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let mut sent = Vec::new();
+        for stroke in strokes {
+            let (down, up) = stroke.events();
+            sent.push(self.send_tab(&down, deadline).await?);
+            sent.push(self.send_tab(&up, deadline).await?);
+        }
         self.handled(sent, deadline).await
     }
 
@@ -140,7 +152,7 @@ impl Stroke {
     }
 
     /// The stroke that writes a character, where one key does.
-    fn writing(c: char) -> Option<Stroke> {
+    pub fn writing(c: char) -> Option<Stroke> {
         let key = match c {
             '\n' => Key::Named(&ENTER),
             c if place_of(c).is_some() => Key::Character(c),

@@ -2,6 +2,7 @@
 
 mod choose;
 mod click;
+mod dates;
 mod dialog;
 mod find;
 mod history;

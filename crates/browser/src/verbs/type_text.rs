@@ -1,6 +1,6 @@
 //! Typing: into the field that was decided on, and only while it has the focus.
 
-use super::{Told, keyboard::Stroke};
+use super::{Told, dates, keyboard::Stroke};
 use crate::{
     aim::{How, Looking, Purpose},
     browser::Browser,
@@ -56,6 +56,10 @@ impl Browser {
         how: How,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
+        if let Some(kind) = dates::Kind::of(decided.input_type.as_deref()) {
+            let strike = async |hand: Hand<'_>| self.keys_to(element, how, decided, hand, deadline).await;
+            return self.put_moment(kind, &typing.text, element, strike, deadline).await;
+        }
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
         let stroke = Stroke::of(&Chord::from(&DELETE));

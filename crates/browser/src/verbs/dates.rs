@@ -1,0 +1,223 @@
+//! Dates and times: what is typed in one form goes into the parts of a field, in whatever order its language has them.
+
+use super::keyboard::Stroke;
+use crate::{
+    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand, locate::Element,
+};
+use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, NamedKey};
+use serde::{Deserialize, Serialize};
+
+/// More parts than any field has, so that the first one is reached from wherever the focus is.
+const MOST_PARTS: usize = 10;
+
+#[derive(Serialize)]
+pub(super) struct Field {
+    pub number: u64,
+}
+
+/// The orders in which the field may have its parts, the likeliest first.
+#[derive(Deserialize)]
+struct Orders {
+    orders: Vec<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+struct Held {
+    value: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+enum Part {
+    Year,
+    Month,
+    Week,
+    Day,
+    Hour,
+    /// Of a clock with twelve hours.
+    Hour12,
+    Minute,
+    Second,
+    DayPeriod,
+}
+
+/// A kind of field, and what is typed for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub form: &'static str,
+    separators: &'static [u8],
+    parts: &'static [Part],
+}
+
+/// What was asked for, part by part; nothing where the field is to be emptied.
+#[derive(Debug, PartialEq, Eq)]
+struct Moment<'a> {
+    parts: Vec<(Part, &'a str)>,
+}
+
+impl Kind {
+    pub fn of(input_type: Option<&str>) -> Option<Kind> {
+        use Part::{Day, Hour, Minute, Month, Second, Week, Year};
+        let (form, separators, parts): (_, &'static [u8], &'static [Part]) = match input_type? {
+            "date" => ("YYYY-MM-DD", b"--", &[Year, Month, Day]),
+            "time" => ("HH:MM", b"::", &[Hour, Minute, Second]),
+            "datetime-local" => ("YYYY-MM-DDTHH:MM", b"--T::", &[Year, Month, Day, Hour, Minute, Second]),
+            "month" => ("YYYY-MM", b"-", &[Year, Month]),
+            "week" => ("YYYY-Www", b"W", &[Year, Week]),
+            _ => return None,
+        };
+        Some(Kind { form, separators, parts })
+    }
+
+    /// Nothing if the text is of another form. Seconds may be left out.
+    fn read<'a>(&self, text: &'a str) -> Option<Moment<'a>> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        for (place, part) in self.parts.iter().enumerate() {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, after) = rest.split_at(digits);
+            let most = if *part == Part::Year { 4..=6 } else { 2..=2 };
+            if !most.contains(&digits) {
+                return None;
+            }
+            parts.push((*part, number));
+            rest = after;
+            if rest.is_empty() && self.parts.get(place + 1).is_none_or(|next| *next == Part::Second) {
+                return Some(Moment { parts });
+            }
+            rest = match self.separators.get(place)? {
+                b'W' => rest.strip_prefix("-W")?,
+                b'T' => rest.strip_prefix(['T', ' '])?,
+                separator => rest.strip_prefix(char::from(*separator))?,
+            };
+        }
+        None
+    }
+}
+
+impl Moment<'_> {
+    /// What is struck in one part.
+    fn keys(&self, part: Part) -> Option<String> {
+        let told = |wanted: Part| self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| *text);
+        let hour = || told(Part::Hour)?.parse::<u32>().ok();
+        match part {
+            Part::Hour12 => hour().map(|hour| format!("{:02}", (hour + 11) % 12 + 1)),
+            Part::DayPeriod => hour().map(|hour| if hour < 12 { "a" } else { "p" }.to_owned()),
+            Part::Second => Some(told(part).unwrap_or("00").to_owned()),
+            _ => told(part).map(str::to_owned),
+        }
+    }
+
+    /// As the field tells it. Seconds that are none are left out there.
+    fn is(&self, value: &str) -> bool {
+        let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+        let wanted: String = self.parts.iter().map(|(_, text)| *text).collect();
+        let held = digits(value);
+        held == wanted || format!("{held}00") == wanted || held == format!("{wanted}00")
+    }
+}
+
+impl Browser {
+    /// Sets a date or time by its keys, and looks whether it has come to be that.
+    pub(super) async fn put_moment(
+        &self,
+        kind: Kind,
+        text: &str,
+        element: &Element,
+        strike: impl AsyncFn(Hand<'_>) -> Result<(), BrowserError>,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let moment = match text.trim() {
+            "" => Moment { parts: Vec::new() },
+            text => kind.read(text).ok_or_else(|| BrowserError::BadDate {
+                element: element.reference.clone(),
+                form: kind.form,
+            })?,
+        };
+        let field = Field { number: element.number };
+        let Orders { orders } = self.of_field(element, "partsOf", &field, deadline).await?;
+        for order in &orders {
+            self.in_field(element, "focusField", &field, deadline).await?;
+            strike(Hand::Keys(&strokes(&moment, order))).await?;
+            let Held { value } = self.of_field(element, "momentIn", &field, deadline).await?;
+            if value.is_some_and(|value| moment.is(&value)) {
+                return Ok(());
+            }
+        }
+        Err(BrowserError::ElementUnchanged { element: element.reference.clone() })
+    }
+
+    async fn of_field<T: serde::de::DeserializeOwned + 'static>(
+        &self,
+        element: &Element,
+        function: &str,
+        field: &Field,
+        deadline: Deadline,
+    ) -> Result<T, BrowserError> {
+        match self.ask(&element.frame, function, field, deadline).await {
+            Ok(told) => Ok(told),
+            Err(AskError::Gone) => Err(element.stale()),
+            Err(AskError::Failed(error)) => Err(error),
+        }
+    }
+}
+
+/// A part that is full hands the focus on and one that is not keeps it, so each is reached from the first one.
+fn strokes(moment: &Moment<'_>, order: &[Part]) -> Vec<Stroke> {
+    let mut strokes = Vec::new();
+    for (place, part) in order.iter().enumerate() {
+        let keys = if moment.parts.is_empty() { None } else { moment.keys(*part) };
+        strokes.extend((0..MOST_PARTS).map(|_| stroke(&ARROW_LEFT)));
+        strokes.extend((0..place).map(|_| stroke(&ARROW_RIGHT)));
+        strokes.push(stroke(&DELETE));
+        strokes.extend(keys.iter().flat_map(|keys| keys.chars()).filter_map(Stroke::writing));
+    }
+    strokes
+}
+
+fn stroke(key: &'static NamedKey) -> Stroke {
+    Stroke::of(&Chord::from(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_from_its_one_form() {
+        for (input_type, text, expected) in [
+            ("date", "2026-11-16", Some("2026 11 16")),
+            ("date", "11/16/2026", None),
+            ("date", "2026-1-6", None),
+            ("date", "2026-11-16T10:00", None),
+            ("time", "13:45", Some("13 45")),
+            ("time", "13:45:30", Some("13 45 30")),
+            ("time", "1:45", None),
+            ("time", "13", None),
+            ("datetime-local", "2026-11-16T13:45", Some("2026 11 16 13 45")),
+            ("datetime-local", "2026-11-16 13:45:09", Some("2026 11 16 13 45 09")),
+            ("datetime-local", "2026-11-16", None),
+            ("month", "2026-11", Some("2026 11")),
+            ("week", "2026-W07", Some("2026 07")),
+            ("week", "2026-07", None),
+        ] {
+            let read = Kind::of(Some(input_type)).unwrap().read(text);
+            let told =
+                read.map(|moment| moment.parts.iter().map(|part| part.1).collect::<Vec<_>>().join(" "));
+            assert_eq!(told.as_deref(), expected, "{input_type} {text}");
+        }
+        assert_eq!(Kind::of(Some("text")), None);
+    }
+
+    #[test]
+    fn twelve_hours_are_told_from_twenty_four() {
+        let kind = Kind::of(Some("time")).unwrap();
+        for (text, hour, half) in
+            [("00:10", "12", "a"), ("09:10", "09", "a"), ("12:10", "12", "p"), ("23:10", "11", "p")]
+        {
+            let moment = kind.read(text).unwrap();
+            let keys = |part| moment.keys(part).unwrap();
+            assert_eq!((keys(Part::Hour12).as_str(), keys(Part::DayPeriod).as_str()), (hour, half), "{text}");
+        }
+    }
+}
