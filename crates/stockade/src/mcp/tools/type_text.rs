@@ -39,7 +39,7 @@ pub fn tool() -> Tool {
         NAME,
         "Type into a field",
         "Type text into a field and return what that changed on the page, or all of the page. The field is named as for browser_click, usually by ref, or \
-by role (textbox, searchbox, combobox) and name; without a name the text goes to what has the focus. Password fields \
+by role (textbox, searchbox, combobox) and name; without a name the text goes to what has the focus. Dates and times are typed as 2026-11-16 and 13:45. Password fields \
 are refused, always: do not ask the person for a password.",
         Effect::Acts,
     )
