@@ -78,6 +78,10 @@ pub enum BrowserError {
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
     BadImage { source: base64::DecodeError },
+    #[error("a picture could not be painted on: {why}")]
+    BadPicture { why: String },
+    #[error("what was typed could not be covered in a picture: {why}")]
+    CannotCover { why: &'static str },
 }
 
 impl BrowserError {
@@ -120,7 +124,10 @@ impl BrowserError {
             BrowserError::TabClosed => "tab_closed",
             BrowserError::BrowserLost { .. } => "browser_lost",
             BrowserError::PageScript { .. } => "page_script_failed",
-            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => "browser_protocol",
+            BrowserError::CannotCover { .. } => "cannot_cover",
+            BrowserError::Protocol { .. }
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => "browser_protocol",
         })
     }
 
@@ -177,9 +184,12 @@ impl BrowserError {
             }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
-            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {
-                "Try again; if it stays, open a new session and report it."
+            BrowserError::CannotCover { .. } => {
+                "Nothing to do; the picture is not kept, and the log says so."
             }
+            BrowserError::Protocol { .. }
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => "Try again; if it stays, open a new session and report it.",
         }
     }
 
@@ -193,6 +203,7 @@ impl BrowserError {
             | BrowserError::TargetChanged { .. }
             | BrowserError::TabCrashed { .. }
             | BrowserError::TabClosed
+            | BrowserError::CannotCover { .. }
             | BrowserError::PageScript { .. } => true,
             BrowserError::SchemeRefused { .. }
             | BrowserError::DownloadRefused { .. }
@@ -217,7 +228,8 @@ impl BrowserError {
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
             | BrowserError::Protocol { .. }
-            | BrowserError::BadImage { .. } => false,
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => false,
         }
     }
 }
