@@ -13,7 +13,6 @@ use crate::{
     cdp::{LARGEST_MESSAGE, SessionId},
     deadline::Deadline,
     error::BrowserError,
-    locate::FRAME_WAIT,
     paint,
     verbs::{Framed, Image},
     words::WordSet,
@@ -22,11 +21,14 @@ use futures_util::future::join_all;
 use place::{Place, Placed};
 use policy::{ElementFacts, ImageFormat, Screenshot};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{collections::HashMap, fmt, time::Duration};
 use still::{Counts, Held};
 
 /// A page that moves gets so many chances to hold still for as long as a picture takes.
 const ATTEMPTS: usize = 5;
+
+/// How long a frame may take to tell what is in it. One that does not is covered whole.
+const FRAME_WAIT: Duration = Duration::from_secs(1);
 
 /// What a picture must not show, beside what is in fields.
 #[derive(Clone, Default)]
@@ -67,6 +69,8 @@ struct Text {
     /// Whether that is all of it.
     all: bool,
     found: bool,
+    /// Whether there are fields at all; what is in them can change without a trace.
+    fields: bool,
     still: bool,
 }
 
@@ -91,6 +95,7 @@ struct Frame {
     session: SessionId,
     /// Words are in it, or something else that is to be covered.
     found: bool,
+    fields: bool,
     ranges: Vec<u32>,
     /// It cannot be looked into.
     opaque: bool,
@@ -149,34 +154,74 @@ impl Browser {
         }
         let limit = deadline.within(FRAME_WAIT);
         join_all(asked.iter().skip(1).map(|(frame, _)| self.introduce(frame, limit))).await;
+        let mut processes: Vec<(SessionId, Vec<(String, String)>)> = Vec::new();
+        for asked in &asked {
+            let Some((_, session)) = self.whereabouts(&asked.0) else { continue };
+            match processes.iter_mut().find(|(known, _)| *known == session) {
+                Some((_, frames)) => frames.push(asked.clone()),
+                None => processes.push((session, vec![asked.clone()])),
+            }
+        }
+        // Each by itself: one that hangs must not stand for the others.
+        let main = asked.first().map(|(frame, _)| frame);
+        let told = processes.iter().map(|(_, frames)| {
+            let is_main = frames.first().map(|(frame, _)| frame) == main;
+            self.read_process(frames, words, if is_main { deadline } else { limit })
+        });
+        let told: HashMap<String, Result<Text, AskError>> =
+            join_all(told).await.into_iter().flatten().collect();
+        self.search_frames(asked, told, cover)
+    }
+
+    /// The text of a process's frames. If they may have closed shadow roots that are not known, it is not all of it.
+    async fn read_process(
+        &self,
+        frames: &[(String, String)],
+        words: bool,
+        limit: Deadline,
+    ) -> Vec<(String, Result<Text, AskError>)> {
         let reading = Reading { words, drawings: words };
         let read = || {
-            join_all(asked.iter().enumerate().map(|(at, (frame, _))| {
-                let limit = if at == 0 { deadline } else { limit };
+            join_all(frames.iter().map(|(frame, _)| {
                 self.ask_up_to::<_, Text>(LARGEST_MESSAGE, frame, "coverText", &reading, limit)
             }))
         };
         let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
-        let (texts, met) = self.ask_knowing_roots(&asked, deadline, read, is_still).await;
-        let too_large = BrowserError::CannotCover { why: "the page is too large to be looked through" };
-        if words && !met.whole {
-            return Err(too_large);
-        }
+        let (texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
+        let whole = |text: Text| Text { all: text.all && (met.whole || !words), ..text };
+        frames
+            .iter()
+            .map(|(frame, _)| frame.clone())
+            .zip(texts.into_iter().map(|text| text.map(whole)))
+            .collect()
+    }
+
+    fn search_frames(
+        &self,
+        asked: Vec<(String, String)>,
+        mut told: HashMap<String, Result<Text, AskError>>,
+        cover: &Cover,
+    ) -> Result<Vec<Frame>, BrowserError> {
         let mut frames = Vec::new();
-        for ((id, _), told) in asked.into_iter().zip(texts) {
+        for (id, _) in asked {
             let Some((parent, session)) = self.whereabouts(&id) else { continue };
             let is_main = frames.is_empty();
-            let told = match told {
+            let told = match told.remove(&id).unwrap_or(Err(AskError::Gone)) {
                 Ok(told) if told.all => Some(told),
-                Ok(_) if is_main => return Err(too_large),
+                Ok(_) if is_main => {
+                    return Err(BrowserError::CannotCover {
+                        why: "the page is too large to be looked through",
+                    });
+                }
                 Err(error) if is_main => return Err(error.into()),
                 Ok(_) | Err(_) => None,
             };
             let opaque = told.is_none();
+            let fields = told.as_ref().is_none_or(|told| told.fields);
             let found = told.as_ref().map(|told| cover.words.find(&told.text)).unwrap_or_default();
             let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
             let found = opaque || !ranges.is_empty() || told.is_some_and(|told| told.found);
-            frames.push(Frame { id, parent, session, found, ranges, opaque });
+            frames.push(Frame { id, parent, session, found, fields, ranges, opaque });
         }
         if frames.is_empty() { Err(BrowserError::TabClosed) } else { Ok(frames) }
     }
@@ -184,6 +229,9 @@ impl Browser {
     /// Where on the tab the boxes of each frame are.
     async fn measure(&self, frames: &[Frame], deadline: Deadline) -> Result<Vec<Placed>, BrowserError> {
         let measured = frames.iter().enumerate().map(|(at, frame)| async move {
+            if frame.opaque {
+                return Err(AskError::Gone);
+            }
             let limit = if at == 0 { deadline } else { deadline.within(FRAME_WAIT) };
             let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
             let children = children.map(|child| child.id.as_str()).collect();
@@ -204,9 +252,13 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Vec<SessionId>, BrowserError> {
         let limit = deadline.within(FRAME_WAIT);
-        let held =
-            join_all(frames.iter().map(|frame| self.ask::<_, Held>(&frame.id, "coverHeld", &(), limit)));
-        let held: Vec<Option<Held>> = held.await.into_iter().map(Result::ok).collect();
+        let held = frames.iter().map(|frame| async move {
+            if frame.opaque {
+                return None;
+            }
+            self.ask::<_, Held>(&frame.id, "coverHeld", &(), limit).await.ok()
+        });
+        let held: Vec<Option<Held>> = join_all(held).await;
         let after = self.counts(frames, deadline).await;
         self.count_no_more(&after, deadline).await;
         Ok(still::restless(&cover.words, frames, &held, before, &after, beyond))

@@ -1,6 +1,6 @@
 //! Whether a page held still while a picture of it was taken.
 
-use super::Frame;
+use super::{FRAME_WAIT, Frame};
 use crate::{
     browser::Browser,
     cdp::{SessionId, protocol as p},
@@ -34,30 +34,30 @@ pub(super) struct Counts {
 impl Browser {
     pub(super) async fn counts(&self, frames: &[Frame], deadline: Deadline) -> Vec<Counts> {
         let mut sessions: Vec<&SessionId> = Vec::new();
-        for frame in frames {
+        for frame in frames.iter().filter(|frame| !frame.opaque) {
             if !sessions.contains(&&frame.session) {
                 sessions.push(&frame.session);
             }
         }
-        join_all(sessions.into_iter().map(|session| self.count(session, deadline))).await
+        let limit = deadline.within(FRAME_WAIT);
+        join_all(sessions.into_iter().map(|session| self.count(session, limit))).await
     }
 
     /// A process that does not tell is taken for one that moves.
     async fn count(&self, session: &SessionId, deadline: Deadline) -> Counts {
         let to = Some(session);
-        let (enabled, told) = tokio::join!(
-            self.connection.call(to, &p::EnablePerformance {}, deadline.at),
-            self.connection.call(to, &p::GetMetrics {}, deadline.at),
-        );
+        // Nothing is counted before; enabling it again is no harm.
+        let enabled = self.connection.call(to, &p::EnablePerformance {}, deadline.at).await;
+        let told = self.connection.call(to, &p::GetMetrics {}, deadline.at).await;
         let metrics = enabled.and(told).map(|told| told.metrics).unwrap_or_default();
         let of = |name: &str| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
         Counts { session: session.clone(), layouts: of("LayoutCount"), styles: of("RecalcStyleCount") }
     }
 
     pub(super) async fn count_no_more(&self, counts: &[Counts], deadline: Deadline) {
+        let limit = deadline.within(FRAME_WAIT);
         let ended = counts.iter().map(|counts| async {
-            let told =
-                self.connection.call(Some(&counts.session), &p::DisablePerformance {}, deadline.at).await;
+            let told = self.connection.call(Some(&counts.session), &p::DisablePerformance {}, limit.at).await;
             if let Err(error) = told {
                 // It costs the page a little, and the next picture ends it.
                 tracing::debug!(%error, "a process goes on counting layouts");
@@ -67,8 +67,8 @@ impl Browser {
     }
 }
 
-/// The sessions whose frames moved, where that matters: nothing has to be covered in a page that says nothing of it,
-/// and said nothing meanwhile.
+/// The sessions whose frames moved, where that matters: nothing has to be covered in a page that says nothing of it, said
+/// nothing meanwhile, and has no field.
 pub(super) fn restless(
     words: &WordSet,
     frames: &[Frame],
@@ -85,7 +85,7 @@ pub(super) fn restless(
         // A picture of more than is in view is laid out anew, in the same way.
         let laid_out = !beyond && !same(|counts| counts.layouts);
         let styled = !same(|counts| counts.styles);
-        let own = || frames.iter().zip(held).filter(|(frame, _)| frame.session == *session);
+        let own = || frames.iter().zip(held).filter(|(frame, _)| !frame.opaque && frame.session == *session);
         let moved = |held: &Option<Held>| match held {
             Some(held) => !held.held || (beyond && held.changed) || (styled && !held.sure),
             None => true,
@@ -97,7 +97,7 @@ pub(super) fn restless(
             Some(passed) => words.is_in(passed),
             None => true,
         };
-        if own().any(|(frame, held)| frame.found || said(held)) {
+        if own().any(|(frame, held)| frame.found || frame.fields || said(held)) {
             found.push(session.clone());
         }
     }

@@ -69,7 +69,7 @@ const coverText = ({ words, drawings }) => {
     const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
     for (let node = nextNode(walker); node; node = nextNode(walker)) {
       visited += 1;
-      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, still: isStill() };
+      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill() };
       if (isText(node)) {
         const parent = words ? parentNode(node) : null;
         if (parent && !(isElement(parent) && UNDRAWN_TEXT.has(localName(parent)))) add(node, characters(node));
@@ -95,7 +95,7 @@ const coverText = ({ words, drawings }) => {
   if (words) for (const root of roots) observer.observe(root, { subtree: true, childList: true, characterData: true, characterDataOldValue: true });
   const all = length <= MOST_COVER_TEXT;
   const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
-  return { text: all ? parts.join('').toWellFormed() : '', all, found, still: isStill() };
+  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: fields.length > 0, still: isStill() };
 };
 
 const holdsText = (el) =>

@@ -179,7 +179,6 @@ async fn whatever_way_a_page_draws_what_was_typed_no_kept_picture_shows_it() {
                     let (magenta, covered) = magenta_and_covered(&image.bytes);
                     if magenta > 0 || covered == 0 {
                         wrong.push(format!("{way}: {kind}: {magenta} magenta, {covered} covered"));
-                        std::fs::write(format!("/tmp/mask/{at}-{kind}.png"), &image.bytes).unwrap();
                     }
                 }
                 other => wrong.push(format!("{way}: {kind}: {other:?}")),
@@ -229,7 +228,7 @@ const RESTLESS: &[(&str, &str)] = &[
     ),
     (
         "swapped",
-        "<p id=p></p><script>let n = 0; (function swap() { n += 1; p.textContent = n % 4 ? '' : 'TEXT'; requestAnimationFrame(swap) })()</script>",
+        "<p id=p></p><script>(function swap() { p.textContent = Math.random() < .5 ? '' : 'TEXT'; requestAnimationFrame(swap) })()</script>",
     ),
     (
         "put in and taken out",
@@ -252,13 +251,11 @@ async fn a_page_that_does_not_hold_still_is_covered_or_not_kept() {
     let mut wrong = Vec::new();
     for (at, (way, _)) in RESTLESS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
-        let mut kept = 0;
         let mut seen = 0;
-        for _ in 0..12 {
+        for _ in 0..4 {
             seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
             match picture(&driver, &cover).await {
                 Ok(image) => {
-                    kept += 1;
                     let magenta = magenta_and_covered(&image.bytes).0;
                     if magenta > 0 {
                         wrong.push(format!("{way}: {magenta} magenta"));
@@ -267,7 +264,6 @@ async fn a_page_that_does_not_hold_still_is_covered_or_not_kept() {
                 Err(error) => assert_eq!(error.code(), "cannot_cover", "{way}: {error}"),
             }
         }
-        eprintln!("{way}: {kept} of 12 kept, {seen}");
         if seen == 0 {
             wrong.push(format!("{way}: nothing is to be seen at all"));
         }
@@ -300,7 +296,7 @@ async fn a_page_where_other_things_move_is_pictured_and_one_that_says_nothing_of
             ),
             false,
         ),
-        ("empty field", page("<input placeholder='Search'>"), false),
+        ("empty field", page("<p>Words</p><input placeholder='Search'>"), false),
     ];
     let pages: Vec<(String, &str)> = cases
         .iter()
@@ -403,5 +399,5 @@ async fn a_hung_frame_of_another_site_is_covered_whole_and_the_rest_is_pictured(
     tokio::time::sleep(Duration::from_secs(1)).await;
     let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
     let (magenta, covered) = magenta_and_covered(&image.bytes);
-    assert_eq!((magenta, covered), (0, 500 * 200));
+    assert!(magenta == 0 && (500 * 200..500 * 201).contains(&covered), "{magenta} {covered}");
 }
