@@ -79,6 +79,8 @@ struct Measuring<'a> {
     /// Beginnings and ends in turn.
     ranges: Vec<u32>,
     frames: Vec<&'a str>,
+    /// Whether it is asked afterwards if all of that held still.
+    watched: bool,
 }
 
 #[derive(Deserialize)]
@@ -122,7 +124,7 @@ impl Browser {
             }
             let before =
                 if cover.words.is_empty() { Vec::new() } else { self.counts(&frames, deadline).await };
-            let mut placed = self.measure(&frames, deadline).await?;
+            let mut placed = self.measure(&frames, !cover.words.is_empty(), deadline).await?;
             let covers_nothing = placed.iter().all(|placed| placed.boxes.is_empty());
             let format = if covers_nothing { wanted.format } else { ImageFormat::Png };
             let image = self.capture(&framed, format, deadline).await?;
@@ -227,7 +229,12 @@ impl Browser {
     }
 
     /// Where on the tab the boxes of each frame are.
-    async fn measure(&self, frames: &[Frame], deadline: Deadline) -> Result<Vec<Placed>, BrowserError> {
+    async fn measure(
+        &self,
+        frames: &[Frame],
+        watched: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<Placed>, BrowserError> {
         let measured = frames.iter().enumerate().map(|(at, frame)| async move {
             if frame.opaque {
                 return Err(AskError::Gone);
@@ -235,7 +242,7 @@ impl Browser {
             let limit = if at == 0 { deadline } else { deadline.within(FRAME_WAIT) };
             let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
             let children = children.map(|child| child.id.as_str()).collect();
-            let measuring = Measuring { ranges: frame.ranges.clone(), frames: children };
+            let measuring = Measuring { ranges: frame.ranges.clone(), frames: children, watched };
             self.ask_up_to::<_, Measured>(LARGEST_MESSAGE, &frame.id, "coverBoxes", &measuring, limit).await
         });
         let measured: Vec<Result<Measured, AskError>> = join_all(measured).await;

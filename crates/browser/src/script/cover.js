@@ -11,6 +11,8 @@ const MOST_WATCHED = 200;
 // What came and went while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
 const MOST_PASSED = 100000;
 const MOST_CHANGES = 5000;
+// What a picture that was broken off has left is not watched for longer.
+const WATCH_MILLISECONDS = 10000;
 
 const setStart = method(Range, 'setStart');
 const setEnd = method(Range, 'setEnd');
@@ -92,6 +94,8 @@ const coverText = ({ words, drawings }) => {
   const records = [];
   const observer = new MutationObserver((more) => { if (records.length < MOST_CHANGES) records.push(...more); });
   covering = { starts, nodes, fields, drawn, roots, observer, records, watched: [], measured: null, carried: false };
+  const mine = covering;
+  setTimeout(() => { if (covering === mine) coverHeld(); }, WATCH_MILLISECONDS);
   if (words) for (const root of roots) observer.observe(root, { subtree: true, childList: true, characterData: true, characterDataOldValue: true });
   const all = length <= MOST_COVER_TEXT;
   const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
@@ -222,13 +226,14 @@ const isCarried = () => {
   });
 };
 
-// Measures what is to be covered and begins to watch it.
-const coverBoxes = ({ ranges, frames }) => {
+// Measures what is to be covered and, if it is asked afterwards whether all of it held still, begins to watch it.
+const coverBoxes = ({ ranges, frames, watched }) => {
   if (!covering) return { boxes: [], whole: true, places: frames.map(() => null) };
   const places = frames.map(placeOf);
   const { boxes, whole } = boxesOf(covering, ranges, watchBox);
   covering.measured = { ranges, boxes, places };
   covering.carried = isCarried();
+  if (!watched) coverHeld();
   return { boxes, whole, places };
 };
 

@@ -27,6 +27,7 @@ const CALLS: usize = 2_000;
 const PAGES_TIMED: usize = 5;
 const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
+const PICTURES: usize = 15;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
 /// Actions of each of ten sessions.
@@ -40,17 +41,22 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }
-    let only = std::env::args().skip(1).find(|argument| argument == "record");
+    let only = std::env::args().skip(1).find(|argument| argument == "record" || argument == "pictures");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
-        // `cargo bench --bench ratios -- record` measures the log alone.
+        // `cargo bench --bench ratios -- record` measures the log alone, and `-- pictures` what goes with it.
         if only.is_none() {
             openings().await;
             calls().await;
         }
-        let clicked = action_times().await;
-        recording(clicked).await;
+        if only.as_deref() != Some("pictures") {
+            let clicked = action_times().await;
+            recording(clicked).await;
+        }
+        if only.as_deref() != Some("record") {
+            pictures().await;
+        }
         if only.is_none() {
             snapshot_times().await;
             snapshot_growth().await;
@@ -138,6 +144,17 @@ async fn recording(clicked: Duration) {
     }
     let mut costs = record.cost(10, RECORDED, clicked, THINKING).await;
     line("recording a click, of ten", median(&mut costs), "that click, whole", clicked, 0.1);
+}
+
+/// A picture that is kept against one that is only taken, of a page of ten thousand elements.
+async fn pictures() {
+    let reader = snapshots::Reader::start().await;
+    let site = common::site::Site::serve(&[("/", &snapshots::page_of(SMALL_PAGE * 10))]);
+    reader.goto(&format!("http://{}/", site.address)).await;
+    let times = reader.picture_times(PICTURES).await;
+    for (what, time) in times.kept {
+        line(&format!("picture kept, {what}"), time, "taken", times.taken, 2.0);
+    }
 }
 
 /// The control plane's own memory, without its keeper and jails.
