@@ -86,11 +86,15 @@ pub(super) fn restless(
         let laid_out = !beyond && !same(|counts| counts.layouts);
         let styled = !same(|counts| counts.styles);
         let own = || frames.iter().zip(held).filter(|(frame, _)| !frame.opaque && frame.session == *session);
-        let moved = |held: &Option<Held>| match held {
-            Some(held) => !held.held || (beyond && held.changed) || (styled && !held.sure),
+        let moved = |frame: &Frame, held: &Option<Held>| match held {
+            Some(held) => {
+                // Then text within its element may have been laid out elsewhere, which nobody counts.
+                let unseen = beyond && (held.changed || (styled && !frame.ranges.is_empty()));
+                !held.held || unseen || (styled && !held.sure)
+            }
             None => true,
         };
-        if !laid_out && !own().any(|(_, held)| moved(held)) {
+        if !laid_out && !own().any(|(frame, held)| moved(frame, held)) {
             continue;
         }
         let said = |held: &Option<Held>| match held.as_ref().and_then(|held| held.passed.as_ref()) {

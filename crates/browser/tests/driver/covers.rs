@@ -251,14 +251,20 @@ async fn a_page_that_does_not_hold_still_is_covered_or_not_kept() {
                 break;
             }
         }
-        for _ in 0..3 {
-            match picture(&driver, &cover).await {
-                Ok(image) => {
+        for full_page in [false, true, false, true] {
+            let kept = if full_page {
+                keep(&driver, &screenshot(true, None), &cover).await
+            } else {
+                picture(&driver, &cover).await.map(Kept::Covered)
+            };
+            match kept {
+                Ok(Kept::Covered(image)) => {
                     let magenta = magenta_and_covered(&image.bytes).0;
                     if magenta > 0 {
-                        wrong.push(format!("{way}: {magenta} magenta"));
+                        wrong.push(format!("{way}: full page: {full_page}: {magenta} magenta"));
                     }
                 }
+                Ok(Kept::AsTaken) => wrong.push(format!("{way}: kept as the agent took it")),
                 Err(error) => assert_eq!(error.code(), "cannot_cover", "{way}: {error}"),
             }
         }
