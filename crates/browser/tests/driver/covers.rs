@@ -393,15 +393,27 @@ async fn what_cannot_be_covered_is_not_kept_and_too_many_boxes_cover_the_frame()
 }
 
 #[tokio::test]
-async fn a_hung_frame_of_another_site_is_covered_whole_and_the_rest_is_pictured() {
-    let outer = page(
-        "<p style=color:#000>outside</p><iframe src=http://other.test/ style='width:500px;height:200px;border:0'></iframe>",
-    );
-    let inner = page("<p>TEXT</p><script>setTimeout(() => { for (;;); }, 500)</script>");
-    let driver = Driver::with(&[("shop.test/", &outer), ("other.test/", &inner)]).await;
-    driver.goto("http://shop.test/").await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
-    let (magenta, covered) = magenta_and_covered(&image.bytes);
-    assert!(magenta == 0 && (500 * 200..500 * 201).contains(&covered), "{magenta} {covered}");
+async fn a_frame_of_another_site_that_hangs_or_moves_is_covered_whole_and_the_rest_is_pictured() {
+    let outer = |at: &str| {
+        page(&format!(
+            "<p style=color:#000>outside</p><iframe src=http://other.test/{at} style='width:500px;height:200px;border:0'></iframe>"
+        ))
+    };
+    let (hanging, moving) = (outer("hangs"), outer("moves"));
+    let hangs = page("<p>TEXT</p><script>setTimeout(() => { for (;;); }, 500)</script>");
+    let moves = page(RESTLESS[0].1);
+    let pages = [
+        ("shop.test/moves", moving.as_str()),
+        ("shop.test/hangs", &hanging),
+        ("other.test/moves", &moves),
+        ("other.test/hangs", &hangs),
+    ];
+    let driver = Driver::with(&pages).await;
+    for at in ["moves", "hangs"] {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+        let (magenta, covered) = magenta_and_covered(&image.bytes);
+        assert!(magenta == 0 && (500 * 200..500 * 201).contains(&covered), "{at}: {magenta} {covered}");
+    }
 }
