@@ -80,6 +80,10 @@ pub enum BrowserError {
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
     BadImage { source: base64::DecodeError },
+    #[error("a picture could not be painted on: {why}")]
+    BadPicture { why: String },
+    #[error("what was typed could not be covered in a picture: {why}")]
+    CannotCover { why: &'static str },
 }
 
 impl BrowserError {
@@ -123,7 +127,10 @@ impl BrowserError {
             BrowserError::TabClosed => "tab_closed",
             BrowserError::BrowserLost { .. } => "browser_lost",
             BrowserError::PageScript { .. } => "page_script_failed",
-            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => "browser_protocol",
+            BrowserError::CannotCover { .. } => "cannot_cover",
+            BrowserError::Protocol { .. }
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => "browser_protocol",
         })
     }
 
@@ -181,9 +188,12 @@ impl BrowserError {
             }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
-            BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {
-                "Try again; if it stays, open a new session and report it."
+            BrowserError::CannotCover { .. } => {
+                "Nothing to do; the picture is not kept, and the log says so."
             }
+            BrowserError::Protocol { .. }
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => "Try again; if it stays, open a new session and report it.",
         }
     }
 
@@ -197,6 +207,7 @@ impl BrowserError {
             | BrowserError::TargetChanged { .. }
             | BrowserError::TabCrashed { .. }
             | BrowserError::TabClosed
+            | BrowserError::CannotCover { .. }
             | BrowserError::PageScript { .. } => true,
             BrowserError::SchemeRefused { .. }
             | BrowserError::DownloadRefused { .. }
@@ -222,7 +233,8 @@ impl BrowserError {
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
             | BrowserError::Protocol { .. }
-            | BrowserError::BadImage { .. } => false,
+            | BrowserError::BadImage { .. }
+            | BrowserError::BadPicture { .. } => false,
         }
     }
 }

@@ -7,6 +7,7 @@ mod aim;
 mod ask;
 mod browser;
 pub mod cdp;
+mod cover;
 mod deadline;
 mod error;
 mod fate;
@@ -17,8 +18,8 @@ mod hit;
 mod incident;
 mod journal;
 mod locate;
-mod mask;
 mod page_text;
+mod paint;
 mod past;
 mod resting;
 mod resume;
@@ -29,8 +30,10 @@ mod state;
 mod tab;
 mod text;
 mod verbs;
+mod words;
 
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
+pub use cover::Cover;
 pub use deadline::TimeLimit;
 pub use error::BrowserError;
 pub use fate::Fate;
@@ -42,4 +45,4 @@ pub use snapshot::{
     BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
     head_line,
 };
-pub use verbs::{After, Dom, Image, Omitted, Outcome, Picture, Question, TabInfo, Viewer};
+pub use verbs::{After, Dom, Image, Kept, Omitted, Outcome, Picture, Question, TabInfo, Viewer};

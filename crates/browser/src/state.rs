@@ -6,7 +6,6 @@
 use crate::{
     cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
     incident::{Incident, Incidents},
-    mask::Cover,
     page_text::PageText,
     past::Book,
     script,
@@ -51,8 +50,6 @@ pub(crate) struct State {
     pub ended: Option<Ended>,
     /// Whether a call has already told so.
     pub ended_told: bool,
-    /// Fields that are covered for a picture, until it is taken.
-    pub covers: Vec<Cover>,
 }
 
 #[derive(Clone, Debug)]

@@ -43,10 +43,6 @@ commands! {
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     /// As deep as asked, shadow roots and frames by themselves without what is in them.
     "DOM.describeNode" DescribeTree<'a> { object_id: &'a str, depth: usize } -> DescribedTree, at most LARGEST_MESSAGE;
-    "CSS.createStyleSheet" CreateStyleSheet<'a> { frame_id: &'a str } -> StyleSheet;
-    "CSS.disable" DisableCss {} -> Nothing;
-    "CSS.enable" EnableCss {} -> Nothing;
-    "CSS.setStyleSheetText" SetStyleSheetText<'a> { style_sheet_id: &'a str, text: &'a str } -> Nothing;
     "DOM.disable" DisableDom {} -> Nothing;
     "DOM.enable" EnableDom {} -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
@@ -112,6 +108,10 @@ commands! {
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
+    "Performance.disable" DisablePerformance {} -> Nothing;
+    /// Counts layouts and the like from now on.
+    "Performance.enable" EnablePerformance {} -> Nothing;
+    "Performance.getMetrics" GetMetrics {} -> Metrics;
     "Runtime.disable" DisableRuntime {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
     "Runtime.evaluate" Evaluate<'a> {
@@ -275,7 +275,6 @@ received! {
     DescribedTree { node: Tree }
     SearchFound { result_count: usize }
     FrameOwner { backend_node_id: i64 }
-    StyleSheet { style_sheet_id: Id }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
     Described { node: DescribedNode }
     DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }
@@ -286,6 +285,8 @@ received! {
     Frame { id: Id, parent_id: Option<Id>, url: Words, unreachable_url: Option<Words> }
     FrameTreeOf { frame_tree: FrameTree }
     FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
+    Metrics { metrics: Vec<Metric> }
+    Metric { name: Words, value: f64 }
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }

@@ -23,7 +23,8 @@ pub use dialog::Question;
 pub(crate) use keyboard::Stroke;
 pub(crate) use read::Wanted;
 pub use read_dom::Dom;
-pub use screenshot::{Image, Omitted, Picture};
+pub(crate) use screenshot::Framed;
+pub use screenshot::{Image, Kept, Omitted, Picture};
 pub use tabs::TabInfo;
 
 use crate::{
@@ -179,9 +180,6 @@ impl Browser {
         let (action, facts) = permitted.into_parts();
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
-        if self.question().is_none() {
-            self.uncover_fields(deadline).await?;
-        }
         if ignores_questions(&action) {
             return self.act(action, facts, viewer, deadline).await;
         }

@@ -4,6 +4,7 @@ use crate::{
     aim::{Around, How, Looking, Purpose},
     browser::Browser,
     cdp::{LARGEST_MESSAGE, protocol as p},
+    cover::Cover,
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
 };
@@ -40,6 +41,24 @@ pub struct Omitted {
     pub bottom: u32,
 }
 
+/// What of the page is to be in a picture.
+pub(crate) struct Framed {
+    clip: p::Clip,
+    omitted: Option<Omitted>,
+    /// More than is in view.
+    pub beyond: bool,
+    /// How far the page is scrolled.
+    scrolled: (f64, f64),
+}
+
+impl Framed {
+    /// A box of the tab's view, as a box of the picture.
+    pub fn on_picture(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+        let (x, y) = (self.scrolled.0 - self.clip.x, self.scrolled.1 - self.clip.y);
+        [left + x, top + y, right + x, bottom + y]
+    }
+}
+
 impl Browser {
     pub(super) async fn screenshot(
         &self,
@@ -47,35 +66,57 @@ impl Browser {
         target: Option<&ElementFacts>,
         deadline: Deadline,
     ) -> Result<Image, BrowserError> {
+        let framed = self.frame_up(wanted, target, deadline).await?;
+        self.capture(&framed, wanted.format, deadline).await
+    }
+
+    pub(crate) async fn frame_up(
+        &self,
+        wanted: &Screenshot,
+        target: Option<&ElementFacts>,
+        deadline: Deadline,
+    ) -> Result<Framed, BrowserError> {
         let most = self.options.max_pixels.min(MOST_PIXELS);
-        let (clip, omitted) = if let Some(target) = target {
-            let (x, y, width, height) = self.box_of(target, deadline).await?;
-            let (width, height, omitted) = fit(width, height, most);
-            (rectangle(x, y, width, height), omitted)
-        } else if wanted.full_page {
-            let size = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_content_size;
-            let (width, height, omitted) = fit(whole(size.width), whole(size.height), most);
-            (rectangle(0.0, 0.0, width, height), omitted)
-        } else {
-            let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
-            let (width, height, omitted) = fit(whole(view.client_width), whole(view.client_height), most);
-            (rectangle(view.page_x, view.page_y, width, height), omitted)
+        let area = match target {
+            Some(target) => Some(self.box_of(target, deadline).await?),
+            None => None,
         };
-        let (width, height) = (whole(clip.width), whole(clip.height));
-        let format = match wanted.format {
-            ImageFormat::Png => "png",
-            ImageFormat::Jpeg => "jpeg",
-            ImageFormat::Webp => "webp",
+        let page = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?;
+        let (size, view) = (page.css_content_size, page.css_layout_viewport);
+        let (x, y, width, height) = match area {
+            Some(area) => area,
+            None if wanted.full_page => (0.0, 0.0, whole(size.width), whole(size.height)),
+            None => (view.page_x, view.page_y, whole(view.client_width), whole(view.client_height)),
         };
+        let (width, height, omitted) = fit(width, height, most);
+        Ok(Framed {
+            clip: rectangle(x, y, width, height),
+            omitted,
+            beyond: wanted.full_page || target.is_some(),
+            scrolled: (view.page_x, view.page_y),
+        })
+    }
+
+    pub(crate) async fn capture(
+        &self,
+        framed: &Framed,
+        format: ImageFormat,
+        deadline: Deadline,
+    ) -> Result<Image, BrowserError> {
         let capture = p::CaptureScreenshot {
-            format,
-            quality: (wanted.format != ImageFormat::Png).then_some(QUALITY),
-            clip,
-            capture_beyond_viewport: wanted.full_page || target.is_some(),
+            format: match format {
+                ImageFormat::Png => "png",
+                ImageFormat::Jpeg => "jpeg",
+                ImageFormat::Webp => "webp",
+            },
+            quality: (format != ImageFormat::Png).then_some(QUALITY),
+            clip: framed.clip.clone(),
+            capture_beyond_viewport: framed.beyond,
         };
         let captured = self.call_tab(&capture, deadline).await?;
         let bytes = STANDARD.decode(captured.data).map_err(|source| BrowserError::BadImage { source })?;
-        Ok(Image { bytes: bytes.into(), format: wanted.format, width, height, omitted })
+        let (width, height) = (whole(framed.clip.width), whole(framed.clip.height));
+        Ok(Image { bytes: bytes.into(), format, width, height, omitted: framed.omitted })
     }
 }
 
@@ -87,30 +128,56 @@ pub struct Picture {
     pub mark: Option<[i32; 4]>,
 }
 
+/// How a picture that an agent took may be kept.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// There is nothing to cover.
+    AsTaken,
+    Covered(Image),
+}
+
 impl Browser {
-    /// Takes what the tab shows, for the record. As `resolve`, it only looks.
+    /// Takes what the tab shows, for the record, with fields and the given words covered. As `resolve`, it only looks.
     pub async fn picture(
         &self,
         target: Option<&ElementFacts>,
         format: ImageFormat,
+        cover: &Cover,
         limit: TimeLimit,
     ) -> Result<Picture, BrowserError> {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, "picture");
-        // A page that waits for the answer to its question shows nothing until it has it.
-        if let Some(question) = self.question() {
-            return Err(question.error());
-        }
+        self.not_asking()?;
         let mark = match target {
             // Keys may go to an element that is nowhere to be seen; the picture is as good without.
             Some(target) => self.mark_of(target, deadline).await.ok(),
             None => None,
         };
         let wanted = Screenshot { format, ..Screenshot::default() };
-        self.cover_fields(deadline).await?;
-        let image = self.screenshot(&wanted, None, deadline).await;
-        self.uncover_fields(deadline).await?;
-        Ok(Picture { image: image?, mark })
+        match self.covered(&wanted, None, cover, false, deadline).await? {
+            Some(image) => Ok(Picture { image, mark }),
+            None => Err(BrowserError::TabClosed),
+        }
+    }
+
+    /// The picture that an agent has just taken, as it may be kept: taken again and covered, if there is anything to
+    /// cover. The agent knows what it typed, and gets its own as it is.
+    pub async fn keepable(
+        &self,
+        taken: &Screenshot,
+        target: Option<&ElementFacts>,
+        cover: &Cover,
+        limit: TimeLimit,
+    ) -> Result<Kept, BrowserError> {
+        let _turn = self.turn.lock().await;
+        let deadline = Deadline::of(limit, "picture");
+        self.not_asking()?;
+        Ok(self.covered(taken, target, cover, true, deadline).await?.map_or(Kept::AsTaken, Kept::Covered))
+    }
+
+    /// A page that waits for the answer to its question shows nothing until it has it.
+    fn not_asking(&self) -> Result<(), BrowserError> {
+        self.question().map_or(Ok(()), |question| Err(question.error()))
     }
 
     async fn mark_of(&self, target: &ElementFacts, deadline: Deadline) -> Result<[i32; 4], BrowserError> {

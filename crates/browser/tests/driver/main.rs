@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod closed;
+mod covers;
 mod dates;
 mod deltas;
 mod dialogs;

@@ -1,7 +1,7 @@
 //! Pictures: their format, their size, and their bounds.
 
 use crate::support::Driver;
-use browser::{Image, Outcome, TimeLimit};
+use browser::{Cover, Image, Outcome, TimeLimit};
 use policy::{Action, ImageFormat, Screenshot};
 use std::time::Duration;
 
@@ -100,7 +100,8 @@ async fn a_picture_for_the_record_shows_no_field_s_content() {
     for name in ["ann", "bob"] {
         driver.goto(&format!("http://shop.test/{name}")).await;
         let before = shoot(&driver, false, ImageFormat::Png).await.bytes;
-        let picture = driver.browser.picture(None, ImageFormat::Png, limit()).await.unwrap();
+        let picture =
+            driver.browser.picture(None, ImageFormat::Png, &Cover::default(), limit()).await.unwrap();
         kept.push(picture.image.bytes);
         assert_eq!(shoot(&driver, false, ImageFormat::Png).await.bytes, before, "uncovered again");
         seen.push(before);

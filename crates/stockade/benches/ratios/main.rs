@@ -21,13 +21,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 5] = ["open", "act", "read", "grow", "size"];
+const PARTS: [&str; 6] = ["open", "act", "pictures", "read", "grow", "size"];
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
 const PAGES_TIMED: usize = 5;
 const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
+const PICTURES: usize = 15;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
 /// Actions of each of ten sessions.
@@ -54,6 +55,9 @@ fn main() -> ExitCode {
         if wanted("act") {
             let clicked = action_times().await;
             recording(clicked).await;
+        }
+        if wanted("pictures") {
+            pictures().await;
         }
         if wanted("read") {
             snapshot_times().await;
@@ -144,6 +148,17 @@ async fn recording(clicked: Duration) {
     }
     let mut costs = record.cost(10, RECORDED, clicked, THINKING).await;
     line("recording a click, of ten", median(&mut costs), "that click, whole", clicked, 0.1);
+}
+
+/// A picture that is kept against one that is only taken, of a page of ten thousand elements.
+async fn pictures() {
+    let reader = snapshots::Reader::start().await;
+    let site = common::site::Site::serve(&[("/", &snapshots::page_of(SMALL_PAGE * 10))]);
+    reader.goto(&format!("http://{}/", site.address)).await;
+    let times = reader.picture_times(PICTURES).await;
+    for (what, time) in times.kept {
+        line(&format!("picture kept, {what}"), time, "taken", times.taken, 2.0);
+    }
 }
 
 /// The control plane's own memory, without its keeper and jails.

@@ -3,8 +3,8 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, Outcome, Snapshot, Viewer};
-use policy::{Action, Decision, LoadState, Navigate, Policy, Read, Tokens, WebUrl};
+use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, Viewer};
+use policy::{Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Tokens, WebUrl};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -78,6 +78,12 @@ pub struct Times {
     pub largest_budget: Duration,
 }
 
+/// Medians of one page.
+pub struct PictureTimes {
+    pub taken: Duration,
+    pub kept: Vec<(&'static str, Duration)>,
+}
+
 impl Reader {
     pub async fn start() -> Reader {
         let shell = Shell::start();
@@ -140,6 +146,31 @@ impl Reader {
             assert!(round == 0 || !last.starts_with("… "), "{elements} elements: {last}");
         }
         crate::median(&mut times[1..]) / u32::try_from(elements).unwrap()
+    }
+
+    /// Pictures of what is in view, in turns.
+    pub async fn picture_times(&self, rounds: usize) -> PictureTimes {
+        let covers = [
+            ("nothing typed", Cover::default()),
+            ("typed elsewhere", Cover::of(["nowhere on this page"])),
+            ("typed and covered", Cover::of(["a link to 3,", "first of 1", "Choose 2"])),
+        ];
+        let (mut taken, mut kept) = (Vec::new(), covers.each_ref().map(|_| Vec::new()));
+        for _ in 0..=rounds {
+            let begun = Instant::now();
+            self.act(Action::Screenshot(Screenshot { format: ImageFormat::Webp, ..Screenshot::default() }))
+                .await;
+            taken.push(begun.elapsed());
+            for ((_, cover), times) in covers.iter().zip(&mut kept) {
+                let begun = Instant::now();
+                let limit = TimeLimit::new(Duration::from_secs(30));
+                self.browser.picture(None, ImageFormat::Webp, cover, limit).await.unwrap();
+                times.push(begun.elapsed());
+            }
+        }
+        let named = covers.iter().map(|(what, _)| *what);
+        let kept = named.zip(kept.map(|mut times| crate::median(&mut times[1..]))).collect();
+        PictureTimes { taken: crate::median(&mut taken[1..]), kept }
     }
 
     async fn act(&self, action: Action) -> Outcome {

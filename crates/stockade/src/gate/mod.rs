@@ -11,8 +11,8 @@ pub use faults::{audit_fault, bad_address};
 pub use redact::Redactor;
 
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, RecordMode, Registry, Session, Stored, Turn};
-use audit::{About, Context, Picture};
+use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
+use audit::{About, Context};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};
 use jiff::Timestamp;
 use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
@@ -140,6 +140,10 @@ impl Gate {
         };
         found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let is_pictured = recording::is_pictured(session, &action);
+        let shot = match &action {
+            Action::Screenshot(shot) => Some((shot.clone(), facts.target.clone())),
+            _ => None,
+        };
         let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
         // An empty tab shows nothing.
         if is_pictured && !matches!(permit.facts().page_url.as_str(), "" | "about:blank") {
@@ -159,9 +163,14 @@ impl Gate {
         let (done, after) = if is_pictured {
             (done, self.picture_after(session, turn).await)
         } else {
-            match done.and_then(|outcome| keep_image(session, outcome, found).map_err(Failure::Fault)) {
-                Ok((outcome, picture)) => (Ok(outcome), picture),
-                Err(failure) => (Err(failure), None),
+            match (done, shot) {
+                (Ok(outcome), Some((shot, target))) => {
+                    match self.keep_image(session, turn, &outcome, &shot, target.as_ref(), found).await {
+                        Ok(picture) => (Ok(outcome), picture),
+                        Err(fault) => (Err(Failure::Fault(fault)), None),
+                    }
+                }
+                (done, _) => (done, None),
             }
         };
         let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
@@ -209,24 +218,6 @@ impl Gate {
             Err(Failure::Browser(error)) => (Err(faults::explain(error, &turn.runtime.egress)), None),
         }
     }
-}
-
-/// Keeps the picture that an agent asked for, if pictures are kept, and tells of it as the log does.
-fn keep_image(
-    session: &Session,
-    outcome: Outcome,
-    found: &mut Found,
-) -> Result<(Outcome, Option<Picture>), Fault> {
-    let picture = match &outcome {
-        Outcome::Screenshot(image) if session.record != RecordMode::Off => {
-            let kept = session.store_image(&image.bytes, image.format)?;
-            let told = recording::told(session, &kept, [image.width, image.height], None);
-            found.image = Some(kept);
-            Some(told)
-        }
-        _ => None,
-    };
-    Ok((outcome, picture))
 }
 
 /// What is asked for, and whom the reply is for.

@@ -1,11 +1,12 @@
-//! Pictures for the record: what a page showed before an action, with its target marked, and after it.
+//! Pictures for the record: what a page showed before an action, with its target marked, and after it. No picture is kept
+//! in which what was typed is not covered.
 
-use super::Gate;
+use super::{Found, Gate};
 use crate::error::Fault;
 use crate::session::{RecordMode, Session, Stored, Turn};
 use audit::{About, Event, EventKind, Picture};
-use browser::TimeLimit;
-use policy::{Action, ElementFacts};
+use browser::{Kept, Outcome, TimeLimit};
+use policy::{Action, ElementFacts, Screenshot};
 use std::time::Duration;
 
 /// A page that cannot be pictured in this time is recorded without.
@@ -38,7 +39,9 @@ impl Gate {
         target: Option<&ElementFacts>,
     ) -> Result<Option<Picture>, Fault> {
         let format = self.sessions.picture_format();
-        let taken = turn.runtime.link.browser.picture(target, format, TimeLimit::new(PATIENCE)).await;
+        let cover = session.veil.cover();
+        let limit = TimeLimit::new(PATIENCE);
+        let taken = turn.runtime.link.browser.picture(target, format, &cover, limit).await;
         match taken {
             Ok(taken) => {
                 let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
@@ -61,6 +64,37 @@ impl Gate {
             self.not_pictured(session, &fault.code);
             None
         })
+    }
+
+    /// Keeps the picture that an agent took, if pictures are kept. The agent has its own: what is kept is covered, and
+    /// if that fails, the log says why there is none.
+    pub(super) async fn keep_image(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+        outcome: &Outcome,
+        shot: &Screenshot,
+        target: Option<&ElementFacts>,
+        found: &mut Found,
+    ) -> Result<Option<Picture>, Fault> {
+        let Outcome::Screenshot(taken) = outcome else { return Ok(None) };
+        if session.record == RecordMode::Off {
+            return Ok(None);
+        }
+        let cover = session.veil.cover();
+        let limit = TimeLimit::new(PATIENCE);
+        let kept = match turn.runtime.link.browser.keepable(shot, target, &cover, limit).await {
+            Ok(Kept::AsTaken) => taken.clone(),
+            Ok(Kept::Covered(image)) => image,
+            Err(error) => {
+                self.not_pictured(session, &error.code());
+                return Ok(None);
+            }
+        };
+        let stored = session.store_image(&kept.bytes, kept.format)?;
+        let picture = told(session, &stored, [kept.width, kept.height], None);
+        found.image = Some(stored);
+        Ok(Some(picture))
     }
 
     fn not_pictured(&self, session: &Session, code: &str) {

@@ -1,5 +1,6 @@
 //! Takes out of records what an agent typed: a form that is sent by GET puts it into the address, a page into its title.
 
+use browser::Cover;
 use policy::{Action, Key};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MASK: &str = "[typed]";
 /// Shorter texts are taken out only where they are a whole value in an address: "a" is in every word.
 const SHORT: usize = 4;
-/// Texts that are remembered, and their bytes together. Beyond it the oldest are forgotten, and no query or
-/// fragment is recorded any more: whether it holds one of them is not known.
-const MOST_TEXTS: usize = 64;
+/// Texts that are remembered, and their bytes together. Beyond it the oldest are forgotten, and no query, fragment
+/// or picture is recorded any more: whether it holds one of them is not known.
+const MOST_TEXTS: usize = 256;
 const MOST_BYTES: usize = 64 * 1024;
 
 /// What was typed into one session's pages.
@@ -66,6 +67,16 @@ impl Veil {
             }
         }
         if typed.forgot && is_address { without_query(&out) } else { out }
+    }
+
+    /// What no picture may show: each text, and each line of it, because pages make paragraphs of them.
+    pub fn cover(&self) -> Cover {
+        let typed = self.lock();
+        if typed.forgot {
+            return Cover::forgotten();
+        }
+        let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
+        Cover::of(texts.flat_map(|text| text.lines().chain([text])))
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {

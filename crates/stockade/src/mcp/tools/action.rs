@@ -5,6 +5,7 @@ use super::super::server::Call;
 use super::page::{self, Picture};
 use super::{bad_arguments, timeout};
 use crate::error::Fault;
+use crate::session::RecordMode;
 use policy::{Action, Screenshot};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,7 +62,11 @@ pub async fn perform(
 async fn picture(call: &Call<'_>, session: &str) -> Picture {
     let shot = Screenshot { format: call.control.screenshot_format, ..Screenshot::default() };
     match call.act(session, Action::Screenshot(shot), None, false).await {
-        Ok(reply) => reply.image.map_or(Picture::NotKept, |stored| Picture::Kept(stored.id)),
+        Ok(reply) => match reply.image {
+            Some(stored) => Picture::Kept(stored.id),
+            None if reply.session.record == RecordMode::Off => Picture::NotKept,
+            None => Picture::NotCovered,
+        },
         Err(fault) => Picture::Failed(fault),
     }
 }

@@ -81,6 +81,8 @@ pub enum Picture {
     Kept(String),
     /// The session records nothing.
     NotKept,
+    /// The log says why.
+    NotCovered,
     Failed(Fault),
 }
 
@@ -113,6 +115,10 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
         Some(Picture::Kept(id)) => Some(id),
         Some(Picture::NotKept) => {
             notes.push("no picture was kept: this session records none".to_owned());
+            None
+        }
+        Some(Picture::NotCovered) => {
+            notes.push("no picture was kept: what was typed could not be covered in it".to_owned());
             None
         }
         Some(Picture::Failed(fault)) => {

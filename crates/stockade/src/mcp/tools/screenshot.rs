@@ -48,7 +48,8 @@ pub struct Fields {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
-    /// Fetch the picture again by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID
+    /// Fetch the kept picture by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID; fields and
+    /// what was typed are covered in it, and not in the image of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
     screenshot_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,305 @@
+//! Pictures that are kept show nothing that was typed: fields, and words wherever a page draws them as text, are painted
+//! over.
+//!
+//! The boxes are measured in every frame, the picture is taken, and it counts if nothing moved meanwhile: no layout was
+//! made, and nothing that is covered was drawn elsewhere. The page sees nothing of it, because nothing in it changes.
+
+mod place;
+mod still;
+
+use crate::{
+    ask::AskError,
+    browser::Browser,
+    cdp::{LARGEST_MESSAGE, SessionId},
+    deadline::Deadline,
+    error::BrowserError,
+    paint,
+    verbs::{Framed, Image},
+    words::WordSet,
+};
+use futures_util::future::join_all;
+use place::{Place, Placed};
+use policy::{ElementFacts, ImageFormat, Screenshot};
+use serde::{Deserialize, Serialize};
+use std::{collections::HashMap, fmt, time::Duration};
+use still::{Counts, Held};
+
+/// A page that moves gets so many chances to hold still for as long as a picture takes.
+const ATTEMPTS: usize = 5;
+
+/// How long a frame may take to tell what is in it. One that does not is covered whole.
+const FRAME_WAIT: Duration = Duration::from_secs(1);
+
+/// What a picture must not show, beside what is in fields.
+#[derive(Clone, Default)]
+pub struct Cover {
+    words: WordSet,
+    forgotten: bool,
+}
+
+impl Cover {
+    pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Cover {
+        Cover { words: WordSet::new(words), forgotten: false }
+    }
+
+    /// There were words that nobody knows any more: no picture can be covered.
+    pub fn forgotten() -> Cover {
+        Cover { forgotten: true, ..Cover::default() }
+    }
+}
+
+/// Words may be secrets.
+impl fmt::Debug for Cover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cover").field("forgotten", &self.forgotten).finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct Reading {
+    words: bool,
+    /// What is drawn by scripts and plug-ins could be text as well.
+    drawings: bool,
+}
+
+/// A frame's text, and whether there is something to cover whatever it says.
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+    /// Whether that is all of it.
+    all: bool,
+    found: bool,
+    /// Whether there are fields at all; what is in them can change without a trace.
+    fields: bool,
+    still: bool,
+}
+
+#[derive(Serialize)]
+struct Measuring<'a> {
+    /// Beginnings and ends in turn.
+    ranges: Vec<u32>,
+    frames: Vec<&'a str>,
+    /// Whether it is asked afterwards if all of that held still.
+    watched: bool,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    boxes: Vec<paint::Box>,
+    whole: bool,
+    places: Vec<Option<Place>>,
+}
+
+/// What one look at a frame found.
+struct Frame {
+    id: String,
+    parent: Option<String>,
+    session: SessionId,
+    /// Words are in it, or something else that is to be covered.
+    found: bool,
+    fields: bool,
+    ranges: Vec<u32>,
+    /// It cannot be looked into.
+    opaque: bool,
+}
+
+impl Browser {
+    /// A picture with everything covered. None if there is nothing to cover and never was, so that any will do.
+    pub(crate) async fn covered(
+        &self,
+        wanted: &Screenshot,
+        target: Option<&ElementFacts>,
+        cover: &Cover,
+        any_will_do: bool,
+        deadline: Deadline,
+    ) -> Result<Option<Image>, BrowserError> {
+        if cover.forgotten {
+            return Err(BrowserError::CannotCover { why: "more was typed than is remembered" });
+        }
+        for attempt in 1..=ATTEMPTS {
+            let framed = self.frame_up(wanted, target, deadline).await?;
+            let frames = self.look_into_frames(cover, deadline).await?;
+            if any_will_do && cover.words.is_empty() && !frames.iter().any(|frame| frame.found) {
+                return Ok(None);
+            }
+            let before =
+                if cover.words.is_empty() { Vec::new() } else { self.counts(&frames, deadline).await };
+            let mut placed = self.measure(&frames, !cover.words.is_empty(), deadline).await?;
+            let covers_nothing = placed.iter().all(|placed| placed.boxes.is_empty());
+            let format = if covers_nothing { wanted.format } else { ImageFormat::Png };
+            let image = self.capture(&framed, format, deadline).await?;
+            if !cover.words.is_empty() {
+                let beyond = framed.beyond;
+                let restless = self.restless(cover, &frames, &before, beyond, deadline).await?;
+                let main = frames.first().map(|frame| &frame.session);
+                if restless.iter().any(|session| Some(session) == main) {
+                    continue;
+                }
+                if !restless.is_empty() {
+                    if attempt < ATTEMPTS {
+                        continue;
+                    }
+                    placed = place::whole_of(placed, &frames, &restless);
+                }
+            }
+            return self.painted(image, wanted.format, &framed, placed).await.map(Some);
+        }
+        Err(BrowserError::CannotCover { why: "the page does not hold still for it" })
+    }
+
+    /// Has every frame tell its text, and looks for words in it.
+    async fn look_into_frames(&self, cover: &Cover, deadline: Deadline) -> Result<Vec<Frame>, BrowserError> {
+        let words = !cover.words.is_empty();
+        let asked = self.frames_to_ask();
+        if words && self.has_more_frames(asked.len()) {
+            return Err(BrowserError::CannotCover { why: "the page has too many frames" });
+        }
+        let limit = deadline.within(FRAME_WAIT);
+        join_all(asked.iter().skip(1).map(|(frame, _)| self.introduce(frame, limit))).await;
+        let mut processes: Vec<(SessionId, Vec<(String, String)>)> = Vec::new();
+        for asked in &asked {
+            let Some((_, session)) = self.whereabouts(&asked.0) else { continue };
+            match processes.iter_mut().find(|(known, _)| *known == session) {
+                Some((_, frames)) => frames.push(asked.clone()),
+                None => processes.push((session, vec![asked.clone()])),
+            }
+        }
+        // Each by itself: one that hangs must not stand for the others.
+        let main = asked.first().map(|(frame, _)| frame);
+        let told = processes.iter().map(|(_, frames)| {
+            let is_main = frames.first().map(|(frame, _)| frame) == main;
+            self.read_process(frames, words, if is_main { deadline } else { limit })
+        });
+        let told: HashMap<String, Result<Text, AskError>> =
+            join_all(told).await.into_iter().flatten().collect();
+        self.search_frames(asked, told, cover)
+    }
+
+    /// The text of a process's frames. If they may have closed shadow roots that are not known, it is not all of it.
+    async fn read_process(
+        &self,
+        frames: &[(String, String)],
+        words: bool,
+        limit: Deadline,
+    ) -> Vec<(String, Result<Text, AskError>)> {
+        let reading = Reading { words, drawings: words };
+        let read = || {
+            join_all(frames.iter().map(|(frame, _)| {
+                self.ask_up_to::<_, Text>(LARGEST_MESSAGE, frame, "coverText", &reading, limit)
+            }))
+        };
+        let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
+        let (texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
+        let whole = |text: Text| Text { all: text.all && (met.whole || !words), ..text };
+        frames
+            .iter()
+            .map(|(frame, _)| frame.clone())
+            .zip(texts.into_iter().map(|text| text.map(whole)))
+            .collect()
+    }
+
+    fn search_frames(
+        &self,
+        asked: Vec<(String, String)>,
+        mut told: HashMap<String, Result<Text, AskError>>,
+        cover: &Cover,
+    ) -> Result<Vec<Frame>, BrowserError> {
+        let mut frames = Vec::new();
+        for (id, _) in asked {
+            let Some((parent, session)) = self.whereabouts(&id) else { continue };
+            let is_main = frames.is_empty();
+            let told = match told.remove(&id).unwrap_or(Err(AskError::Gone)) {
+                Ok(told) if told.all => Some(told),
+                Ok(_) if is_main => {
+                    return Err(BrowserError::CannotCover {
+                        why: "the page is too large to be looked through",
+                    });
+                }
+                Err(error) if is_main => return Err(error.into()),
+                Ok(_) | Err(_) => None,
+            };
+            let opaque = told.is_none();
+            let fields = told.as_ref().is_none_or(|told| told.fields);
+            let found = told.as_ref().map(|told| cover.words.find(&told.text)).unwrap_or_default();
+            let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
+            let found = opaque || !ranges.is_empty() || told.is_some_and(|told| told.found);
+            frames.push(Frame { id, parent, session, found, fields, ranges, opaque });
+        }
+        if frames.is_empty() { Err(BrowserError::TabClosed) } else { Ok(frames) }
+    }
+
+    /// Where on the tab the boxes of each frame are.
+    async fn measure(
+        &self,
+        frames: &[Frame],
+        watched: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<Placed>, BrowserError> {
+        let measured = frames.iter().enumerate().map(|(at, frame)| async move {
+            if frame.opaque {
+                return Err(AskError::Gone);
+            }
+            let limit = if at == 0 { deadline } else { deadline.within(FRAME_WAIT) };
+            let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
+            let children = children.map(|child| child.id.as_str()).collect();
+            let measuring = Measuring { ranges: frame.ranges.clone(), frames: children, watched };
+            self.ask_up_to::<_, Measured>(LARGEST_MESSAGE, &frame.id, "coverBoxes", &measuring, limit).await
+        });
+        let measured: Vec<Result<Measured, AskError>> = join_all(measured).await;
+        place::all(frames, measured)
+    }
+
+    /// The sessions of frames that have something to cover and did not hold still.
+    async fn restless(
+        &self,
+        cover: &Cover,
+        frames: &[Frame],
+        before: &[Counts],
+        beyond: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<SessionId>, BrowserError> {
+        let limit = deadline.within(FRAME_WAIT);
+        let held = frames.iter().map(|frame| async move {
+            if frame.opaque {
+                return None;
+            }
+            self.ask::<_, Held>(&frame.id, "coverHeld", &(), limit).await.ok()
+        });
+        let held: Vec<Option<Held>> = join_all(held).await;
+        let after = self.counts(frames, deadline).await;
+        self.count_no_more(&after, deadline).await;
+        Ok(still::restless(&cover.words, frames, &held, before, &after, beyond))
+    }
+
+    async fn painted(
+        &self,
+        image: Image,
+        format: ImageFormat,
+        framed: &Framed,
+        placed: Vec<Placed>,
+    ) -> Result<Image, BrowserError> {
+        let boxes: Vec<paint::Box> =
+            placed.into_iter().flat_map(|placed| placed.boxes).map(|area| framed.on_picture(area)).collect();
+        if boxes.is_empty() {
+            return Ok(image);
+        }
+        let bytes = image.bytes.clone();
+        let work = tokio::task::spawn_blocking(move || paint::paint(&bytes, &boxes, format));
+        let (bytes, format) = work.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })??;
+        Ok(Image { bytes, format, ..image })
+    }
+
+    fn whereabouts(&self, frame: &str) -> Option<(Option<String>, SessionId)> {
+        let state = self.shared.lock();
+        let known = state.tab.as_ref()?.frames.get(frame)?;
+        Some((known.parent.clone(), known.session.clone()))
+    }
+
+    fn has_more_frames(&self, asked: usize) -> bool {
+        let state = self.shared.lock();
+        state
+            .tab
+            .as_ref()
+            .is_some_and(|tab| tab.frames.untracked() || tab.frames.inside(&tab.target).len() > asked)
+    }
+}

@@ -1,0 +1,133 @@
+//! Paints boxes over a picture, on the host, where no page can see that or take them away.
+
+use crate::error::BrowserError;
+use bytes::Bytes;
+use policy::ImageFormat;
+
+const COLOUR: [u8; 3] = [0x33; 3];
+
+/// Left, top, right and bottom, in pixels of the picture; whatever is outside of it is cut off.
+pub(crate) type Box = [f64; 4];
+
+/// The same picture with the boxes filled, and in which format: as PNG, or else as WebP without loss.
+pub(crate) fn paint(
+    picture: &[u8],
+    boxes: &[Box],
+    format: ImageFormat,
+) -> Result<(Bytes, ImageFormat), BrowserError> {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(picture));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info().map_err(unreadable)?;
+    let size =
+        reader.output_buffer_size().ok_or(BrowserError::BadPicture { why: "it is too large".into() })?;
+    let mut pixels = vec![0; size];
+    let info = reader.next_frame(&mut pixels).map_err(unreadable)?;
+    let depth = info.color_type.samples();
+    let (width, height) = (info.width as usize, info.height as usize);
+    for area in boxes {
+        fill(&mut pixels, (width, height, depth), area);
+    }
+    let mut painted = Vec::new();
+    if format == ImageFormat::Png {
+        let mut encoder = png::Encoder::new(&mut painted, info.width, info.height);
+        encoder.set_color(info.color_type);
+        encoder.set_compression(png::Compression::Fast);
+        let mut writer = encoder.write_header().map_err(unwritable)?;
+        writer.write_image_data(&pixels).map_err(unwritable)?;
+        writer.finish().map_err(unwritable)?;
+        return Ok((painted.into(), ImageFormat::Png));
+    }
+    let colours = match info.color_type {
+        png::ColorType::Grayscale => image_webp::ColorType::L8,
+        png::ColorType::GrayscaleAlpha => image_webp::ColorType::La8,
+        png::ColorType::Rgba => image_webp::ColorType::Rgba8,
+        png::ColorType::Rgb | png::ColorType::Indexed => image_webp::ColorType::Rgb8,
+    };
+    image_webp::WebPEncoder::new(&mut painted)
+        .encode(&pixels, info.width, info.height, colours)
+        .map_err(unwritable)?;
+    Ok((painted.into(), ImageFormat::Webp))
+}
+
+fn fill(pixels: &mut [u8], (width, height, depth): (usize, usize, usize), area: &Box) {
+    // A cast of a float saturates, and takes NaN to zero.
+    let [left, top] = [area[0].floor() as usize, area[1].floor() as usize];
+    let [right, bottom] = [(area[2].ceil() as usize).min(width), (area[3].ceil() as usize).min(height)];
+    if left >= right {
+        return;
+    }
+    for row in top..bottom {
+        let from = (row * width + left) * depth;
+        for pixel in pixels[from..from + (right - left) * depth].chunks_exact_mut(depth) {
+            let colours = if depth < 3 { 1 } else { 3 };
+            pixel[..colours].copy_from_slice(&COLOUR[..colours]);
+            pixel[colours..].fill(0xff);
+        }
+    }
+}
+
+fn unreadable(error: png::DecodingError) -> BrowserError {
+    BrowserError::BadPicture { why: error.to_string() }
+}
+
+fn unwritable(error: impl std::fmt::Display) -> BrowserError {
+    BrowserError::BadPicture { why: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn white(colours: png::ColorType) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, 10, 8);
+        encoder.set_color(colours);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&vec![255; 80 * colours.samples()]).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    /// Which pixels are dark, as "x,y" of the first and the last, and how many.
+    fn dark(bytes: &[u8]) -> (Option<(usize, usize)>, usize) {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let depth = reader.next_frame(&mut pixels).unwrap().color_type.samples();
+        let found: Vec<usize> =
+            pixels.chunks(depth).enumerate().filter(|(_, p)| p[0] == 0x33).map(|(at, _)| at).collect();
+        (found.first().map(|at| (at % 10, at / 10)), found.len())
+    }
+
+    #[test]
+    fn boxes_are_filled_outwards_and_cut_off_at_the_edges() {
+        let far = f64::MAX;
+        for (area, first, count) in [
+            ([2.0, 3.0, 4.0, 5.0], Some((2, 3)), 4),
+            ([2.4, 3.6, 3.2, 4.1], Some((2, 3)), 4),
+            ([-5.0, -5.0, 1.0, 1.0], Some((0, 0)), 1),
+            ([-far, -far, far, far], Some((0, 0)), 80),
+            ([9.0, 7.0, 50.0, 50.0], Some((9, 7)), 1),
+            ([20.0, 0.0, 30.0, 8.0], None, 0),
+            ([0.0, 20.0, 8.0, 30.0], None, 0),
+            ([4.0, 4.0, 2.0, 2.0], None, 0),
+            ([f64::NAN; 4], None, 0),
+        ] {
+            for colours in [png::ColorType::Rgb, png::ColorType::Rgba, png::ColorType::Grayscale] {
+                let (bytes, format) = paint(&white(colours), &[area], ImageFormat::Png).unwrap();
+                assert_eq!((dark(&bytes), format), ((first, count), ImageFormat::Png), "{area:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_formats_become_webp_and_what_is_no_picture_is_an_error() {
+        for format in [ImageFormat::Webp, ImageFormat::Jpeg] {
+            let (bytes, format) = paint(&white(png::ColorType::Rgb), &[], format).unwrap();
+            assert!(bytes.starts_with(b"RIFF") && format == ImageFormat::Webp);
+        }
+        let whole = white(png::ColorType::Rgb);
+        for bytes in [&b""[..], b"\x89PNG", &whole[..40], b"<html>"] {
+            assert_eq!(paint(bytes, &[], ImageFormat::Png).unwrap_err().code(), "browser_protocol");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+// Where a picture is to be covered: fields that hold something, words that are drawn as text, and what draws by itself.
+//
+// The page's text is told to the driver, and the driver looks for words in it: what was typed into one site is not
+// handed to the scripts' process of another. Then the places are measured, and watched while the picture is taken.
+
+// A page with more text than this, in UTF-16 units, is not covered.
+const MOST_COVER_TEXT = 2000000;
+// With more boxes than this the whole frame is covered.
+const MOST_COVERS = 1000;
+const MOST_WATCHED = 200;
+// What came and went while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
+const MOST_PASSED = 100000;
+const MOST_CHANGES = 5000;
+// What a picture that was broken off has left is not watched for longer.
+const WATCH_MILLISECONDS = 10000;
+
+const setStart = method(Range, 'setStart');
+const setEnd = method(Range, 'setEnd');
+const selectContents = method(Range, 'selectNodeContents');
+const rangeRects = method(Range, 'getClientRects');
+const rangeBox = method(Range, 'getBoundingClientRect');
+const textContent = getter(Node, 'textContent');
+const ownerSvg = getter(SVGElement, 'ownerSVGElement');
+const rootAnimations = method(ShadowRoot, 'getAnimations');
+const keyframesOf = method(KeyframeEffect, 'getKeyframes');
+
+const UNDRAWN_TEXT = new Set('script style template noscript title'.split(' '));
+const PAINTED = new Set('canvas video embed object'.split(' '));
+const LABELLED_BUTTONS = new Set(['button', 'submit', 'reset']);
+const NO_TEXT_INPUTS = new Set(['checkbox', 'radio', 'range', 'color', 'hidden', ...LABELLED_BUTTONS, 'image']);
+const DRAWN_ATTRIBUTES = ['placeholder', 'alt', 'label'];
+// Animations of these alone move nothing.
+const UNMOVING = new Set(
+  'offset computedOffset easing composite opacity color backgroundColor borderColor outlineColor fill stroke boxShadow'.split(' '),
+);
+
+let covering = null;
+
+const isTextInput = (el) => el instanceof HTMLInputElement && !NO_TEXT_INPUTS.has(INPUT.type(el));
+
+// What an element draws that is no text node of the page's.
+const drawnText = (el, tag, generates) => {
+  const told = [];
+  if (el instanceof HTMLInputElement && LABELLED_BUTTONS.has(INPUT.type(el))) told.push(INPUT.value(el));
+  if (tag === 'use') {
+    const id = (attribute(el, 'href') ?? attribute(el, 'xlink:href') ?? '').replace(/^#/, '');
+    const used = id ? inSameTree(el, id) : null;
+    if (used) told.push(textContent(used));
+  }
+  for (const name of attributeNames(el)) {
+    if (DRAWN_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name))) told.push(getAttribute(el, name));
+  }
+  return told;
+};
+
+// All text of the frame, and the elements that may have to be covered whatever they say.
+const coverText = ({ words, drawings }) => {
+  coverHeld();
+  const roots = [document];
+  const [parts, starts, nodes, fields, drawn, beside] = [[], [], [], [], [], []];
+  let length = 0;
+  let visited = 0;
+  const add = (node, text) => {
+    starts.push(length);
+    nodes.push(node);
+    parts.push(text);
+    length += text.length;
+  };
+  const generates = words && pageGenerates();
+  for (const root of roots) {
+    const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+    for (let node = nextNode(walker); node; node = nextNode(walker)) {
+      visited += 1;
+      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill() };
+      if (isText(node)) {
+        const parent = words ? parentNode(node) : null;
+        if (parent && !(isElement(parent) && UNDRAWN_TEXT.has(localName(parent)))) add(node, characters(node));
+        continue;
+      }
+      const tag = localName(node);
+      const inside = canHost(node) ? shadowRoot(node) : null;
+      if (inside) roots.push(inside);
+      if (isTextInput(node) || node instanceof HTMLTextAreaElement || (askAttribute(node, 'contenteditable') && isHtml(node) && isEditingHost(node))) fields.push(node);
+      if (drawings && PAINTED.has(tag)) drawn.push(node);
+      if (words) for (const text of drawnText(node, tag, generates)) if (text) beside.push([node, text]);
+    }
+    if (words) add(null, '\0');
+  }
+  for (const [node, text] of beside) {
+    if (length > MOST_COVER_TEXT) break;
+    add(node, text);
+    add(null, '\0');
+  }
+  const records = [];
+  const observer = new MutationObserver((more) => { if (records.length < MOST_CHANGES) records.push(...more); });
+  covering = { starts, nodes, fields, drawn, roots, observer, records, watched: [], measured: null, carried: false };
+  const mine = covering;
+  setTimeout(() => { if (covering === mine) coverHeld(); }, WATCH_MILLISECONDS);
+  if (words) for (const root of roots) observer.observe(root, { subtree: true, childList: true, characterData: true, characterDataOldValue: true });
+  const all = length <= MOST_COVER_TEXT;
+  const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
+  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: fields.length > 0, still: isStill() };
+};
+
+const holdsText = (el) =>
+  el instanceof HTMLInputElement ? INPUT.value(el) !== ''
+  : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el) !== ''
+  : textContent(el).trim() !== '';
+
+// How far a text is drawn beyond its box: by shadows, and by all that smears. null: anywhere.
+const smearOf = (el) => {
+  let reach = 0;
+  const widen = (style) => { for (const [, number] of style.matchAll(/(-?[\d.]+)px/g)) reach = Math.max(reach, 2 * Math.abs(number)); };
+  widen(getComputedStyle(el).textShadow);
+  for (let at = el; at && isElement(at); at = flatParent(at)) {
+    const style = getComputedStyle(at);
+    if (style.webkitBoxReflect && style.webkitBoxReflect !== 'none') return null;
+    if (style.filter !== 'none') widen(style.filter);
+  }
+  return reach;
+};
+
+const generatesAside = (el) => ['::before', '::after'].some((where) => {
+  const style = getComputedStyle(el, where);
+  return !['none', 'normal', ''].includes(style.content) && (style.position === 'absolute' || style.position === 'fixed') && style.visibility === 'visible' && style.opacity !== '0';
+});
+
+// Boxes of [left, top, right, bottom], in the frame's view, and whether they are all. With `watch`, what is boxed is
+// noted down to be watched.
+const boxesOf = ({ fields, drawn, starts, nodes }, ranges, watch) => {
+  const boxes = [];
+  let whole = designMode(document) === 'on';
+  const box = ({ left, top, right, bottom }, reach) => {
+    if (right <= left || bottom <= top) return;
+    const around = reach + 2 + Math.min(16, (bottom - top) * 0.15);
+    boxes.push([left - around, top - around, right + around, bottom + around]);
+  };
+  const element = (el) => { watch(el); box(boundingRect(el), 0); };
+  for (const el of fields) {
+    if (!holdsText(el)) continue;
+    element(el);
+    if (isField(el)) continue;
+    const range = createRange(document);
+    selectContents(range, el);
+    box(rangeBox(range), 0);
+  }
+  for (const el of drawn) element(el);
+  let at = 0;
+  for (let i = 0; i < ranges.length && boxes.length <= MOST_COVERS; i += 2) {
+    const [from, to] = [ranges[i], ranges[i + 1]];
+    while (at + 1 < starts.length && starts[at + 1] <= from) at += 1;
+    for (let piece = at; piece < starts.length && starts[piece] < to; piece += 1) {
+      const node = nodes[piece];
+      if (!node) continue;
+      if (isElement(node)) {
+        whole ||= generatesAside(node);
+        element(closest(node, 'select') ?? node);
+        continue;
+      }
+      const parent = parentOrHost(node);
+      if (!parent || !isElement(parent)) continue;
+      const range = createRange(document);
+      const size = characters(node).length;
+      setStart(range, node, Math.min(size, Math.max(0, from - starts[piece])));
+      setEnd(range, node, Math.min(size, to - starts[piece]));
+      const drawnAt = Array.from(rangeRects(range));
+      const list = drawnAt.length ? null : closest(parent, 'select');
+      if (list) element(list);
+      if (!drawnAt.length) continue;
+      watch(parent);
+      const reach = smearOf(parent);
+      whole ||= reach === null;
+      for (const rect of drawnAt) box(rect, reach ?? 0);
+    }
+  }
+  return { boxes: boxes.slice(0, MOST_COVERS), whole: whole || boxes.length > MOST_COVERS };
+};
+
+const isUpright = (el) => {
+  for (let at = el; at && isElement(at); at = flatParent(at)) {
+    const { transform, rotate, perspective, offsetPath } = getComputedStyle(at);
+    if (rotate !== 'none' || perspective !== 'none' || (offsetPath && offsetPath !== 'none')) return false;
+    if (transform !== 'none' && !/^matrix\([^,]+, 0, 0, [^,]+, [^,]+, [^,]+\)$/.test(transform)) return false;
+  }
+  return true;
+};
+
+// Where the inside of a child frame begins, how large its units are, and its box; null for one that is not shown.
+const placeOf = (frame) => {
+  const owner = frameOwners.get(frame)?.deref();
+  if (!owner || !isConnected(owner)) return null;
+  const { left, top, right, bottom } = boundingRect(owner);
+  const [zero, one] = [insideFrame(owner, 0, 0), insideFrame(owner, 1, 1)];
+  watchBox(owner);
+  return { x: zero.x, y: zero.y, across: one.x - zero.x, down: one.y - zero.y, box: [left, top, right, bottom], upright: isUpright(owner) };
+};
+
+// One observer an element: Chromium looks at each drawn frame whether it is still all within the box where it was. Of
+// what is inside a drawing it does not tell, so there is none.
+const watchBox = (el) => {
+  if (covering.watched.some((watched) => watched.el === el)) return;
+  if (el instanceof SVGElement && ownerSvg(el)) {
+    covering.watched.push({ el, observer: null });
+    watchBox(ownerSvg(el));
+    return;
+  }
+  const { left, top, right, bottom } = boundingRect(el);
+  if (covering.watched.length >= MOST_WATCHED) { covering.watched.push({ el, observer: null }); return; }
+  const margins = [top - 1, innerWidth - right - 1, innerHeight - bottom - 1, left - 1].map((side) => `${-Math.floor(side)}px`);
+  const observer = new IntersectionObserver((records) => watched.records.push(...records), { root: document, rootMargin: margins.join(' '), threshold: 1 });
+  const watched = { el, observer, at: [left, top, right, bottom], records: [] };
+  observer.observe(el);
+  covering.watched.push(watched);
+};
+
+const isNear = (a, b) => a.length === b.length && a.every((number, i) => Math.abs(number - b[i]) <= 1);
+
+const isCarried = () => {
+  const animations = covering.roots.flatMap((root) => (root === document ? runningAnimations(root) : rootAnimations(root)));
+  return animations.some((animation) => {
+    if (animationState(animation) !== 'running') return false;
+    const effect = animationEffect(animation);
+    const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
+    if (target === null || !covering.watched.some(({ el }) => isInside(el, target))) return false;
+    return keyframesOf(effect).some((frame) => Object.keys(frame).some((key) => !UNMOVING.has(key)));
+  });
+};
+
+// Measures what is to be covered and, if it is asked afterwards whether all of it held still, begins to watch it.
+const coverBoxes = ({ ranges, frames, watched }) => {
+  if (!covering) return { boxes: [], whole: true, places: frames.map(() => null) };
+  const places = frames.map(placeOf);
+  const { boxes, whole } = boxesOf(covering, ranges, watchBox);
+  covering.measured = { ranges, boxes, places };
+  covering.carried = isCarried();
+  if (!watched) coverHeld();
+  return { boxes, whole, places };
+};
+
+const passedText = (records) => {
+  if (records.length >= MOST_CHANGES) return null;
+  let text = '';
+  for (const { type, oldValue, addedNodes, removedNodes } of records) {
+    if (type === 'characterData') text += `${oldValue}\0`;
+    else for (const node of [...addedNodes, ...removedNodes]) text += `${textContent(node)}\0`;
+    if (text.length > MOST_PASSED) return null;
+  }
+  return text.toWellFormed();
+};
+
+// Ends it. Whether all stood where it was measured; whether that is certain of each of them; whether the page's text
+// changed, and what came and went of it.
+const coverHeld = () => {
+  const was = covering;
+  if (!was) return { held: false, sure: false, changed: true, passed: null };
+  const records = [...was.records, ...was.observer.takeRecords()];
+  was.observer.disconnect();
+  let held = was.measured !== null && !was.carried && !isCarried();
+  covering = null;
+  let sure = true;
+  for (const { el, observer, at, records: seen } of was.watched) {
+    if (!observer) { sure = false; continue; }
+    const entries = [...seen, ...observer.takeRecords()];
+    observer.disconnect();
+    sure &&= entries.length > 0 && entries.every((entry) => entry.intersectionRatio > 0.99);
+    const boxes = entries.map(({ boundingClientRect: { left, top, right, bottom } }) => [left, top, right, bottom]);
+    const { left, top, right, bottom } = boundingRect(el);
+    held &&= [...boxes, [left, top, right, bottom]].every((box) => isNear(box, at));
+  }
+  if (held) {
+    const now = boxesOf(was, was.measured.ranges, () => {});
+    held = isNear(now.boxes.flat(), was.measured.boxes.flat());
+  }
+  return { held, sure, changed: records.length > 0, passed: passedText(records) };
+};

@@ -1,0 +1,419 @@
+//! Pictures that are kept show nothing that was typed. Pages draw it in a colour that is nowhere else.
+
+use crate::support::Driver;
+use browser::{BrowserError, Cover, Image, Kept, Outcome, TimeLimit};
+use policy::{Action, ImageFormat, Screenshot, Target};
+use std::time::Duration;
+
+const TYPED: &str = "Zebra crossing 42";
+
+/// How many pixels are magenta, and how many are as dark as a cover.
+fn magenta_and_covered(png: &[u8]) -> (usize, usize) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let depth = reader.next_frame(&mut pixels).unwrap().color_type.samples();
+    let count = |is: fn(&[u8]) -> bool| pixels.chunks(depth).filter(|pixel| is(pixel)).count();
+    (count(|p| p[0] > 170 && p[1] < 90 && p[2] > 170), count(|p| p[..3] == [0x33; 3]))
+}
+
+fn limit() -> TimeLimit {
+    TimeLimit::new(Duration::from_secs(20))
+}
+
+fn screenshot(full_page: bool, target: Option<Target>) -> Screenshot {
+    Screenshot { full_page, target, format: ImageFormat::Png }
+}
+
+/// What is kept of a picture that an agent took.
+async fn keep(driver: &Driver, wanted: &Screenshot, cover: &Cover) -> Result<Kept, BrowserError> {
+    let target = driver.browser.resolve(&Action::Screenshot(wanted.clone())).await.unwrap().target;
+    driver.browser.keepable(wanted, target.as_ref(), cover, limit()).await
+}
+
+async fn picture(driver: &Driver, cover: &Cover) -> Result<Image, BrowserError> {
+    driver.browser.picture(None, ImageFormat::Png, cover, limit()).await.map(|picture| picture.image)
+}
+
+/// Each draws the text, and nothing else, in magenta.
+const WAYS: &[(&str, &str)] = &[
+    ("field", "<input value='TEXT'>"),
+    ("area", "<textarea>TEXT</textarea>"),
+    ("editor", "<div contenteditable>TEXT <b>TEXT</b></div>"),
+    ("overflowing editor", "<div contenteditable style='width:50px;white-space:nowrap'>TEXT TEXT TEXT</div>"),
+    (
+        "field in an open root",
+        "<i-open></i-open><script>document.querySelector('i-open').attachShadow({mode:'open'}).innerHTML = STYLE + '<input value=\"TEXT\">'</script>",
+    ),
+    (
+        "field in a closed root",
+        "<i-closed></i-closed><script>document.querySelector('i-closed').attachShadow({mode:'closed'}).innerHTML = STYLE + '<input value=\"TEXT\">'</script>",
+    ),
+    (
+        "text in a closed root in an open one",
+        "<div id=h></div><script>const o = h.attachShadow({mode:'open'}); o.innerHTML = '<div></div>'; o.firstChild.attachShadow({mode:'closed'}).innerHTML = STYLE + '<p>TEXT</p>'</script>",
+    ),
+    (
+        "slotted",
+        "<div id=h>TEXT</div><script>h.attachShadow({mode:'closed'}).innerHTML = STYLE + '<h2><slot></slot></h2>'</script>",
+    ),
+    ("shown password", "<input type=password value='TEXT' id=p><script>p.type='text'</script>"),
+    ("paragraph", "<p>TEXT</p>"),
+    ("heading", "<h1><i style=color:#000>Results for &ldquo;</i>TEXT</h1>"),
+    ("bare text", "TEXT"),
+    ("split in spans", "<p><span>Zeb</span><b>ra cros</b>\n<i>sing</i> <u>42</u></p>"),
+    (
+        "a letter each",
+        "<p id=p></p><script>for (const c of 'TEXT') p.append(Object.assign(document.createElement('span'), {textContent: c}))</script>",
+    ),
+    ("capitals by style", "<p style='text-transform:uppercase'>TEXT</p>"),
+    ("capitals", "<p>ZEBRA CROSSING 42</p>"),
+    ("two lines", "<p style='width:4em'>TEXT</p>"),
+    ("soft hyphens", "<p>Ze&shy;bra cros&shy;sing 42</p>"),
+    ("display contents", "<p style='display:contents'>TEXT</p>"),
+    ("button", "<button>TEXT</button>"),
+    ("button by value", "<input type=submit value='TEXT'>"),
+    ("placeholder", "<input placeholder='TEXT'><style>::placeholder { color: #f0f; opacity: 1 }</style>"),
+    ("list", "<select><option>TEXT</option></select>"),
+    ("open list", "<select size=3><option>x</option><option label='TEXT'></option></select>"),
+    ("alternative text", "<img alt='TEXT' src=/none.png style='width:300px;height:60px'>"),
+    ("SVG", "<svg width=500 height=60><text x=10 y=40 fill=#f0f>TEXT</text></svg>"),
+    (
+        "SVG in parts, turned",
+        "<svg width=500 height=300><text x=10 y=40 fill=#f0f transform='rotate(20)'>Zebra <tspan dy=20>crossing</tspan> 42</text></svg>",
+    ),
+    (
+        "SVG used again",
+        "<svg width=500 height=160><defs><text id=t fill=#f0f>TEXT</text></defs><use href=#t x=10 y=40 /><use href=#t x=10 y=120 /></svg>",
+    ),
+    ("generated", "<p data-x='TEXT' class=g></p><style>.g::before { content: attr(data-x) }</style>"),
+    (
+        "generated aside",
+        "<p data-x='TEXT' class=g></p><style>.g::after { content: attr(data-x); position: absolute; left: 400px; top: 300px }</style>",
+    ),
+    (
+        "canvas",
+        "<canvas id=c width=500 height=80></canvas><script>const x = c.getContext('2d'); x.font = 'bold 30px serif'; x.fillStyle = '#f0f'; x.fillText('TEXT', 5, 40)</script>",
+    ),
+    ("shadow", "<p style='text-shadow: 60px 20px 0 #f0f; color: #f0f; padding: 2em'>TEXT</p>"),
+    ("mirrored", "<p style='-webkit-box-reflect: below 100px'>TEXT</p>"),
+    ("turned", "<p style='transform: rotate(30deg); width: 12em; margin: 3em'>TEXT</p>"),
+    ("vertical", "<p style='writing-mode: vertical-rl'>TEXT</p>"),
+    (
+        "far down",
+        "<div style='height:2000px'></div><p>TEXT</p><script>addEventListener('load', () => scrollTo(0, 9999))</script>",
+    ),
+    (
+        "scrolled box",
+        "<div style='height:100px;overflow:auto' id=b><div style='height:300px'></div>TEXT</div><script>b.scrollTop = 999</script>",
+    ),
+    ("fixed", "<div style='height:3000px'></div><p style='position:fixed;bottom:0;right:0'>TEXT</p>"),
+    ("modal dialog", "<dialog id=d style=border:0>TEXT</dialog><script>d.showModal()</script>"),
+    (
+        "frame of the site",
+        "<iframe srcdoc=\"STYLE<p>TEXT</p><input value='TEXT'>\" style='width:600px;height:200px;border:9px solid #000;padding:7px'></iframe>",
+    ),
+    (
+        "frame of another site",
+        "<p style=color:#000>above</p><iframe src=http://other.test/frame style='width:600px;height:300px;transform:scale(.8)'></iframe>",
+    ),
+    (
+        "turned frame of another site",
+        "<iframe src=http://other.test/frame style='width:600px;height:300px;margin:4em;rotate:20deg'></iframe>",
+    ),
+    ("frame in a frame", "<iframe src=http://third.test/outer style='width:700px;height:400px'></iframe>"),
+    ("cut short", "<p>Zebra crossing 4<i style=color:#000>…</i></p>"),
+];
+const STYLE: &str = "<style>* { color: #f0f; font: bold 24px serif }</style>";
+
+fn page(body: &str) -> String {
+    let body = body.replace("STYLE<", &format!("{STYLE}<")).replace("STYLE +", &format!("`{STYLE}` +"));
+    format!(
+        "<!doctype html>{STYLE}<style>body {{ min-height: 400px }}</style><title>x</title>{}",
+        body.replace("TEXT", TYPED)
+    )
+}
+
+#[tokio::test]
+async fn whatever_way_a_page_draws_what_was_typed_no_kept_picture_shows_it() {
+    let pages: Vec<(String, String)> =
+        WAYS.iter().enumerate().map(|(at, (_, body))| (format!("shop.test/{at}"), page(body))).collect();
+    let frame = page(
+        "<p>TEXT</p><input value='TEXT'><i-c></i-c><script>document.querySelector('i-c').attachShadow({mode:'closed'}).innerHTML = STYLE + '<input value=\"TEXT\">'</script>",
+    );
+    let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    served.push(("other.test/frame", &frame));
+    served.push((
+        "third.test/outer",
+        "<p>outer</p><iframe src=http://other.test/frame style='width:600px;height:300px'></iframe>",
+    ));
+    let driver = Driver::with(&served).await;
+    let cover = Cover::of([TYPED]);
+    let body = Target::Selector { selector: policy::Selector::parse("body").unwrap(), index: 0 };
+    let mut wrong = Vec::new();
+    for (at, (way, _)) in WAYS.iter().enumerate() {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        if magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 < 50 {
+            wrong.push(format!("{way}: the agent does not see it"));
+        }
+        let mut shots = vec![("picture", picture(&driver, &cover).await.map(Kept::Covered))];
+        for (kind, wanted) in
+            [("full page", screenshot(true, None)), ("element", screenshot(false, Some(body.clone())))]
+        {
+            // Nothing but the dialog can be reached then.
+            if kind == "element" && *way == "modal dialog" {
+                continue;
+            }
+            shots.push((kind, keep(&driver, &wanted, &cover).await));
+        }
+        for (kind, kept) in shots {
+            match kept {
+                Ok(Kept::Covered(image)) => {
+                    let (magenta, covered) = magenta_and_covered(&image.bytes);
+                    if magenta > 0 || covered == 0 {
+                        wrong.push(format!("{way}: {kind}: {magenta} magenta, {covered} covered"));
+                    }
+                }
+                other => wrong.push(format!("{way}: {kind}: {other:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Pages that try to show it between the measure and the picture: they move it, swap it, flash it, without end.
+const RESTLESS: &[(&str, &str)] = &[
+    (
+        "moved by a frame's script",
+        "<p id=p style='position:absolute'>TEXT</p><script>let n = 0; (function move() { n += 1; p.style.left = 40 * (n % 9) + 'px'; p.style.top = 60 * (n % 7) + 'px'; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "moved by a transform",
+        "<p id=p>TEXT</p><script>let n = 0; (function move() { n += 1; p.style.transform = `translate(${200 * (n % 3)}px, ${100 * (n % 5)}px)`; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "to and fro by a sheet's switch",
+        "<p id=p>TEXT</p><style id=s>p { transform: translateX(500px) }</style><script>(function move() { s.sheet.disabled = Math.random() < .5; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by the space before it",
+        "<i id=i style='display:inline-block'></i>TEXT<style id=s>i { width: 600px }</style><script>(function move() { s.sheet.disabled = Math.random() < .5; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by CSS on the compositor",
+        "<p id=p style='animation: a .2s linear infinite alternate'>TEXT</p><style>@keyframes a { to { transform: translateX(700px) } }</style>",
+    ),
+    (
+        "by an ancestor's animation",
+        "<div style='animation: a .3s linear infinite alternate'><input value='TEXT'></div><style>@keyframes a { to { margin-left: 700px } }</style>",
+    ),
+    (
+        "by scrolling",
+        "<div style='height:3000px;padding-top:300px'>TEXT</div><script>(function move() { scrollTo(0, 200 * Math.random()); requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "in a drawing",
+        "<svg width=900 height=100><text y=50 fill=#f0f>TEXT<animate attributeName=x values='0;500;0' dur=.3s repeatCount=indefinite /></text></svg>",
+    ),
+    (
+        "in a drawing, by a transform",
+        "<svg width=900 height=100><text y=50 fill=#f0f>TEXT<animateTransform attributeName=transform type=translate values='0;500;0' dur=.3s repeatCount=indefinite /></text></svg>",
+    ),
+    (
+        "swapped",
+        "<p id=p></p><script>(function swap() { p.textContent = Math.random() < .5 ? '' : 'TEXT'; requestAnimationFrame(swap) })()</script>",
+    ),
+    (
+        "put in and taken out",
+        "<p id=p></p><script>(function swap() { if (p.firstChild) p.firstChild.remove(); else p.append(Object.assign(document.createElement('b'), {textContent: 'TEXT'})); requestAnimationFrame(swap) })()</script>",
+    ),
+    ("marquee", "<marquee scrollamount=40 scrolldelay=1 truespeed>TEXT</marquee>"),
+    (
+        "in a field that comes and goes",
+        "<input id=p><script>let n = 0; (function swap() { n += 1; p.value = n % 3 ? '' : 'TEXT'; p.style.marginLeft = 50 * (n % 9) + 'px'; requestAnimationFrame(swap) })()</script>",
+    ),
+];
+
+#[tokio::test]
+async fn a_page_that_does_not_hold_still_is_covered_or_not_kept() {
+    let pages: Vec<(String, String)> =
+        RESTLESS.iter().enumerate().map(|(at, (_, body))| (format!("shop.test/{at}"), page(body))).collect();
+    let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&served).await;
+    let cover = Cover::of([TYPED]);
+    let mut wrong = Vec::new();
+    for (at, (way, _)) in RESTLESS.iter().enumerate() {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        // Some show it now and then only.
+        let mut seen = 0;
+        for _ in 0..40 {
+            seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+            if seen > 0 {
+                break;
+            }
+        }
+        for full_page in [false, true, false, true] {
+            let kept = if full_page {
+                keep(&driver, &screenshot(true, None), &cover).await
+            } else {
+                picture(&driver, &cover).await.map(Kept::Covered)
+            };
+            match kept {
+                Ok(Kept::Covered(image)) => {
+                    let magenta = magenta_and_covered(&image.bytes).0;
+                    if magenta > 0 {
+                        wrong.push(format!("{way}: full page: {full_page}: {magenta} magenta"));
+                    }
+                }
+                Ok(Kept::AsTaken) => wrong.push(format!("{way}: kept as the agent took it")),
+                Err(error) => assert_eq!(error.code(), "cannot_cover", "{way}: {error}"),
+            }
+        }
+        if seen == 0 {
+            wrong.push(format!("{way}: nothing is to be seen at all"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+async fn shoot_plainly(driver: &Driver) -> Image {
+    match driver.act(Action::Screenshot(screenshot(false, None))).await.unwrap() {
+        Outcome::Screenshot(image) => image,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What moves beside it does no harm, and what says nothing of it is left alone.
+#[tokio::test]
+async fn a_page_where_other_things_move_is_pictured_and_one_that_says_nothing_of_it_is_left_alone() {
+    let spinner = "<style>@keyframes a { to { rotate: 360deg } } i { display: block; width: 40px; height: 40px; background: #0f0; animation: a 1s linear infinite }</style><i></i>";
+    let shimmer = "<style>@keyframes b { to { background-position: 100px } } i { display: block; width: 40px; height: 40px; background: linear-gradient(#0f0, #00f); animation: b 1s linear infinite }</style><i></i>";
+    let carousel = "<p id=c style='position:absolute;top:300px;color:#000'>offer</p><script>let n = 0; (function move() { n += 1; c.style.transform = `translateX(${n % 99}px)`; requestAnimationFrame(move) })()</script>";
+    let cases = [
+        ("spinner", page(&format!("{spinner}<p>TEXT</p><input value='TEXT'>")), true),
+        ("shimmer", page(&format!("{shimmer}<p>TEXT</p><input value='TEXT'>")), true),
+        ("carousel", page(&format!("{carousel}<p>TEXT</p><input value='TEXT'>")), true),
+        ("other text", page("<p>Nothing of the kind, but Zebra and crossing</p>"), false),
+        (
+            "ticking clock",
+            page(
+                "<p id=p></p><script>(function tick() { p.textContent = performance.now(); requestAnimationFrame(tick) })()</script>",
+            ),
+            false,
+        ),
+        ("empty field", page("<p>Words</p><input placeholder='Search'>"), false),
+    ];
+    let pages: Vec<(String, &str)> = cases
+        .iter()
+        .enumerate()
+        .map(|(at, (_, page, _))| (format!("shop.test/{at}"), page.as_str()))
+        .collect();
+    let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), *page)).collect();
+    let driver = Driver::with(&served).await;
+    let cover = Cover::of([TYPED]);
+    for (at, (case, _, is_covered)) in cases.iter().enumerate() {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        for _ in 0..4 {
+            let image = picture(&driver, &cover).await.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let (magenta, covered) = magenta_and_covered(&image.bytes);
+            assert_eq!(
+                (covered > 0, magenta == 0),
+                (*is_covered, *is_covered),
+                "{case}: {magenta} {covered}"
+            );
+            // Most of the page is as it was.
+            assert!(covered < 1280 * 800 / 20, "{case}: {covered}");
+        }
+    }
+    // Where nothing was typed, what the agent took is kept as it is.
+    driver.goto("http://shop.test/3").await;
+    let kept = keep(&driver, &screenshot(true, None), &Cover::default()).await;
+    assert!(matches!(kept, Ok(Kept::AsTaken)), "{kept:?}");
+}
+
+/// Everything that a script of the page could notice is noted down while pictures are taken.
+#[tokio::test]
+async fn the_page_sees_nothing_of_it() {
+    let body = "<input value='TEXT'><p>TEXT</p><iframe srcdoc='<input value=x>'></iframe><script>
+        window.noticed = [];
+        const note = (what) => noticed.push(what);
+        const state = () => JSON.stringify([...document.querySelectorAll('*')].map((el) => {
+          const style = getComputedStyle(el);
+          return [el.tagName, el.getAttributeNames().join(), style.color, style.backgroundColor, style.transform,
+            style.webkitTextFillColor, style.transition, style.animationName, el.getBoundingClientRect().toJSON()];
+        })) + document.styleSheets.length + document.adoptedStyleSheets.length + CSS.highlights.size + innerHeight + scrollY
+          + document.getAnimations().length + getSelection().rangeCount + document.activeElement.tagName;
+        addEventListener('load', () => setTimeout(() => {
+          const first = state();
+          new MutationObserver(() => note('mutation')).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+          const resized = new ResizeObserver(() => { if (window.ready) note('resized'); });
+          for (const el of document.querySelectorAll('*')) resized.observe(el);
+          for (const type of ['resize', 'scroll', 'focus', 'blur', 'visibilitychange', 'freeze', 'selectionchange', 'transitionrun', 'animationstart', 'beforeprint'])
+            for (const to of [window, document]) to.addEventListener(type, () => note(type), true);
+          setTimeout(() => { window.ready = true; }, 100);
+          (function look() { if (state() !== first) note('state'); requestAnimationFrame(look); })();
+          setInterval(() => { if (state() !== first) note('state'); }, 3);
+        }, 50));
+        </script>";
+    let driver = Driver::with(&[("shop.test/", &page(body))]).await;
+    driver.goto("http://shop.test/").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for _ in 0..10 {
+        let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+        assert_eq!(magenta_and_covered(&image.bytes).0, 0);
+    }
+    assert_eq!(driver.run_in_page("noticed").await, serde_json::json!([]));
+    // And it would have noticed.
+    driver
+        .run_in_page("document.querySelector('p').style.color = 'red'; new Promise(r => setTimeout(r, 100))")
+        .await;
+    let noticed = driver.run_in_page("noticed").await;
+    assert!(noticed.as_array().unwrap().iter().any(|what| what == "state"), "{noticed}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_covered_is_not_kept_and_too_many_boxes_cover_the_frame() {
+    let many = page(&"<p>TEXT</p>".repeat(1200));
+    let frames = page(&format!("<p>TEXT</p>{}", "<iframe srcdoc=x></iframe>".repeat(60)));
+    let text = page("<p>TEXT</p><script>document.body.append('x'.repeat(2100000))</script>");
+    let pages = [("shop.test/many", many.as_str()), ("shop.test/frames", &frames), ("shop.test/text", &text)];
+    let driver = Driver::with(&pages).await;
+    driver.goto("http://shop.test/many").await;
+    let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+    assert_eq!(magenta_and_covered(&image.bytes), (0, 1280 * 800));
+    for (at, cover, why) in [
+        ("frames", Cover::of([TYPED]), "too many frames"),
+        ("text", Cover::of([TYPED]), "too large"),
+        ("many", Cover::forgotten(), "more was typed than is remembered"),
+    ] {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        let error = picture(&driver, &cover).await.unwrap_err();
+        assert_eq!(error.code(), "cannot_cover");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_of_another_site_that_hangs_or_moves_is_covered_whole_and_the_rest_is_pictured() {
+    let outer = |at: &str| {
+        page(&format!(
+            "<p style=color:#000>outside</p><iframe src=http://other.test/{at} style='width:500px;height:200px;border:0'></iframe>"
+        ))
+    };
+    let (hanging, moving) = (outer("hangs"), outer("moves"));
+    let hangs = page("<p>TEXT</p><script>setTimeout(() => { for (;;); }, 500)</script>");
+    let moves = page(RESTLESS[0].1);
+    let pages = [
+        ("shop.test/moves", moving.as_str()),
+        ("shop.test/hangs", &hanging),
+        ("other.test/moves", &moves),
+        ("other.test/hangs", &hangs),
+    ];
+    let driver = Driver::with(&pages).await;
+    for at in ["moves", "hangs"] {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+        let (magenta, covered) = magenta_and_covered(&image.bytes);
+        assert!(magenta == 0 && (500 * 200..500 * 201).contains(&covered), "{at}: {magenta} {covered}");
+    }
+}
