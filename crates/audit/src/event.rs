@@ -124,7 +124,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<&'static str>,
+    pub rule: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// `ok`, or the code of the error.

@@ -167,6 +167,7 @@ pub(crate) struct PageFacts {
 struct PageForm {
     method: String,
     action: String,
+    payment: bool,
 }
 
 /// One point, as two frames see it.
@@ -325,7 +326,7 @@ pub(crate) fn gone_is(error: AskError, gone: BrowserError) -> BrowserError {
 impl PageFacts {
     fn of_origin(self, origin: Origin) -> ElementFacts {
         let PageFacts { element, role, name, text, tag, input_type, secret, href, form } = self;
-        let form = form.map(|PageForm { method, action }| FormFacts { method, action });
+        let form = form.map(|PageForm { method, action, payment }| FormFacts { method, action, payment });
         ElementFacts { element, role, name, text, tag, origin, input_type, secret, href, form, matches: 1 }
     }
 }

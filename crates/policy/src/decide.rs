@@ -1,10 +1,13 @@
 //! The decision: total, deterministic, and able to name its rule.
 
-use crate::{Action, ElementFacts, Facts, Permit, Rule};
+use crate::{Action, Facts, Mode, Permit, Refusal, Risk, Rule, Settings};
+use std::sync::Arc;
 
 /// What the operator allows. Later rules join here; the pipeline does not change.
 #[derive(Clone, Debug, Default)]
-pub struct Policy {}
+pub struct Policy {
+    pub(crate) settings: Arc<Settings>,
+}
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
@@ -17,87 +20,67 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     pub rule: Rule,
+    pub risk: Risk,
     pub code: &'static str,
     pub message: String,
     pub hint: &'static str,
 }
 
 impl Policy {
+    pub fn new(settings: Settings) -> Policy {
+        Policy { settings: Arc::new(settings) }
+    }
+
     /// Decides on what is there (`facts`), not on what was said.
+    ///
+    /// Nobody can be asked yet, so what the assessment would ask about is allowed; its risk and its rule are what the
+    /// record says.
     pub fn decide(&self, action: Action, facts: Facts) -> Decision {
-        if let Some(denial) = refused(&action, &facts) {
-            return Decision::Deny(denial);
+        let assessed = self.assess(&action, &facts, Mode::Clean);
+        // A field that is a secret by its name alone waits for somebody who can be asked.
+        match assessed.refusal.filter(|refusal| *refusal != Refusal::SecretName) {
+            Some(refusal) => Decision::Deny(refused(refusal, assessed.rule, assessed.risk)),
+            None => Decision::Allow(Permit::new(action, facts, assessed.rule, assessed.risk)),
         }
-        let rule = match &action {
-            Action::Navigate(_) => "navigate.web",
-            Action::Back | Action::Forward | Action::Reload => "history",
-            Action::Click(_) => "click.clean",
-            Action::Hover(_) => "hover",
-            Action::Drag(_) => "drag.clean",
-            Action::Type(_) => "type.clean",
-            Action::Press(_) => "press.clean",
-            Action::Select(_) => "select.clean",
-            Action::Check(_) => "check.clean",
-            Action::Scroll(_) => "scroll",
-            Action::WaitFor(_) => "wait",
-            Action::Read(_) => "read",
-            Action::ReadDom(_) => "read-dom",
-            Action::Find(_) => "find",
-            Action::Screenshot(_) => "screenshot",
-            Action::Tabs(_) => "tabs",
-            Action::Dialog(_) => "dialog.clean",
-        };
-        Decision::Allow(Permit::new(action, facts, Rule(rule)))
     }
 }
 
 /// What is never allowed, whoever asks.
-fn refused(action: &Action, facts: &Facts) -> Option<Denial> {
-    let is_secret = |element: &Option<ElementFacts>| element.as_ref().is_some_and(|element| element.secret);
-    match action {
-        Action::Press(press) if press.chord.uses_clipboard() => Some(Denial {
-            rule: Rule("press.clipboard"),
-            code: "clipboard_refused",
-            message: "copying, cutting and pasting are refused: they would carry what a field hides"
-                .to_owned(),
-            hint: "Type the text instead.",
-        }),
-        Action::Type(_) if is_secret(&facts.target) => Some(secret_field("type.secret-field")),
-        Action::Press(press) if press.chord.edits() && is_secret(&facts.target) => {
-            Some(secret_field("press.secret-field"))
-        }
-        Action::Select(_) if is_secret(&facts.target) => Some(secret_field("select.secret-field")),
-        // Dragging would move what is selected in it, or drop text into it.
-        Action::Drag(_) if is_secret(&facts.target) || is_secret(&facts.to) => {
-            Some(secret_field("drag.secret-field"))
-        }
-        Action::Click(_) | Action::Press(_) if is_file_field(facts) => Some(Denial {
-            rule: Rule("upload"),
-            code: "upload_refused",
-            message: "choosing a file is refused: nothing is uploaded from this machine".to_owned(),
-            hint: "Do not try another way. Tell the person that this step needs a file.",
-        }),
-        _ => None,
-    }
-}
-
-fn is_file_field(facts: &Facts) -> bool {
-    facts.target.as_ref().is_some_and(|target| target.input_type.as_deref() == Some("file"))
-}
-
-fn secret_field(rule: &'static str) -> Denial {
-    Denial {
-        rule: Rule(rule),
-        code: "secret_field",
-        message: "typing into a password or other secret field is never allowed".to_owned(),
-        hint: "Do not try another way. Ask the person to store this login, so that the session opens signed in.",
-    }
+fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
+    let (code, message, hint) = match refusal {
+        Refusal::Clipboard => (
+            "clipboard_refused",
+            "copying, cutting and pasting are refused: they would carry what a field hides",
+            "Type the text instead.",
+        ),
+        Refusal::SecretField | Refusal::SecretName => (
+            "secret_field",
+            "typing into a password or other secret field is never allowed",
+            "Do not try another way. Ask the person to store this login, so that the session opens signed in.",
+        ),
+        Refusal::Upload => (
+            "upload_refused",
+            "choosing a file is refused: nothing is uploaded from this machine",
+            "Do not try another way. Tell the person that this step needs a file.",
+        ),
+        Refusal::BlockedDomain => (
+            "blocked_domain",
+            "this leads to a domain that is not on the allowlist",
+            "Do not try another way. Ask the operator to add the domain to security.browser.domain_allowlist.",
+        ),
+        Refusal::Credential => (
+            "credential_typed",
+            "the text looks like a key, a token or a card number, and such are never typed by an agent",
+            "Do not try another way. Ask the operator to store this credential, so that the session opens with it.",
+        ),
+    };
+    Denial { rule, risk, code, message: message.to_owned(), hint }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Chord, Click, Drag, Find, Origin, Press, Read, Select, Target, TypeText};
+    use crate::{Chord, Click, Drag, ElementFacts, Find, Origin, Press, Read, Select, Target, TypeText};
 
     fn field(secret: bool) -> ElementFacts {
         ElementFacts {
@@ -131,9 +114,10 @@ mod tests {
     fn check(action: Action, facts: Facts, expected: Result<&str, &str>) {
         let asked = format!("{action:?}");
         let decided = match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => Ok(permit.rule().0),
-            Decision::Deny(denial) => Err(denial.rule.0),
+            Decision::Allow(permit) => Ok(permit.rule().to_string()),
+            Decision::Deny(denial) => Err(denial.rule.to_string()),
         };
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(decided, expected, "{asked}");
     }
 
@@ -142,15 +126,15 @@ mod tests {
         let drag = || Action::Drag(Drag { from: Target::Focused, to: Target::Focused });
         let select = Action::Select(Select { target: Target::Focused, options: Vec::new() });
         check(typing(), on(field(true)), Err("type.secret-field"));
-        check(typing(), on(field(false)), Ok("type.clean"));
+        check(typing(), on(field(false)), Ok("type.secret-name"));
         check(press("x"), on(field(true)), Err("press.secret-field"));
         check(press("Backspace"), on(field(true)), Err("press.secret-field"));
-        check(press("Tab"), on(field(true)), Ok("press.clean"));
-        check(press("x"), on(field(false)), Ok("press.clean"));
+        check(press("Tab"), on(field(true)), Ok("press.move"));
+        check(press("x"), on(field(false)), Ok("type.secret-name"));
         check(select, on(field(true)), Err("select.secret-field"));
         check(drag(), on(field(true)), Err("drag.secret-field"));
         check(drag(), Facts { to: Some(field(true)), ..on(field(false)) }, Err("drag.secret-field"));
-        check(drag(), Facts { to: Some(field(false)), ..on(field(false)) }, Ok("drag.clean"));
+        check(drag(), Facts { to: Some(field(false)), ..on(field(false)) }, Ok("drag.move"));
     }
 
     #[test]
@@ -164,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_secret_field_may_be_clicked_and_a_page_read() {
-        check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.clean"));
-        check(Action::Read(Read::default()), Facts::default(), Ok("read"));
-        check(Action::Find(Find::default()), Facts::default(), Ok("find"));
+        check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.field"));
+        check(Action::Read(Read::default()), Facts::default(), Ok("look"));
+        check(Action::Find(Find::default()), Facts::default(), Ok("look"));
     }
 }

@@ -50,4 +50,6 @@ pub struct ElementFacts {
 pub struct FormFacts {
     pub method: String,
     pub action: String,
+    /// One of its fields takes a card.
+    pub payment: bool,
 }

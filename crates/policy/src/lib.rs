@@ -4,29 +4,39 @@
 //! recorded is the only thing the driver accepts, so an action that skipped either does not compile.
 
 mod action;
+mod assess;
+pub mod credential;
 mod decide;
+mod domains;
 mod facts;
 mod ids;
 mod keys;
 mod permit;
 mod reading;
 mod risk;
+mod rules;
 mod selector;
+mod settings;
 mod target;
 mod url;
+mod words;
 
 pub use action::{
     Action, AnswerDialog, Check, Click, Condition, Direction, Distance, Drag, Hover, ImageFormat, LoadState,
     MouseButton, Navigate, Press, ReadDom, Screenshot, Scroll, Select, SelectOption, TabId, Tabs, TypeText,
     WaitFor,
 };
+pub use assess::Assessment;
 pub use decide::{Decision, Denial, Policy};
+pub use domains::{DomainPattern, is_host_name};
 pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use keys::{ARROW_DOWN, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey};
 pub use permit::{Permit, Permitted, Rule};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
-pub use risk::Risk;
+pub use risk::{Effect, Level, Levels, Risk};
+pub use rules::{BadRule, Because, Builtin, CustomRule, Operator, Refusal, RuleText, Subject, builtin};
 pub use selector::{Selector, SelectorRefusal};
+pub use settings::{Mode, SENSITIVE, Settings};
 pub use target::Target;
 pub use url::{Origin, UrlRefusal, WebUrl};

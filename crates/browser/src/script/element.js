@@ -35,6 +35,9 @@ const submitter = (el) => {
 // As Chromium would submit it; what is no address stands as it is written.
 const formAction = (written) => (URL.canParse(written, baseUri(document)) ? new URL(written, baseUri(document)).href : written);
 
+// A field for a card's number or code, as pages mark them for browsers to fill in.
+const takesCard = (form) => querySelector(form, '[autocomplete*="cc-number" i], [autocomplete*="cc-csc" i]') !== null;
+
 const formFacts = (el) => {
   const control = controlTable(el);
   const form = control?.form(el);
@@ -42,7 +45,7 @@ const formFacts = (el) => {
   const own = submitter(el);
   const action = own && hasAttribute(el, 'formaction') ? formAction(attribute(el, 'formaction')) : FORM.action(form);
   const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
-  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000) };
+  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000), payment: takesCard(form) };
 };
 
 const closestLink = (el) => {

@@ -350,14 +350,19 @@ mod tests {
             input_type: None,
             secret: false,
             href: None,
-            form: Some(FormFacts { method: "post".into(), action: "http://shop.test/next".into() }),
+            form: Some(FormFacts {
+                method: "post".into(),
+                action: "http://shop.test/next".into(),
+                payment: false,
+            }),
             matches: 1,
         }
     }
 
     #[test]
     fn an_element_that_changed_after_the_decision_is_not_acted_on() {
-        let other_form = FormFacts { method: "post".into(), action: "http://evil.test/".into() };
+        let other_form =
+            FormFacts { method: "post".into(), action: "http://evil.test/".into(), payment: false };
         for (now, expected) in [
             (button(), None),
             (ElementFacts { text: "Next (2)".into(), matches: 3, ..button() }, None),

@@ -181,7 +181,7 @@ impl Gate {
         match self.policy.decide(action, facts) {
             Decision::Allow(permit) => Ok(permit),
             Decision::Deny(denial) => {
-                let refused = self.log.refuse(context, &asked.0, &asked.1, denial.rule.0, denial.code);
+                let refused = self.log.refuse(context, &asked.0, &asked.1, &denial);
                 refused.await.map_err(audit_fault)?;
                 Err(Fault::new(denial.code, denial.message).hint(denial.hint))
             }
