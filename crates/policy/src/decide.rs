@@ -47,34 +47,29 @@ impl Policy {
 
 /// What is never allowed, whoever asks.
 fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
-    let (code, message, hint) = match refusal {
+    let (message, hint) = match refusal {
         Refusal::Clipboard => (
-            "clipboard_refused",
             "copying, cutting and pasting are refused: they would carry what a field hides",
             "Type the text instead.",
         ),
         Refusal::SecretField | Refusal::SecretName => (
-            "secret_field",
             "typing into a password or other secret field is never allowed",
             "Do not try another way. Ask the person to store this login, so that the session opens signed in.",
         ),
         Refusal::Upload => (
-            "upload_refused",
             "choosing a file is refused: nothing is uploaded from this machine",
             "Do not try another way. Tell the person that this step needs a file.",
         ),
         Refusal::BlockedDomain => (
-            "blocked_domain",
             "this leads to a domain that is not on the allowlist",
             "Do not try another way. Ask the operator to add the domain to security.browser.domain_allowlist.",
         ),
         Refusal::Credential => (
-            "credential_typed",
             "the text looks like a key, a token or a card number, and such are never typed by an agent",
             "Do not try another way. Ask the operator to store this credential, so that the session opens with it.",
         ),
     };
-    Denial { rule, risk, code, message: message.to_owned(), hint }
+    Denial { rule, risk, code: refusal.code(), message: message.to_owned(), hint }
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let gate = Gate::new(Policy::default(), log, registry);
+        let gate = Gate::new(Policy::new(config.policy()), log, registry);
         Ok(Control {
             gate,
             storage,

@@ -54,6 +54,19 @@ pub enum Refusal {
     Credential,
 }
 
+impl Refusal {
+    /// What the agent is told.
+    pub fn code(self) -> &'static str {
+        match self {
+            Refusal::SecretField | Refusal::SecretName => "secret_field",
+            Refusal::Clipboard => "clipboard_refused",
+            Refusal::Upload => "upload_refused",
+            Refusal::BlockedDomain => "blocked_domain",
+            Refusal::Credential => "credential_typed",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub risk: Risk,

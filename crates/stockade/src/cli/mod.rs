@@ -14,6 +14,7 @@ mod logging;
 mod mcp;
 mod output;
 mod page;
+mod policy;
 mod replay;
 mod serve;
 mod session;
@@ -82,6 +83,8 @@ enum Command {
     Page(page::PageArgs),
     /// What was asked, decided and done: tail, show, verify, export
     Audit(audit::AuditArgs),
+    /// Try the rules: what an action would come to, and why
+    Policy(policy::PolicyArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -119,6 +122,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Session(args) => session::run(context, args),
         Command::Page(args) => page::run(context, args),
         Command::Audit(args) => audit::run(context, args),
+        Command::Policy(args) => policy::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

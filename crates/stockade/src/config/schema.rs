@@ -4,11 +4,12 @@
 //! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
 
 use crate::config::reader::Section;
+use crate::config::rules::rules;
 use crate::config::values::{
-    DomainPattern, Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice,
-    domains, fraction, hosts, loopback_address, number, optional, seconds, size, text, truth, webhook,
+    Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
+    fraction, hosts, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
-use policy::ImageFormat;
+use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// What stands under `security.browser`.
@@ -27,6 +28,10 @@ pub struct Config {
     pub recording_floor: Recording,
     /// Whether agents may read a page's cleaned HTML (S2).
     pub read_dom: bool,
+    /// The only domains that may be gone to, if there is such a list (S4).
+    pub domain_allowlist: Option<Vec<DomainPattern>>,
+    /// Whether typed text that looks like a credential is refused (S4).
+    pub credential_scan: bool,
     pub runtime_restart_attempts: u32,
     pub runtime_warmup_on_start: bool,
     /// How long bundles are kept (S3).
@@ -87,6 +92,10 @@ pub struct Hitl {
     pub enabled: bool,
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
+    /// What is done about each risk.
+    pub levels: Levels,
+    /// The operator's own rules, in S1's form.
+    pub rules: Vec<CustomRule>,
     pub approval_timeout: Seconds,
 }
 
@@ -155,6 +164,8 @@ impl Config {
             recording: s.get("recording", Recording::Transient, choice),
             recording_floor: s.get("recording_floor", Recording::Off, choice),
             read_dom: s.get("read_dom", false, truth),
+            domain_allowlist: s.get("domain_allowlist", None, optional(domains)),
+            credential_scan: s.get("credential_scan", true, truth),
             runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
             runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
             artifacts_retention_days: s.get("artifacts_retention_days", 7, number(1..=3650)),
@@ -235,15 +246,18 @@ impl Hitl {
     fn read(s: &mut Section) -> Hitl {
         // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
         // S1's sensitive ones make nothing looser, and stay.
-        let sensitive = ["gmail.com", "mail.google.com", "admin.*"];
+        let levels = Levels::default();
         Hitl {
             enabled: s.later("enabled", true, truth),
             trusted_domains: s.later("trusted_domains", Vec::new(), domains),
-            sensitive_domains: s.later(
-                "sensitive_domains",
-                sensitive.into_iter().filter_map(DomainPattern::parse).collect(),
-                domains,
-            ),
+            sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
+            levels: Levels {
+                low: s.later("low", levels.low, choice::<Level>),
+                medium: s.later("medium", levels.medium, choice),
+                high: s.later("high", levels.high, choice),
+                critical: s.later("critical", levels.critical, choice),
+            },
+            rules: s.get("rules", Vec::new(), rules),
             approval_timeout: s.later("approval_timeout", Seconds(30), seconds(1..=3600)),
         }
     }
