@@ -12,6 +12,7 @@ mod actions;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod decisions;
 mod jailed;
 mod link;
 mod records;
@@ -40,6 +41,11 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }
+    // `cargo bench --bench ratios -- decide` measures the policy alone.
+    if std::env::args().skip(1).any(|argument| argument == "decide") {
+        deciding();
+        return ExitCode::SUCCESS;
+    }
     let only = std::env::args().skip(1).find(|argument| argument == "record");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tell("\nStockade against bare Chromium, medians of one run\n");
@@ -57,6 +63,7 @@ fn main() -> ExitCode {
         }
     });
     if only.is_none() {
+        deciding();
         memory();
         reply_sizes();
     }
@@ -126,6 +133,16 @@ async fn action_times() -> Duration {
     let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
     line("navigation to a static page", went, "bare, until load", loaded, 1.2);
     clicked
+}
+
+/// How fast the policy is, clicks, typing and navigations in turn.
+fn deciding() {
+    const LEAST: f64 = 100_000.0;
+    let rate = decisions::a_second();
+    let verdict = if rate >= LEAST { "ok" } else { "UNDER" };
+    tell(&format!(
+        "policy, default rules        {rate:>7.0} decisions a second (at least {LEAST:.0}) {verdict}"
+    ));
 }
 
 /// How fast events become durable, and what the two of an allowed click add to it.
