@@ -32,7 +32,7 @@ enum PolicyCommand {
         file: PathBuf,
     },
     /// Say what one action would come to: which rule, which facts, what is done
-    Explain(ExplainArgs),
+    Explain(Box<ExplainArgs>),
     /// List the rules that come with Stockade
     Rules,
 }
@@ -50,10 +50,10 @@ pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Reply, Fault> {
     let policy = || Ok::<_, Fault>(Policy::new(context.load_config(Vec::new())?.config.policy()));
     match args.command {
         PolicyCommand::Test { file } => test(&policy()?, &case::read(&file)?),
-        PolicyCommand::Explain(ExplainArgs { file: Some(file), .. }) => {
-            explain(&policy()?, &case::read(&file)?)
-        }
-        PolicyCommand::Explain(ExplainArgs { file: None, case }) => explain(&policy()?, &[case]),
+        PolicyCommand::Explain(args) => match args.file {
+            Some(file) => explain(&policy()?, &case::read(&file)?),
+            None => explain(&policy()?, &[args.case]),
+        },
         PolicyCommand::Rules => Ok(rules()),
     }
 }
