@@ -79,6 +79,12 @@ pub enum EventKind {
     LogTrimmed,
     AnchorFailed,
     AnchorRestored,
+    /// An operator logged in, or out, or tried to and could not.
+    OperatorEntered,
+    OperatorLeft,
+    OperatorRefused,
+    /// An operator was added or removed, or got a password or a link.
+    OperatorChanged,
 }
 
 /// A picture kept outside the jail.

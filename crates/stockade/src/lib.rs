@@ -11,6 +11,7 @@ pub mod error;
 pub mod gate;
 mod html;
 mod mcp;
+pub mod operator;
 pub mod random;
 pub mod record;
 #[cfg(test)]

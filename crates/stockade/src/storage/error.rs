@@ -20,6 +20,12 @@ pub enum StorageError {
     UnknownKey { id: String },
     #[error("the label has {length} characters, and at most {most} fit")]
     LongLabel { length: usize, most: usize },
+    #[error("there is no operator '{name}'")]
+    UnknownOperator { name: String },
+    #[error("there is an operator '{name}' already")]
+    OperatorExists { name: String },
+    #[error("'{name}' is the only operator")]
+    LastOperator { name: String },
     #[error("no random numbers")]
     NoRandomness { source: getrandom::Error },
 }
@@ -51,6 +57,9 @@ impl StorageError {
             StorageError::BadName { .. } | StorageError::BadTime { .. } => "storage_damaged",
             StorageError::UnknownKey { .. } => "unknown_key",
             StorageError::LongLabel { .. } => "bad_label",
+            StorageError::UnknownOperator { .. } => "unknown_operator",
+            StorageError::OperatorExists { .. } => "operator_exists",
+            StorageError::LastOperator { .. } => "last_operator",
         }
     }
 }
@@ -87,6 +96,9 @@ impl From<StorageError> for Fault {
             ),
             "storage_newer" => fault.hint("Use the newer program that wrote it, or another --state folder."),
             "unknown_key" => fault.hint("`stockade key list` shows the keys and their ids."),
+            "unknown_operator" => fault.hint("`stockade operator list` shows who there is."),
+            "operator_exists" => fault.hint("Choose another name, or `stockade operator password NAME`."),
+            "last_operator" => fault.hint("Add another first: stockade operator add NAME"),
             "bad_label" => fault.hint("Choose a shorter label."),
             _ => fault.hint("Check that the state folder can be written to."),
         }

@@ -158,6 +158,6 @@ impl KeyRow {
     }
 }
 
-fn time(value: i64) -> Result<Timestamp, StorageError> {
+pub(super) fn time(value: i64) -> Result<Timestamp, StorageError> {
     Timestamp::from_millisecond(value).map_err(|source| StorageError::BadTime { value, source })
 }

@@ -5,15 +5,19 @@
 
 mod error;
 mod keys;
+mod operators;
 mod schema;
 mod secret;
+mod visits;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::StorageError;
 pub use keys::KeyRow;
-pub use secret::AgentKey;
+pub use operators::{FIRST_OPERATOR, OperatorRow};
+pub use secret::{AgentKey, OperatorToken};
+pub use visits::{LINK_LIFETIME, LONGEST_VISIT, Visit};
 
 use jiff::Timestamp;
 use policy::{Actor, Scope, Tenant};
@@ -82,7 +86,7 @@ impl Storage {
         }
         let now = Timestamp::now();
         sqlx::query("INSERT INTO operators (name, created_at) VALUES ($1, $2)")
-            .bind("operator")
+            .bind(FIRST_OPERATOR)
             .bind(now.as_millisecond())
             .execute(&mut *change)
             .await
