@@ -12,6 +12,7 @@ mod jail;
 mod key;
 mod logging;
 mod mcp;
+mod operator;
 mod output;
 mod page;
 mod policy;
@@ -21,6 +22,7 @@ mod session;
 mod smoke;
 mod table;
 mod template;
+mod terminal;
 
 pub use context::Context;
 pub use output::Reply;
@@ -85,6 +87,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Try the rules: what an action would come to, and why
     Policy(policy::PolicyArgs),
+    /// The people who decide: password, link, list, add, remove
+    Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -123,6 +127,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Page(args) => page::run(context, args),
         Command::Audit(args) => audit::run(context, args),
         Command::Policy(args) => policy::run(context, args),
+        Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

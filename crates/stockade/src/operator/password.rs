@@ -37,6 +37,11 @@ impl Password {
         Ok(())
     }
 
+    /// Whether it was typed alike twice.
+    pub fn is(&self, other: &Password) -> bool {
+        self.0 == other.0
+    }
+
     /// What is stored. Takes a while, on purpose.
     pub fn hash(&self) -> Result<String, Fault> {
         self.check()?;

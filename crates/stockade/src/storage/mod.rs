@@ -77,20 +77,18 @@ impl Storage {
     /// Makes tenant `default` with actor `agent` and a key, and one operator; `None` if that was done before.
     pub async fn first_start(&self) -> Result<Option<FirstStart>, StorageError> {
         let mut change = self.change().await?;
-        let operators: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM operators")
-            .fetch_one(&mut *change)
-            .await
-            .map_err(StorageError::because("cannot count the operators"))?;
-        if operators > 0 {
+        let now = Timestamp::now();
+        let first = sqlx::query(
+            "INSERT INTO milestones (name, reached_at) VALUES ('first_start', $1) ON CONFLICT DO NOTHING",
+        )
+        .bind(now.as_millisecond())
+        .execute(&mut *change)
+        .await
+        .map_err(StorageError::because("cannot note the first start"))?;
+        if first.rows_affected() == 0 {
             return Ok(None);
         }
-        let now = Timestamp::now();
-        sqlx::query("INSERT INTO operators (name, created_at) VALUES ($1, $2)")
-            .bind(FIRST_OPERATOR)
-            .bind(now.as_millisecond())
-            .execute(&mut *change)
-            .await
-            .map_err(StorageError::because("cannot make the operator"))?;
+        operators::insert_first(&mut change, now).await?;
         let scope = default_scope()?;
         let (agent_key, _) = keys::insert(&mut change, &scope, "first start", now).await?;
         commit(change).await?;

@@ -4,8 +4,8 @@ use crate::storage::keys::time;
 use crate::storage::{Storage, StorageError, commit};
 use jiff::Timestamp;
 use serde::Serialize;
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, Sqlite, Transaction};
 
 /// Made by the first start, and meant where no other is named.
 pub const FIRST_OPERATOR: &str = "operator";
@@ -19,6 +19,13 @@ pub struct OperatorRow {
 }
 
 impl Storage {
+    /// Makes the first operator, who can then be given a password before anything is started.
+    pub async fn first_operator(&self) -> Result<(), StorageError> {
+        let mut change = self.change().await?;
+        insert_first(&mut change, Timestamp::now()).await?;
+        commit(change).await
+    }
+
     pub async fn list_operators(&self) -> Result<Vec<OperatorRow>, StorageError> {
         let rows = sqlx::query("SELECT * FROM operators ORDER BY created_at, name")
             .fetch_all(&self.pool)
@@ -117,6 +124,23 @@ impl Storage {
         commit(change).await?;
         Ok(true)
     }
+}
+
+/// Adds the first operator, if there is none at all.
+pub(super) async fn insert_first(
+    change: &mut Transaction<'_, Sqlite>,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    sqlx::query(
+        "INSERT INTO operators (name, created_at)
+         SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM operators)",
+    )
+    .bind(FIRST_OPERATOR)
+    .bind(now.as_millisecond())
+    .execute(&mut **change)
+    .await
+    .map_err(StorageError::because("cannot make the operator"))?;
+    Ok(())
 }
 
 impl OperatorRow {

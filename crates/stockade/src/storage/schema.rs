@@ -47,6 +47,12 @@ const STEPS: &[&[&str]] = &[
         created_at BIGINT NOT NULL,
         used_at BIGINT NOT NULL
     )",
+    "CREATE TABLE milestones (
+        name TEXT PRIMARY KEY,
+        reached_at BIGINT NOT NULL
+    )",
+    "INSERT INTO milestones (name, reached_at)
+        SELECT 'first_start', created_at FROM operators ORDER BY created_at LIMIT 1",
     ],
 ];
 
