@@ -1,5 +1,6 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
+use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
@@ -26,6 +27,8 @@ const DISPLAY: (u32, u32) = (1280, 800);
 
 pub struct Control {
     pub gate: Gate,
+    /// What waits for a person.
+    pub approvals: Book,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
     pub screenshot_format: ImageFormat,
@@ -61,6 +64,7 @@ impl Control {
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
+        let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
         let settings = settings(config, state, template, &log)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
@@ -74,6 +78,7 @@ impl Control {
         let gate = Gate::new(Policy::new(config.policy()), log, registry);
         Ok(Control {
             gate,
+            approvals,
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,

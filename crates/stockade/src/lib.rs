@@ -1,6 +1,7 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
 mod api;
+pub mod approvals;
 pub mod cli;
 mod client;
 pub mod config;

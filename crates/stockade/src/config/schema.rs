@@ -96,7 +96,12 @@ pub struct Hitl {
     pub levels: Levels,
     /// The operator's own rules, in S1's form.
     pub rules: Vec<CustomRule>,
+    /// What nobody answers in this time is denied.
     pub approval_timeout: Seconds,
+    /// What one session may ask within a minute; more is denied unseen.
+    pub approvals_per_minute: u32,
+    /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
+    pub failures_before_pause: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -248,17 +253,19 @@ impl Hitl {
         // S1's sensitive ones make nothing looser, and stay.
         let levels = Levels::default();
         Hitl {
-            enabled: s.later("enabled", true, truth),
-            trusted_domains: s.later("trusted_domains", Vec::new(), domains),
+            enabled: s.get("enabled", true, truth),
+            trusted_domains: s.get("trusted_domains", Vec::new(), domains),
             sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
             levels: Levels {
-                low: s.later("low", levels.low, choice::<Level>),
-                medium: s.later("medium", levels.medium, choice),
-                high: s.later("high", levels.high, choice),
-                critical: s.later("critical", levels.critical, choice),
+                low: s.get("low", levels.low, choice::<Level>),
+                medium: s.get("medium", levels.medium, choice),
+                high: s.get("high", levels.high, choice),
+                critical: s.get("critical", levels.critical, choice),
             },
             rules: s.get("rules", Vec::new(), rules),
-            approval_timeout: s.later("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
+            failures_before_pause: s.get("failures_before_pause", 3, number(0..=100)),
         }
     }
 }
