@@ -55,6 +55,12 @@ pub enum EventKind {
     Refused,
     /// It was asked for, and there was nothing to decide on: no such element, a busy page.
     NotPerformed,
+    /// A person is asked.
+    ApprovalAsked,
+    /// The question was answered, or its time is over.
+    ApprovalDecided,
+    /// Something that an operator should know of at once.
+    Alert,
     /// The page went to another address by itself.
     PageNavigated,
     PageRedirected,

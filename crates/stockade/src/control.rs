@@ -1,8 +1,10 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
+use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::operator::Desk;
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
@@ -26,6 +28,10 @@ const DISPLAY: (u32, u32) = (1280, 800);
 
 pub struct Control {
     pub gate: Gate,
+    /// What waits for a person.
+    pub approvals: Book,
+    /// Where operators log in.
+    pub desk: Desk,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
     pub screenshot_format: ImageFormat,
@@ -61,6 +67,8 @@ impl Control {
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
+        let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
+        let desk = Desk::new(storage.clone(), log.clone());
         let settings = settings(config, state, template, &log)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
@@ -74,6 +82,8 @@ impl Control {
         let gate = Gate::new(Policy::new(config.policy()), log, registry);
         Ok(Control {
             gate,
+            approvals,
+            desk,
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,

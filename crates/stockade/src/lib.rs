@@ -1,9 +1,11 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
 mod api;
+pub mod approvals;
 pub mod cli;
 mod client;
 pub mod config;
+mod console;
 pub mod control;
 pub mod demo;
 pub mod doctor;

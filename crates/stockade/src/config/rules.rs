@@ -1,5 +1,6 @@
 //! The operator's rules as the file has them, and the settings that the policy is made of.
 
+use crate::approvals::ApprovalSettings;
 use crate::config::schema::Config;
 use crate::config::values::{Shown, scalar};
 use crate::config::yaml::{Field, Kind, Node};
@@ -25,6 +26,14 @@ impl Config {
             allowlist: self.domain_allowlist.clone(),
             rules: self.hitl.rules.clone(),
             credential_scan: self.credential_scan,
+        }
+    }
+
+    /// How people are asked.
+    pub fn approvals(&self) -> ApprovalSettings {
+        ApprovalSettings {
+            timeout: self.hitl.approval_timeout.duration(),
+            most_a_minute: self.hitl.approvals_per_minute,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::config::reader::Section;
 use crate::config::rules::rules;
 use crate::config::values::{
     Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
-    fraction, hosts, loopback_address, number, optional, seconds, size, text, truth, webhook,
+    fraction, hosts, https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
 use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -96,7 +96,12 @@ pub struct Hitl {
     pub levels: Levels,
     /// The operator's own rules, in S1's form.
     pub rules: Vec<CustomRule>,
+    /// What nobody answers in this time is denied.
     pub approval_timeout: Seconds,
+    /// What one session may ask within a minute; more is denied unseen.
+    pub approvals_per_minute: u32,
+    /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
+    pub failures_before_pause: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +115,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// No bearer key is asked for on loopback.
     pub open: bool,
+    /// Where a proxy of the operator's leads to the console from elsewhere, a phone for one.
+    pub console_url: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -248,17 +255,19 @@ impl Hitl {
         // S1's sensitive ones make nothing looser, and stay.
         let levels = Levels::default();
         Hitl {
-            enabled: s.later("enabled", true, truth),
-            trusted_domains: s.later("trusted_domains", Vec::new(), domains),
+            enabled: s.get("enabled", true, truth),
+            trusted_domains: s.get("trusted_domains", Vec::new(), domains),
             sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
             levels: Levels {
-                low: s.later("low", levels.low, choice::<Level>),
-                medium: s.later("medium", levels.medium, choice),
-                high: s.later("high", levels.high, choice),
-                critical: s.later("critical", levels.critical, choice),
+                low: s.get("low", levels.low, choice::<Level>),
+                medium: s.get("medium", levels.medium, choice),
+                high: s.get("high", levels.high, choice),
+                critical: s.get("critical", levels.critical, choice),
             },
             rules: s.get("rules", Vec::new(), rules),
-            approval_timeout: s.later("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
+            failures_before_pause: s.get("failures_before_pause", 3, number(0..=100)),
         }
     }
 }
@@ -266,7 +275,11 @@ impl Hitl {
 impl Server {
     fn read(s: &mut Section) -> Server {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 7700));
-        Server { listen: s.get("listen", listen, loopback_address), open: s.get("open", false, truth) }
+        Server {
+            listen: s.get("listen", listen, loopback_address),
+            open: s.get("open", false, truth),
+            console_url: s.get("console_url", None, optional(https_address)),
+        }
     }
 }
 

@@ -345,6 +345,23 @@ pub fn webhook(node: &Node) -> Result<String, String> {
         .ok_or_else(|| "an http:// address without a user name".to_owned())
 }
 
+/// A host of its own: cookies of the console are for all of it.
+pub fn https_address(node: &Node) -> Result<String, String> {
+    let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
+        url.scheme() == "https"
+            && url.host().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    address
+        .filter(|url| url.as_str().len() <= 256)
+        .map(String::from)
+        .ok_or_else(|| "an https:// address without a path, such as https://stockade.example.net,".to_owned())
+}
+
 pub fn loopback_address(node: &Node) -> Result<SocketAddr, String> {
     scalar(node)
         .and_then(|text| text.parse::<SocketAddr>().ok())

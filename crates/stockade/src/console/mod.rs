@@ -1,9 +1,15 @@
 //! The operators' pages: made here on the server, with one style sheet and one small script of our own.
 //!
-//! What a page of the web wrote is only ever put in by [`said`], which shows it as that page's words.
+//! What a page of the web wrote is only ever put in by `words.rs`, which shows it as that page's words.
 
+mod card;
+mod page;
+mod picture;
 mod shell;
+mod words;
 
+pub use card::FormParts;
+pub use page::{View, live, page, single, single_page};
 pub use shell::{again, link, login, refused};
 
 use axum::http::header;

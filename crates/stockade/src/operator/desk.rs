@@ -82,6 +82,12 @@ impl Desk {
         }
     }
 
+    /// A link for the terminal that the control plane was started in.
+    pub async fn link_at_start(&self, operator: &str) -> Result<OperatorToken, Fault> {
+        self.note(EventKind::OperatorChanged, operator, "a one-time link was shown at the start").await?;
+        Ok(self.inner.storage.make_link(operator).await?)
+    }
+
     /// Who is in by this token.
     pub async fn find(&self, token: &str, busy: bool) -> Result<Option<Visit>, Fault> {
         Ok(self.inner.storage.find_visit(token, busy).await?)

@@ -5,11 +5,14 @@ mod control_socket;
 mod guard;
 mod listen;
 mod mcp_sessions;
+mod operator;
 mod routes;
 mod status;
 
 pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
+pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES, TOKEN_HEADER};
 
+use crate::config;
 use crate::control::Control;
 use crate::error::Fault;
 use std::net::SocketAddr;
@@ -43,11 +46,14 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
 pub async fn serve(
     bound: Bound,
     control: Arc<Control>,
-    open: bool,
+    settings: &config::Server,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
-    let public = routes::public(control.clone(), bound.address, open, stop.child_token());
-    let private = control_socket::router(control);
+    let outside = settings.console_url.as_ref().and_then(|url| url.parse().ok());
+    let place = guard::Place { address: bound.address, outside };
+    let console = place.console();
+    let public = routes::public(control.clone(), place, settings.open, stop.child_token());
+    let private = control_socket::router(control, console);
     let http = async {
         listen::accept(bound.http, public, stop.clone()).await;
         // Connections that are still open finish by themselves, or are cut with the process.

@@ -16,6 +16,10 @@ pub enum StorageError {
     BadName { tenant: String, actor: String, source: policy::BadName },
     #[error("the database holds a time that is none: {value}")]
     BadTime { value: i64, source: jiff::Error },
+    #[error("the database holds a {column} that is none: '{value}'")]
+    BadWord { column: &'static str, value: String },
+    #[error("a question's card cannot be read or written")]
+    BadCard { source: serde_json::Error },
     #[error("there is no key '{id}'")]
     UnknownKey { id: String },
     #[error("the label has {length} characters, and at most {most} fit")]
@@ -54,7 +58,10 @@ impl StorageError {
             },
             StorageError::File { .. } | StorageError::NoRandomness { .. } => "storage_failed",
             StorageError::Newer { .. } => "storage_newer",
-            StorageError::BadName { .. } | StorageError::BadTime { .. } => "storage_damaged",
+            StorageError::BadName { .. }
+            | StorageError::BadTime { .. }
+            | StorageError::BadWord { .. }
+            | StorageError::BadCard { .. } => "storage_damaged",
             StorageError::UnknownKey { .. } => "unknown_key",
             StorageError::LongLabel { .. } => "bad_label",
             StorageError::UnknownOperator { .. } => "unknown_operator",

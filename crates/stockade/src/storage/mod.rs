@@ -1,8 +1,9 @@
-//! Rows: tenants, actors, operators and the keys of agents.
+//! Rows: tenants, actors, operators, the keys of agents, and the questions to people.
 //!
 //! SQLite in the state folder. Statements and schema keep to what PostgreSQL understands too (text, bigint,
 //! `$1`), so that one schema serves both. Times are milliseconds since 1970.
 
+mod approvals;
 mod error;
 mod keys;
 mod operators;
@@ -119,4 +120,8 @@ pub fn default_scope() -> Result<Scope, StorageError> {
 fn scope(tenant: &str, actor: &str) -> Result<Scope, StorageError> {
     let bad = |source| StorageError::BadName { tenant: tenant.to_owned(), actor: actor.to_owned(), source };
     Ok(Scope { tenant: Tenant::parse(tenant).map_err(bad)?, actor: Actor::parse(actor).map_err(bad)? })
+}
+
+fn time(value: i64) -> Result<Timestamp, StorageError> {
+    Timestamp::from_millisecond(value).map_err(|source| StorageError::BadTime { value, source })
 }

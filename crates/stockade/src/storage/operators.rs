@@ -1,7 +1,6 @@
 //! The people who decide: their names and the hashes of their passwords.
 
-use crate::storage::keys::time;
-use crate::storage::{Storage, StorageError, commit};
+use crate::storage::{Storage, StorageError, commit, time};
 use jiff::Timestamp;
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;

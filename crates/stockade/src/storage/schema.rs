@@ -40,6 +40,28 @@ const STEPS: &[&[&str]] = &[
     )",
     ],
     &[
+        "CREATE TABLE approvals (
+        id TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        session TEXT NOT NULL,
+        session_name TEXT,
+        card TEXT NOT NULL,
+        asked_at BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        decided_by TEXT,
+        door TEXT,
+        decided_at BIGINT,
+        for_session BIGINT NOT NULL,
+        note TEXT,
+        outcome TEXT
+    )",
+        "CREATE INDEX approvals_by_state ON approvals (state, asked_at)",
+    ],
+    &[
         "ALTER TABLE operators ADD COLUMN password TEXT",
         "CREATE TABLE operator_sessions (
         hash TEXT PRIMARY KEY,
@@ -47,11 +69,11 @@ const STEPS: &[&[&str]] = &[
         created_at BIGINT NOT NULL,
         used_at BIGINT NOT NULL
     )",
-    "CREATE TABLE milestones (
+        "CREATE TABLE milestones (
         name TEXT PRIMARY KEY,
         reached_at BIGINT NOT NULL
     )",
-    "INSERT INTO milestones (name, reached_at)
+        "INSERT INTO milestones (name, reached_at)
         SELECT 'first_start', created_at FROM operators ORDER BY created_at LIMIT 1",
     ],
 ];

@@ -1,7 +1,6 @@
 //! Operators who are logged in, and the links that let one in once. Both are random words, kept as hashes.
 
-use crate::storage::keys::time;
-use crate::storage::{OperatorToken, Storage, StorageError, commit, secret};
+use crate::storage::{OperatorToken, Storage, StorageError, commit, secret, time};
 use jiff::Timestamp;
 use sqlx::Row;
 use std::time::Duration;

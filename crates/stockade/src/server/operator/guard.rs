@@ -95,7 +95,10 @@ fn from_our_page(method: &Method, headers: &HeaderMap, needs: Needs) -> Result<(
     match text("sec-fetch-site") {
         None | Some("same-origin" | "none") => {}
         // A link that somebody follows, which changes nothing.
-        Some(_) if reads && text("sec-fetch-mode") == Some("navigate") && text("sec-fetch-dest") == Some("document") => {}
+        Some(_)
+            if reads
+                && text("sec-fetch-mode") == Some("navigate")
+                && text("sec-fetch-dest") == Some("document") => {}
         Some(_) => return refused(),
     }
     if reads || needs == Needs::Signature {
@@ -162,7 +165,8 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
 fn is_secure(doors: &Doors, headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     doors.outside.as_ref().is_some_and(|outside| {
-        outside.scheme() == "https" && host == Some(&outside[url::Position::BeforeHost..url::Position::AfterPort])
+        outside.scheme() == "https"
+            && host == Some(&outside[url::Position::BeforeHost..url::Position::AfterPort])
     })
 }
 
@@ -231,18 +235,34 @@ mod tests {
             ("POST", vec![("origin", "http://127.0.0.1:7701")], Err("origin_refused")),
             ("POST", vec![("origin", "http://localhost:7700")], Err("origin_refused")),
             ("POST", vec![ours, ("sec-fetch-site", "same-site")], Err("origin_refused")),
-            ("POST", vec![ours, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")], Err("origin_refused")),
+            (
+                "POST",
+                vec![ours, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")],
+                Err("origin_refused"),
+            ),
             ("GET", vec![], Ok(())),
             ("GET", vec![("sec-fetch-site", "none")], Ok(())),
-            ("GET", vec![("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")], Err("origin_refused")),
             (
                 "GET",
-                vec![("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")],
+                vec![("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")],
                 Err("origin_refused"),
             ),
             (
                 "GET",
-                vec![("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")],
+                vec![
+                    ("sec-fetch-site", "cross-site"),
+                    ("sec-fetch-mode", "navigate"),
+                    ("sec-fetch-dest", "iframe"),
+                ],
+                Err("origin_refused"),
+            ),
+            (
+                "GET",
+                vec![
+                    ("sec-fetch-site", "cross-site"),
+                    ("sec-fetch-mode", "navigate"),
+                    ("sec-fetch-dest", "document"),
+                ],
                 Ok(()),
             ),
             ("GET", vec![("authorization", "Bearer x")], Err("operator_only")),
@@ -256,8 +276,14 @@ mod tests {
     #[test]
     fn the_cookie_is_for_our_own_pages_and_no_script() {
         let plain = Cookies { secure: false }.set("t");
-        assert!(plain.starts_with("stockade_operator=t; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"), "{plain}");
+        assert!(
+            plain.starts_with("stockade_operator=t; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"),
+            "{plain}"
+        );
         let secure = Cookies { secure: true }.set("t");
-        assert!(secure.starts_with("__Host-stockade_operator=t; Path=/; ") && secure.ends_with("; Secure"), "{secure}");
+        assert!(
+            secure.starts_with("__Host-stockade_operator=t; Path=/; ") && secure.ends_with("; Secure"),
+            "{secure}"
+        );
     }
 }

@@ -3,8 +3,13 @@
 //! All routes stand in one table, each with what it asks of its caller, so that none can be forgotten: the router is
 //! made of the table, and so is the test that an agent's key opens nothing here.
 
+mod approvals;
+mod events;
 mod guard;
 mod login;
+mod socket;
+
+pub use socket::{TOKEN_HEADER, router as socket_router};
 
 use crate::console;
 use crate::control::Control;
@@ -14,6 +19,7 @@ use axum::middleware;
 use axum::routing::{MethodRouter, get, post};
 use guard::Guard;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// The largest form; a note for the agent is the longest thing in one.
@@ -60,6 +66,13 @@ pub const ROUTES: &[Route] = &[
     route("POST", "/operator/login", Needs::Nothing, || post(login::by_password)),
     route("POST", "/operator/link", Needs::Nothing, || post(login::by_link)),
     route("POST", "/operator/logout", Needs::Form, || post(login::leave)),
+    route("GET", "/console", Needs::Visit, || get(approvals::page)),
+    route("GET", "/console/approvals/{id}", Needs::Visit, || get(approvals::single)),
+    route("GET", "/operator/live", Needs::Watching, || get(approvals::live)),
+    route("GET", "/operator/live/{id}", Needs::Watching, || get(approvals::single_live)),
+    route("GET", "/operator/events", Needs::Watching, || get(events::stream)),
+    route("GET", "/operator/approvals/{id}/picture", Needs::Watching, || get(approvals::picture)),
+    route("POST", "/operator/approvals/{id}", Needs::Form, || post(approvals::answer)),
 ];
 
 /// What the operators' routes work with.
@@ -69,6 +82,15 @@ pub struct Doors {
     /// Where the console is reached from outside, if a proxy leads to it.
     pub outside: Option<Arc<url::Url>>,
     pub stop: CancellationToken,
+    /// A place for each open console.
+    streams: Arc<Semaphore>,
+}
+
+impl Doors {
+    pub fn new(control: Arc<Control>, outside: Option<url::Url>, stop: CancellationToken) -> Doors {
+        let streams = Arc::new(Semaphore::new(events::MOST_STREAMS));
+        Doors { control, outside: outside.map(Arc::new), stop, streams }
+    }
 }
 
 impl FromRef<Doors> for Arc<Control> {
