@@ -3,6 +3,7 @@
 //! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
 //! this file alone writes it to standard output. Logs, progress and errors go to standard error.
 
+mod approvals;
 mod audit;
 mod config;
 mod context;
@@ -23,6 +24,7 @@ mod smoke;
 mod table;
 mod template;
 mod terminal;
+mod watch;
 
 pub use context::Context;
 pub use output::Reply;
@@ -65,6 +67,7 @@ Examples:
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
   stockade audit tail --follow      what agents do, as they do it
+  stockade watch                    what agents ask for; decide by key
   stockade config show              every setting, and where it came from
 
 Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
@@ -87,6 +90,14 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Try the rules: what an action would come to, and why
     Policy(policy::PolicyArgs),
+    /// List what waits for a person, and what was decided last
+    Approvals(approvals::LoginArgs),
+    /// Approve one question of an agent's, once or for its session
+    Approve(approvals::ApproveArgs),
+    /// Deny one question of an agent's
+    Deny(approvals::DenyArgs),
+    /// Show each question as it comes, and take the answer by key
+    Watch(approvals::LoginArgs),
     /// The people who decide: password, link, list, add, remove
     Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
@@ -127,6 +138,10 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Page(args) => page::run(context, args),
         Command::Audit(args) => audit::run(context, args),
         Command::Policy(args) => policy::run(context, args),
+        Command::Approvals(args) => approvals::list(context, &args),
+        Command::Approve(args) => approvals::approve(context, &args),
+        Command::Deny(args) => approvals::deny(context, &args),
+        Command::Watch(args) => watch::run(context, &args),
         Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),

@@ -4,9 +4,14 @@
 
 use crate::error::Fault;
 use crate::operator::Password;
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
+};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
+use std::time::Duration;
 
 /// The longest line that is read as a password.
 const LONGEST_LINE: u64 = 4096;
@@ -47,12 +52,28 @@ impl Keys {
         }
     }
 
-    /// Another handle on the same terminal, for a thread that only reads.
-    pub fn reader(&self) -> Result<File, Fault> {
-        self.tty.try_clone().map_err(|e| lost(&e))
+    /// The next key, if one comes in this time.
+    pub fn next_within(&mut self, patience: Duration) -> Result<Option<u8>, Fault> {
+        let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
+        let mut watched = [PollFd::new(&self.tty, PollFlags::IN)];
+        match poll(&mut watched, Some(&patience)) {
+            Ok(0) | Err(Errno::INTR) => Ok(None),
+            Ok(_) => self.next().map(Some),
+            Err(error) => Err(lost(&error.into())),
+        }
     }
 
-    fn line(&mut self, prompt: &str) -> Result<String, Fault> {
+    /// Forgets what was typed before somebody could know what it would be for.
+    pub fn forget(&mut self) -> Result<(), Fault> {
+        tcflush(&self.tty, QueueSelector::IFlush).map_err(|error| lost(&error.into()))
+    }
+
+    /// A line that is shown as it is typed.
+    pub fn note(&mut self, prompt: &str) -> Result<String, Fault> {
+        self.read_line(prompt, true)
+    }
+
+    fn read_line(&mut self, prompt: &str, shown: bool) -> Result<String, Fault> {
         self.say(prompt)?;
         let mut typed = Vec::new();
         loop {
@@ -63,11 +84,18 @@ impl Keys {
                     return Err(gave_up());
                 }
                 8 | 127 => {
+                    if shown && !typed.is_empty() {
+                        self.say("\u{8} \u{8}")?;
+                    }
                     // A whole character, not its last byte.
                     while typed.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
                 }
-                21 => typed.clear(),
-                byte if (typed.len() as u64) < LONGEST_LINE => typed.push(byte),
+                byte if (typed.len() as u64) < LONGEST_LINE && (byte >= 32 || !shown) => {
+                    typed.push(byte);
+                    if shown {
+                        self.tty.write_all(&[byte]).map_err(|e| lost(&e))?;
+                    }
+                }
                 _ => {}
             }
         }
@@ -97,7 +125,7 @@ impl Asker {
 
     pub fn ask(&mut self, prompt: &str) -> Result<Password, Fault> {
         match self {
-            Asker::Terminal => Keys::open()?.line(&format!("{prompt}: ")).map(Password::given),
+            Asker::Terminal => Keys::open()?.read_line(&format!("{prompt}: "), false).map(Password::given),
             Asker::Lines(lines) => {
                 let mut bytes = Vec::new();
                 lines.take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(|e| lost(&e))?;

@@ -4,8 +4,9 @@
 //! has, in a type that nothing of ours has. No markup, no attribute and no line of theirs is ever ours.
 
 use crate::html::Text;
+use audit::plain_within;
 
-/// The longest that is shown of one text; the record has more.
+/// The longest that is shown of one text, in bytes; the record has more.
 const LONGEST: usize = 600;
 const LONGEST_WORD: usize = 300;
 
@@ -13,29 +14,13 @@ const LONGEST_WORD: usize = 300;
 pub fn said(caption: &'static str, text: &str) -> String {
     format!(
         "<figure class=\"said\"><figcaption>{caption}</figcaption><blockquote><bdi>{}</bdi></blockquote></figure>\n",
-        Text(&bounded(text, LONGEST))
+        Text(&plain_within(text, LONGEST))
     )
 }
 
 /// The same within a line.
 pub fn word(text: &str) -> String {
-    format!("<bdi class=\"word\">{}</bdi>", Text(&bounded(text, LONGEST_WORD)))
-}
-
-/// One line, no controls, no characters that turn the direction of what follows.
-fn bounded(text: &str, most: usize) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}');
-    let mut clean: String = text
-        .chars()
-        .filter(|c| !turns(*c))
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(most + 1)
-        .collect();
-    if clean.chars().count() > most {
-        clean.pop();
-        clean.push('…');
-    }
-    clean
+    format!("<bdi class=\"word\">{}</bdi>", Text(&plain_within(text, LONGEST_WORD)))
 }
 
 #[cfg(test)]

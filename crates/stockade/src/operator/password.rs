@@ -37,6 +37,11 @@ impl Password {
         Ok(())
     }
 
+    /// The password itself, for the server that checks it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
     /// Whether it was typed alike twice.
     pub fn is(&self, other: &Password) -> bool {
         self.0 == other.0
