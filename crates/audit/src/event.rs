@@ -91,6 +91,9 @@ pub enum EventKind {
     OperatorRefused,
     /// An operator was added or removed, or got a password or a link.
     OperatorChanged,
+    /// The webhook did not take a question, or takes them again.
+    WebhookFailed,
+    WebhookRestored,
 }
 
 /// A picture kept outside the jail.

@@ -32,6 +32,7 @@ pub struct Control {
     pub approvals: Book,
     /// Where operators log in.
     pub desk: Desk,
+    pub log: audit::Log,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
     pub screenshot_format: ImageFormat,
@@ -79,11 +80,12 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let gate = Gate::new(Policy::new(config.policy()), log, registry);
+        let gate = Gate::new(Policy::new(config.policy()), log.clone(), registry);
         Ok(Control {
             gate,
             approvals,
             desk,
+            log,
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,

@@ -14,6 +14,7 @@ pub mod gate;
 mod html;
 mod mcp;
 pub mod operator;
+mod post;
 pub mod random;
 pub mod record;
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         print_way_in(context, &control, bound.address).await?;
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), &config.server, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), &config, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;

@@ -98,10 +98,19 @@ pub struct Hitl {
     pub rules: Vec<CustomRule>,
     /// What nobody answers in this time is denied.
     pub approval_timeout: Seconds,
+    pub webhook: Webhook,
     /// What one session may ask within a minute; more is denied unseen.
     pub approvals_per_minute: u32,
     /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
     pub failures_before_pause: u32,
+}
+
+/// A program that is told of questions and may answer them; off unless both are set.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    pub url: Option<String>,
+    /// A file of mode 0600 with the secret that both ends have.
+    pub secret_file: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -265,10 +274,24 @@ impl Hitl {
                 critical: s.get("critical", levels.critical, choice),
             },
             rules: s.get("rules", Vec::new(), rules),
+            webhook: s.section("webhook", Webhook::read),
             approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
             approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
             failures_before_pause: s.get("failures_before_pause", 3, number(0..=100)),
         }
+    }
+}
+
+impl Webhook {
+    fn read(s: &mut Section) -> Webhook {
+        let read = Webhook {
+            url: s.get("url", None, optional(webhook)),
+            secret_file: s.get("secret_file", None, optional(absolute_path)),
+        };
+        if read.url.is_some() != read.secret_file.is_some() {
+            s.clash("secret_file", "set together with 'url'".to_owned());
+        }
+        read
     }
 }
 

@@ -3,9 +3,12 @@
 mod attempts;
 mod desk;
 mod password;
+mod teller;
+pub mod webhook;
 
 pub use desk::{Desk, Entry, changed};
 pub use password::Password;
+pub use teller::Teller;
 
 use crate::error::Fault;
 
@@ -16,18 +19,15 @@ pub fn parse_name(name: &str) -> Result<String, policy::BadName> {
 
 /// What an operator's page sends back with every change, so that no other page can: known only to who holds the token.
 pub fn form_token(token: &str) -> String {
-    sign(token.as_bytes(), &[b"stockade console form"])
+    sign(token.as_bytes(), b"stockade console form")
 }
 
-/// The HMAC-SHA256 of the parts, each with its length, as hexadecimal digits.
-pub fn sign(key: &[u8], parts: &[&[u8]]) -> String {
+/// The HMAC-SHA256 of a message, as hexadecimal digits.
+pub fn sign(key: &[u8], message: &[u8]) -> String {
     use hmac::{Hmac, KeyInit, Mac};
-    // An HMAC takes a key of any length, so there is nothing that can fail.
+    // An HMAC takes a key of any length; an empty signature fits nothing.
     let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(key) else { return String::new() };
-    for part in parts {
-        mac.update(&(part.len() as u64).to_be_bytes());
-        mac.update(part);
-    }
+    mac.update(message);
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -48,13 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_tell_keys_and_parts_apart() {
-        let one = sign(b"key", &[b"ab", b"c"]);
-        assert_eq!(one.len(), 64);
-        assert_ne!(one, sign(b"key", &[b"a", b"bc"]));
-        assert_ne!(one, sign(b"kez", &[b"ab", b"c"]));
+    fn signatures_are_hmac_sha256_and_compared_whole() {
+        // RFC 4231, test case 2.
+        let one = sign(b"Jefe", b"what do ya want for nothing?");
+        assert_eq!(one, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
         assert!(same(&one, &one.clone()));
-        for other in ["", "ab", &one[1..]] {
+        for other in ["", "5bdc", &one[1..], &sign(b"Jeff", b"what do ya want for nothing?")] {
             assert!(!same(&one, other) && !same(other, ""), "{other}");
         }
     }

@@ -12,10 +12,13 @@ mod status;
 pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
 pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES, TOKEN_HEADER};
 
-use crate::config;
+use crate::config::Config;
 use crate::control::Control;
 use crate::error::Fault;
+use crate::operator::Teller;
+use crate::operator::webhook::Secret;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -46,13 +49,15 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
 pub async fn serve(
     bound: Bound,
     control: Arc<Control>,
-    settings: &config::Server,
+    config: &Config,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
-    let outside = settings.console_url.as_ref().and_then(|url| url.parse().ok());
+    let outside = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
     let place = guard::Place { address: bound.address, outside };
     let console = place.console();
-    let public = routes::public(control.clone(), place, settings.open, stop.child_token());
+    let secret = start_webhook(config, &control, &console, &stop)?;
+    let doors = operator::Doors::new(control.clone(), place.outside.clone(), secret, stop.child_token());
+    let public = routes::public(doors, place, config.server.open);
     let private = control_socket::router(control, console);
     let http = async {
         listen::accept(bound.http, public, stop.clone()).await;
@@ -69,6 +74,28 @@ pub async fn serve(
         () = late => Ok(()),
     };
     served.map_err(|e| Fault::io("internal", "the server stopped", &e))
+}
+
+/// Begins to tell the webhook of questions, if there is one; the secret is what its answers are checked with.
+fn start_webhook(
+    config: &Config,
+    control: &Control,
+    console: &str,
+    stop: &CancellationToken,
+) -> Result<Option<Arc<Secret>>, Fault> {
+    let webhook = &config.hitl.webhook;
+    let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
+    let secret = Arc::new(Secret::read(Path::new(file))?);
+    let url = url.parse().map_err(|error| Fault::caused("config_value", &error))?;
+    let teller = Teller {
+        book: control.approvals.clone(),
+        log: control.log.clone(),
+        url,
+        secret: secret.clone(),
+        console: console.to_owned(),
+    };
+    tokio::spawn(teller.run(stop.child_token()));
+    Ok(Some(secret))
 }
 
 pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {

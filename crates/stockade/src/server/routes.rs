@@ -18,8 +18,8 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-pub fn public(control: Arc<Control>, place: Place, open: bool, stop: CancellationToken) -> Router {
-    let doors = Doors::new(control.clone(), place.outside.clone(), stop.clone());
+pub fn public(doors: Doors, place: Place, open: bool) -> Router {
+    let (control, stop) = (doors.control.clone(), doors.stop.clone());
     let keys = Keys { control: control.clone(), open };
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))

@@ -8,11 +8,13 @@ mod events;
 mod guard;
 mod login;
 mod socket;
+mod webhook;
 
 pub use socket::{TOKEN_HEADER, router as socket_router};
 
 use crate::console;
 use crate::control::Control;
+use crate::operator::webhook::{Nonces, Secret};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::middleware;
@@ -73,6 +75,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/operator/events", Needs::Watching, || get(events::stream)),
     route("GET", "/operator/approvals/{id}/picture", Needs::Watching, || get(approvals::picture)),
     route("POST", "/operator/approvals/{id}", Needs::Form, || post(approvals::answer)),
+    route("POST", "/operator/webhook", Needs::Signature, || post(webhook::post)),
 ];
 
 /// What the operators' routes work with.
@@ -84,12 +87,25 @@ pub struct Doors {
     pub stop: CancellationToken,
     /// A place for each open console.
     streams: Arc<Semaphore>,
+    webhook: Option<Arc<Webhook>>,
+}
+
+/// What is needed to believe an answer.
+pub struct Webhook {
+    pub secret: Arc<Secret>,
+    nonces: Nonces,
 }
 
 impl Doors {
-    pub fn new(control: Arc<Control>, outside: Option<url::Url>, stop: CancellationToken) -> Doors {
+    pub fn new(
+        control: Arc<Control>,
+        outside: Option<url::Url>,
+        secret: Option<Arc<Secret>>,
+        stop: CancellationToken,
+    ) -> Doors {
         let streams = Arc::new(Semaphore::new(events::MOST_STREAMS));
-        Doors { control, outside: outside.map(Arc::new), stop, streams }
+        let webhook = secret.map(|secret| Arc::new(Webhook { secret, nonces: Nonces::default() }));
+        Doors { control, outside: outside.map(Arc::new), stop, streams, webhook }
     }
 }
 
