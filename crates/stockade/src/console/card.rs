@@ -5,7 +5,6 @@ use super::words::{said, word};
 use crate::approvals::{Approval, ApprovalPicture, Card, Door, Kind, Said, State};
 use crate::html::Text;
 use jiff::Timestamp;
-use std::fmt::Write;
 
 /// What a card's form carries beside the verdict.
 pub struct FormParts<'a> {
@@ -45,7 +44,7 @@ pub fn card(
         r#"<article class="card {risk}" id="{id}" data-state="{state}" data-left="{left}" data-told="{told}" aria-label="{told}">
 <header><span class="risk">{pill}</span><span>{asks}</span>{clock}
 <div class="body{pictured}"><div>
-<h2>{title}</h2>
+<h2>{title}{role}</h2>
 {element}{undone}{facts}</div>{picture}</div>
 {verdict}
 </article>
@@ -56,6 +55,7 @@ pub fn card(
         pill = pill(approval),
         asks = Text(asks(*kind)),
         title = Text(&title(approval)),
+        role = role(card),
         element = element(card),
         facts = facts(approval),
     )
@@ -83,15 +83,21 @@ fn title(approval: &Approval) -> String {
     format!("{first}{}", letters.as_str())
 }
 
+/// What kind of thing it is acted on; a page says that too.
+fn role(card: &Card) -> String {
+    let role = card.element.as_ref().map(|element| element.role.as_str()).filter(|role| !role.is_empty());
+    role.map(|role| format!(" this {}", word(role))).unwrap_or_default()
+}
+
 /// What is acted on, as the page calls it.
 fn element(card: &Card) -> String {
     let Some(element) = &card.element else { return String::new() };
-    let mut text = format!("{} “{}”", element.role.as_str(), element.name.as_str());
-    let shows = element.text.as_str();
-    if !shows.is_empty() && shows != element.name.as_str() {
-        let _ = write!(text, ", which shows “{shows}”");
+    let (name, shows) = (element.name.as_str(), element.text.as_str());
+    let mut boxes = said("The page calls it", if name.is_empty() { "(nothing)" } else { name });
+    if !shows.is_empty() && shows != name {
+        boxes.push_str(&said("And shows on it", shows));
     }
-    said("On this element, in the page's own words", &text)
+    boxes
 }
 
 fn facts(approval: &Approval) -> String {
@@ -114,7 +120,7 @@ fn facts(approval: &Approval) -> String {
     } else {
         format!(" <span class=\"soft\">({})</span>", Text(&card.rule))
     };
-    rows.push(("Why you are asked", format!("{}{rule}", Text(&card.description))));
+    rows.push(("Why", format!("{}{rule}", Text(&card.description))));
     if !card.because.is_empty() {
         rows.push(("Because", said_list(&card.because)));
     }

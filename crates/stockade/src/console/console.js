@@ -92,7 +92,15 @@
     if (fresh.length) call(fresh);
   }
 
+  // The server tells UTC; people live elsewhere.
+  function localise() {
+    live.querySelectorAll("time[datetime]").forEach((time) => { time.textContent = new Date(time.dateTime).toLocaleTimeString(); });
+    const zone = live.querySelector("[data-zone]");
+    if (zone) zone.textContent = "";
+  }
+
   function head() {
+    localise();
     const waiting = live.querySelectorAll(".card[data-state=waiting]").length;
     document.title = (waiting ? `(${waiting}) ` : "") + "Console · Stockade";
   }

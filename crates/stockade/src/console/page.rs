@@ -33,8 +33,6 @@ pub fn single_page(view: &View) -> Html<String> {
 fn around(view: &View, middle: &str) -> Html<String> {
     let bar = format!(
         r#"<span class="live" title="green while news come by themselves"></span>
-<label><input type="checkbox" name="sound">Sound</label>
-<label><input type="checkbox" name="notice">Notices</label>
 <span class="who">{}</span>
 <form method="post" action="/operator/logout"><input type="hidden" name="form" value="{}"><button class="quiet">Log out</button></form>"#,
         Text(view.operator),
@@ -42,6 +40,7 @@ fn around(view: &View, middle: &str) -> Html<String> {
     );
     let main = format!(
         r#"<main>{middle}
+<p class="wishes">When a question comes: <label><input type="checkbox" name="sound"> play a sound</label> <label><input type="checkbox" name="notice"> show a notice</label></p>
 <p class="keys">Keys: <kbd>j</kbd> <kbd>k</kbd> choose a question, <kbd>a</kbd> approve, <kbd>s</kbd> approve for the session, <kbd>d</kbd> deny or end, <kbd>r</kbd> resume, <kbd>Esc</kbd> step back. Words of a page stand <span class="word">like this</span>.</p>
 </main>"#
     );
@@ -75,7 +74,7 @@ pub fn live(view: &View) -> String {
     format!(
         r#"<div id="live" data-from="{}"><div class="section"><h1>Waiting for you</h1><span class="count">{count}</span></div>
 {waiting}
-<div class="section"><h2>Latest decisions</h2><span class="count">times in UTC</span></div>
+<div class="section"><h2>Latest decisions</h2><span class="count" data-zone>times in UTC</span></div>
 {past}</div>"#,
         view.from
     )

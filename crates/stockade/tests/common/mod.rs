@@ -3,6 +3,8 @@
 
 pub mod http;
 pub mod machine;
+pub mod operator;
+pub mod person;
 pub mod seen;
 pub mod site;
 pub mod table;

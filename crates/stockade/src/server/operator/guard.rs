@@ -199,7 +199,8 @@ fn protected(mut response: Response) -> Response {
         (header::CONTENT_SECURITY_POLICY, console::CONTENT_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // Not `no-referrer`: with that, our own forms come from origin `null`. No other site is told anything.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, header::HeaderValue::from_static(value));
