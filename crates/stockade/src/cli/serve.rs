@@ -42,6 +42,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         flags.push(Override::new("--open", "server.open", "true")?);
     }
     let mut config = context.load_config(flags)?.enabled()?;
+    let webhook = server::WebhookEnd::read(&config)?;
     let state = context.open_state()?;
     let lock = state.lock()?;
     context.block_on(async {
@@ -61,7 +62,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         print_way_in(context, &control, bound.address).await?;
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), &config, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;

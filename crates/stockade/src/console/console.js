@@ -181,9 +181,7 @@
   const events = new EventSource("/operator/events");
   events.onopen = () => { light.classList.add("on"); refresh(); };
   events.addEventListener("change", refresh);
-  events.onerror = () => {
-    light.classList.remove("on");
-    // The server has as many streams as it wants, or we are out: ask now and then.
-    if (events.readyState === EventSource.CLOSED) setInterval(refresh, 3000);
-  };
+  events.onerror = () => light.classList.remove("on");
+  // For what the stream does not tell: questions of another process of the same state folder, and no stream at all.
+  setInterval(refresh, 4000);
 })();

@@ -50,12 +50,13 @@ pub async fn serve(
     bound: Bound,
     control: Arc<Control>,
     config: &Config,
+    webhook: Option<WebhookEnd>,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
     let outside = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
     let place = guard::Place { address: bound.address, outside };
     let console = place.console();
-    let secret = start_webhook(config, &control, &console, &stop)?;
+    let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
     let doors = operator::Doors::new(control.clone(), place.outside.clone(), secret, stop.child_token());
     let public = routes::public(doors, place, config.server.open);
     let private = control_socket::router(control, console);
@@ -76,26 +77,34 @@ pub async fn serve(
     served.map_err(|e| Fault::io("internal", "the server stopped", &e))
 }
 
-/// Begins to tell the webhook of questions, if there is one; the secret is what its answers are checked with.
-fn start_webhook(
-    config: &Config,
-    control: &Control,
-    console: &str,
-    stop: &CancellationToken,
-) -> Result<Option<Arc<Secret>>, Fault> {
-    let webhook = &config.hitl.webhook;
-    let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
-    let secret = Arc::new(Secret::read(Path::new(file))?);
-    let url = url.parse().map_err(|error| Fault::caused("config_value", &error))?;
-    let teller = Teller {
-        book: control.approvals.clone(),
-        log: control.log.clone(),
-        url,
-        secret: secret.clone(),
-        console: console.to_owned(),
-    };
-    tokio::spawn(teller.run(stop.child_token()));
-    Ok(Some(secret))
+/// The webhook of the settings: where it is, and the secret that it shares with us.
+pub struct WebhookEnd {
+    url: url::Url,
+    secret: Arc<Secret>,
+}
+
+impl WebhookEnd {
+    /// `None` if there is none; a secret that others could read stops the start.
+    pub fn read(config: &Config) -> Result<Option<WebhookEnd>, Fault> {
+        let webhook = &config.hitl.webhook;
+        let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
+        let secret = Arc::new(Secret::read(Path::new(file))?);
+        let url = url.parse().map_err(|error| Fault::caused("config_value", &error))?;
+        Ok(Some(WebhookEnd { url, secret }))
+    }
+
+    /// Begins to tell it of questions; its answers are checked with the secret.
+    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<Secret> {
+        let teller = Teller {
+            book: control.approvals.clone(),
+            log: control.log.clone(),
+            url: self.url,
+            secret: self.secret.clone(),
+            console: console.to_owned(),
+        };
+        tokio::spawn(teller.run(stop.child_token()));
+        self.secret
+    }
 }
 
 pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
