@@ -1,6 +1,6 @@
 //! Tells a webhook of each question as it is asked. It holds up nobody: what cannot be told is logged and on record.
 
-use crate::approvals::{Approval, ApprovalId, Book, Filter, State};
+use crate::approvals::{Approval, ApprovalId, Book, Filter};
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, Secret, TIME_HEADER};
 use crate::post::post;
 use audit::{About, Event, EventKind, Log};
@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 /// How long one telling may take, and how often it is tried.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TRIES: u32 = 2;
+/// How often it is looked for questions that were not told of.
+const LOOK: Duration = Duration::from_secs(2);
 /// Tellings at once; a question beyond them is not told by webhook.
 const AT_ONCE: usize = 8;
 
@@ -37,19 +39,15 @@ impl Teller {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut told = HashSet::new();
         loop {
-            let asked = tokio::select! {
+            tokio::select! {
                 () = stop.cancelled() => return,
-                change = changes.recv() => match change {
-                    Ok(change) if change.state == State::Waiting => vec![change.id],
-                    Ok(change) => {
-                        told.remove(&change.id);
-                        continue;
-                    }
-                    Err(RecvError::Lagged(_)) => me.0.waiting().await,
-                    Err(RecvError::Closed) => return,
-                },
-            };
-            for id in asked.into_iter().filter(|id| told.insert(id.clone())) {
+                change = changes.recv() => if change == Err(RecvError::Closed) { return },
+                // Another process of the same state folder may have asked.
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let waiting = me.0.waiting().await;
+            told.retain(|id| waiting.contains(id));
+            for id in waiting.into_iter().filter(|id| told.insert(id.clone())) {
                 let Ok(place) = places.clone().try_acquire_owned() else {
                     tracing::warn!(approval = %id, "the webhook is too slow; a question was not told");
                     continue;

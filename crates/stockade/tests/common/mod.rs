@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod asking;
 pub mod http;
 pub mod machine;
 pub mod operator;

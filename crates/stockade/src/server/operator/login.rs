@@ -84,7 +84,7 @@ pub fn status(fault: &Fault) -> StatusCode {
         "form_refused" | "origin_refused" | "operator_only" => StatusCode::FORBIDDEN,
         "unknown_approval" | "not_found" => StatusCode::NOT_FOUND,
         "approval_decided" | "approval_expired" => StatusCode::CONFLICT,
-        "bad_arguments" | "confirmation_required" => StatusCode::BAD_REQUEST,
+        "bad_arguments" | "bad_verdict" | "confirmation_required" => StatusCode::BAD_REQUEST,
         "too_many_streams" | "webhook_busy" => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
