@@ -46,6 +46,9 @@ pub async fn serve(
     open: bool,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
+    if let Ok(console) = url::Url::parse(&format!("http://{}/console/", bound.address)) {
+        control.approvals.console_is_at(console);
+    }
     let public = routes::public(control.clone(), bound.address, open, stop.child_token());
     let private = control_socket::router(control);
     let http = async {
