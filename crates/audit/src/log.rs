@@ -121,7 +121,7 @@ impl Log {
         event.risk = Some(permit.risk().as_str());
         event.correlation_id = Some(correlation.clone());
         event.decision = Some("allow");
-        event.decided_by = Some("policy".to_owned());
+        event.decided_by = Some(plain(permit.decided_by()));
         event.rule = Some(plain(permit.rule().as_str()));
         event.user_agent = Some(plain(user_agent));
         event.screenshot_before = before;

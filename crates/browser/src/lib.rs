@@ -13,6 +13,7 @@ mod fate;
 mod flags;
 mod frames;
 mod guard;
+mod health;
 mod hit;
 mod incident;
 mod journal;

@@ -1,9 +1,12 @@
 //! The decision: total, deterministic, and able to name its rule.
 
-use crate::{Action, Facts, Mode, Permit, Refusal, Risk, Rule, Settings};
+use crate::{
+    Action, Assessment, DomainPattern, Effect, Facts, Permit, Question, Refusal, Risk, Rule, Settings,
+    Standing,
+};
 use std::sync::Arc;
 
-/// What the operator allows. Later rules join here; the pipeline does not change.
+/// What the operator allows.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub(crate) settings: Arc<Settings>,
@@ -13,6 +16,8 @@ pub struct Policy {
 #[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
 pub enum Decision {
     Allow(Permit),
+    /// A person decides.
+    Ask(Question),
     Deny(Denial),
 }
 
@@ -32,17 +37,64 @@ impl Policy {
     }
 
     /// Decides on what is there (`facts`), not on what was said.
-    ///
-    /// Nobody can be asked yet, so what the assessment would ask about is allowed; its risk and its rule are what the
-    /// record says.
-    pub fn decide(&self, action: Action, facts: Facts) -> Decision {
-        let assessed = self.assess(&action, &facts, Mode::Clean);
-        // A field that is a secret by its name alone waits for somebody who can be asked.
-        match assessed.refusal.filter(|refusal| *refusal != Refusal::SecretName) {
-            Some(refusal) => Decision::Deny(refused(refusal, assessed.rule, assessed.risk)),
-            None => Decision::Allow(Permit::new(action, facts, assessed.rule, assessed.risk)),
+    pub fn decide(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
+        let mut assessed = self.assess(&action, &facts, standing.mode);
+        let mut domain = None;
+        if assessed.refusal == Some(Refusal::BlockedDomain) {
+            match self.off_the_list(&action, &facts, standing, &assessed) {
+                Some((instead, added)) => (assessed, domain) = (instead, added),
+                None => return Decision::Deny(refused(Refusal::BlockedDomain, assessed.rule, assessed.risk)),
+            }
+        }
+        let Assessment { risk, decision, rule, description, because, refusal } = assessed;
+        if let Some(refusal) = refusal {
+            return Decision::Deny(refused(refusal, rule, risk));
+        }
+        match decision {
+            Effect::Allow => Decision::Allow(Permit::new(action, facts, rule, risk)),
+            Effect::Ask => {
+                Decision::Ask(Question { action, facts, rule, risk, description, because, domain })
+            }
+            Effect::Deny => Decision::Deny(not_allowed(rule, risk, &description)),
         }
     }
+
+    /// What becomes of an action that leads off the allowlist: as any other if its domain is one of the session's;
+    /// else a person is asked for the domain and the action at once. Nothing if there is nobody to ask.
+    fn off_the_list(
+        &self,
+        action: &Action,
+        facts: &Facts,
+        standing: &Standing,
+        blocked: &Assessment,
+    ) -> Option<(Assessment, Option<DomainPattern>)> {
+        let mut settings = Settings::clone(&self.settings);
+        settings.allowlist.get_or_insert_default().extend(standing.domains.iter().cloned());
+        let with_sessions = Policy::new(settings.clone()).assess(action, facts, standing.mode);
+        if with_sessions.refusal != Some(Refusal::BlockedDomain) {
+            return Some((with_sessions, None));
+        }
+        let host = with_sessions.because.iter().find(|it| it.fact == "domain")?;
+        let domain = DomainPattern::parse(&host.value).filter(|_| self.settings.asks)?;
+        settings.allowlist = None;
+        let mut freely = Policy::new(settings).assess(action, facts, standing.mode);
+        if freely.decision != Effect::Deny {
+            freely.decision = Effect::Ask;
+            freely.risk = freely.risk.max(blocked.risk);
+            freely.rule = blocked.rule.clone();
+            freely.description = blocked.description.clone();
+            freely.because.splice(0..0, with_sessions.because);
+        }
+        Some((freely, Some(domain)))
+    }
+}
+
+/// What the operator set to be denied, or would be asked where nobody is.
+fn not_allowed(rule: Rule, risk: Risk, description: &str) -> Denial {
+    let message =
+        format!("the operator's settings deny what {description} (risk {}, rule {rule})", risk.as_str());
+    let hint = "Do not try another way. Tell the person that this step needs them.";
+    Denial { rule, risk, code: "denied_by_policy", message, hint }
 }
 
 /// What is never allowed, whoever asks.
@@ -62,7 +114,7 @@ fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
         ),
         Refusal::BlockedDomain => (
             "this leads to a domain that is not on the allowlist",
-            "Do not try another way. Ask the operator to add the domain to security.browser.domain_allowlist.",
+            "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist.",
         ),
         Refusal::Credential => (
             "the text looks like a key, a token or a card number, and such are never typed by an agent",
@@ -75,7 +127,10 @@ fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Chord, Click, Drag, ElementFacts, Find, Origin, Press, Read, Select, Target, TypeText};
+    use crate::{
+        Chord, Click, Drag, ElementFacts, Find, Level, Levels, Navigate, Origin, Press, Read, Select, Sight,
+        Target, TypeText, WebUrl,
+    };
 
     fn field(secret: bool) -> ElementFacts {
         ElementFacts {
@@ -90,6 +145,7 @@ mod tests {
             href: None,
             form: None,
             matches: 1,
+            sight: Sight::default(),
         }
     }
 
@@ -108,8 +164,9 @@ mod tests {
 
     fn check(action: Action, facts: Facts, expected: Result<&str, &str>) {
         let asked = format!("{action:?}");
-        let decided = match Policy::default().decide(action, facts) {
+        let decided = match Policy::default().decide(action, facts, &Standing::default()) {
             Decision::Allow(permit) => Ok(permit.rule().to_string()),
+            Decision::Ask(question) => Ok(format!("ask {}", question.rule())),
             Decision::Deny(denial) => Err(denial.rule.to_string()),
         };
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
@@ -121,11 +178,11 @@ mod tests {
         let drag = || Action::Drag(Drag { from: Target::Focused, to: Target::Focused });
         let select = Action::Select(Select { target: Target::Focused, options: Vec::new() });
         check(typing(), on(field(true)), Err("type.secret-field"));
-        check(typing(), on(field(false)), Ok("type.secret-name"));
+        check(typing(), on(field(false)), Err("type.secret-name"));
         check(press("x"), on(field(true)), Err("press.secret-field"));
         check(press("Backspace"), on(field(true)), Err("press.secret-field"));
         check(press("Tab"), on(field(true)), Ok("press.move"));
-        check(press("x"), on(field(false)), Ok("type.secret-name"));
+        check(press("x"), on(field(false)), Err("type.secret-name"));
         check(select, on(field(true)), Err("select.secret-field"));
         check(drag(), on(field(true)), Err("drag.secret-field"));
         check(drag(), Facts { to: Some(field(true)), ..on(field(false)) }, Err("drag.secret-field"));
@@ -146,5 +203,68 @@ mod tests {
         check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.field"));
         check(Action::Read(Read::default()), Facts::default(), Ok("look"));
         check(Action::Find(Find::default()), Facts::default(), Ok("look"));
+    }
+
+    fn delete() -> (Action, Facts) {
+        let button = ElementFacts {
+            role: "button".into(),
+            name: "Delete".into(),
+            tag: "button".into(),
+            ..field(false)
+        };
+        (Action::Click(Click::on(Target::Focused)), on(ElementFacts { input_type: None, ..button }))
+    }
+
+    #[test]
+    fn a_level_says_what_is_done_and_nobody_to_ask_is_a_no() {
+        for (high, asks, expected) in [
+            (Level::Ask, true, "ask"),
+            (Level::Ask, false, "denied_by_policy"),
+            (Level::Deny, true, "denied_by_policy"),
+            (Level::Allow, false, "allow"),
+        ] {
+            let levels = Levels { high, ..Levels::default() };
+            let policy = Policy::new(Settings { levels, asks, ..Settings::default() });
+            let (action, facts) = delete();
+            let told = match policy.decide(action, facts, &Standing::default()) {
+                Decision::Allow(_) => "allow",
+                Decision::Ask(_) => "ask",
+                Decision::Deny(denial) => denial.code,
+            };
+            assert_eq!(told, expected, "{high:?} {asks}");
+        }
+    }
+
+    #[test]
+    fn a_domain_off_the_list_is_asked_for_and_then_one_of_the_sessions() {
+        let allowlist = Some(vec![DomainPattern::parse("shop.test").unwrap()]);
+        let go = |url: &str| {
+            let (url, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
+            Action::Navigate(Navigate { url, wait_for })
+        };
+        let added = |domain: &str| Standing {
+            domains: DomainPattern::parse(domain).into_iter().collect(),
+            ..Standing::default()
+        };
+        for (url, asks, standing, expected) in [
+            ("http://shop.test/", true, Standing::default(), "allow"),
+            ("http://news.test/", true, Standing::default(), "ask news.test high"),
+            ("http://news.test/", true, added("news.test"), "allow"),
+            ("http://news.test/", true, added("other.test"), "ask news.test high"),
+            ("http://news.test/", false, Standing::default(), "blocked_domain"),
+            ("http://[::1]/", true, Standing::default(), "blocked_domain"),
+            ("http://news.test/admin/", true, added("news.test"), "ask - high"),
+        ] {
+            let policy = Policy::new(Settings { allowlist: allowlist.clone(), asks, ..Settings::default() });
+            let told = match policy.decide(go(url), Facts::default(), &standing) {
+                Decision::Allow(_) => "allow".to_owned(),
+                Decision::Ask(question) => {
+                    let domain = question.domain().map_or("-", DomainPattern::as_str);
+                    format!("ask {domain} {}", question.risk().as_str())
+                }
+                Decision::Deny(denial) => denial.code.to_owned(),
+            };
+            assert_eq!(told, expected, "{url} {standing:?}");
+        }
     }
 }

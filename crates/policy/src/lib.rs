@@ -1,7 +1,7 @@
 //! The pure core: what an agent can ask for, what is known about it, and whether it may happen.
 //!
-//! No IO, no async, no clock. `decide` is the only maker of a [`Permit`], and a [`Permit`] that was
-//! recorded is the only thing the driver accepts, so an action that skipped either does not compile.
+//! No IO, no async, no clock. A [`Permit`] comes from `decide`, or from a person's yes to the [`Question`] that `decide`
+//! put; and one that was recorded is the only thing the driver accepts, so an action that skipped either does not compile.
 
 mod action;
 mod assess;
@@ -12,6 +12,7 @@ mod facts;
 mod ids;
 mod keys;
 mod permit;
+mod question;
 mod reading;
 mod risk;
 mod rules;
@@ -29,14 +30,15 @@ pub use action::{
 pub use assess::Assessment;
 pub use decide::{Decision, Denial, Policy};
 pub use domains::{DomainPattern, is_host_name};
-pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts};
+pub use facts::{DialogFacts, ElementFacts, Facts, FormFacts, Sight};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use keys::{ARROW_DOWN, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey};
 pub use permit::{Permit, Permitted, Rule};
+pub use question::{Approved, Changed, Leave, Question};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
 pub use risk::{Effect, Level, Levels, Risk};
 pub use rules::{BadRule, Because, Builtin, CustomRule, Operator, Refusal, RuleText, Subject, builtin};
 pub use selector::{Selector, SelectorRefusal};
-pub use settings::{Mode, SENSITIVE, Settings};
+pub use settings::{Mode, SENSITIVE, Settings, Standing};
 pub use target::Target;
 pub use url::{Origin, UrlRefusal, WebUrl};

@@ -29,7 +29,8 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Leave to perform one action, given by [`Policy::decide`](crate::Policy::decide) and by nothing else.
+/// Leave to perform one action, given by [`Policy::decide`](crate::Policy::decide) or, where that asks, by a person's yes
+/// to a [`Question`](crate::Question) that still holds.
 ///
 /// It is neither cloned nor built elsewhere, so one decision is one action.
 #[derive(Debug)]
@@ -38,11 +39,22 @@ pub struct Permit {
     facts: Facts,
     rule: Rule,
     risk: Risk,
+    /// Who was asked, and said yes.
+    approved_by: Option<String>,
 }
 
 impl Permit {
     pub(crate) fn new(action: Action, facts: Facts, rule: Rule, risk: Risk) -> Permit {
-        Permit { action, facts, rule, risk }
+        Permit { action, facts, rule, risk, approved_by: None }
+    }
+
+    pub(crate) fn approved(action: Action, facts: Facts, rule: Rule, risk: Risk, by: String) -> Permit {
+        Permit { action, facts, rule, risk, approved_by: Some(by) }
+    }
+
+    /// Who decided: the policy, or a person.
+    pub fn decided_by(&self) -> &str {
+        self.approved_by.as_deref().unwrap_or("policy")
     }
 
     pub fn action(&self) -> &Action {

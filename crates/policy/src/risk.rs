@@ -75,6 +75,11 @@ impl Default for Levels {
 }
 
 impl Levels {
+    /// The same for every risk.
+    pub fn all(level: Level) -> Levels {
+        Levels { low: level, medium: level, high: level, critical: level }
+    }
+
     pub fn of(&self, risk: Risk) -> Level {
         match risk {
             Risk::Low => self.low,

@@ -44,3 +44,11 @@ pub enum Mode {
     /// It is signed in for the operator.
     Operator,
 }
+
+/// What the session adds to what the operator set.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    pub mode: Mode,
+    /// Domains off the allowlist that a person let this session go to.
+    pub domains: Vec<DomainPattern>,
+}

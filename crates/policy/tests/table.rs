@@ -4,7 +4,7 @@
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts, Facts, Find,
     FormFacts, Hover, LoadState, Mode, Navigate, Origin, Policy, Press, Read, Screenshot, Scroll, Select,
-    SelectOption, Settings, Tabs, Target, TypeText, WebUrl,
+    SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
 };
 
 /// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
@@ -74,6 +74,7 @@ impl<'a> Case<'a> {
                 payment: self.is("payment"),
             }),
             matches: 1,
+            sight: Sight::default(),
         })
     }
 

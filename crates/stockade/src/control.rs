@@ -80,7 +80,10 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let gate = Gate::new(Policy::new(config.policy()), log.clone(), registry);
+        // Where nobody is asked, nobody guides.
+        let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
+        let policy = Policy::new(config.policy());
+        let gate = Gate::new(policy, log.clone(), registry, approvals.clone(), pause_after);
         Ok(Control {
             gate,
             approvals,
@@ -237,6 +240,7 @@ fn settings(
         token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
         start_timeout: START_TIMEOUT,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
+        health_interval: config.health_interval.duration(),
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),

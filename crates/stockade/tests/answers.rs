@@ -5,7 +5,7 @@ mod common;
 
 use common::PROGRAM;
 use common::asking::Asking;
-use common::operator::{PASSWORD, request, status_and_code};
+use common::login::{PASSWORD, request, status_and_code};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use std::io::{Read, Write};

@@ -4,7 +4,7 @@
 mod common;
 
 use common::asking::{Asking, MARKUP};
-use common::operator::PASSWORD;
+use common::login::PASSWORD;
 use common::person::Person;
 use serde_json::json;
 use std::path::Path;

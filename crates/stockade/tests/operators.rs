@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::operator::{PASSWORD, cookie_of, form, request, request_with, status_and_code};
+use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and_code};
 use common::{Home, PROGRAM, known};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -39,6 +39,7 @@ macro_rules! commands {
 commands! {
     /// Grants what is listed and rejects all else, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
+    "Browser.getVersion" GetVersion {} -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     /// As deep as asked, shadow roots and frames by themselves without what is in them.

@@ -9,7 +9,7 @@ use crate::{
     error::BrowserError,
     guard::{Hand, Input, Shot},
     locate::Element,
-    verbs::unchanged,
+    verbs::unchanged_to_the_eye,
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
@@ -33,7 +33,7 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
         let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
-        unchanged(decided, &aim.facts)?;
+        unchanged_to_the_eye(decided, &aim.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
             self.is_plain_editor(&element, deadline).await?;
         }

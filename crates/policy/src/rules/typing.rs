@@ -56,7 +56,7 @@ fn field(findings: &mut Findings, facts: &Facts, secret: &'static Builtin) {
 
 pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, settings: &Settings) {
     let chord = &press.chord;
-    let shown = chord_in_words(chord);
+    let shown = chord.told();
     if chord.uses_clipboard() {
         findings.refused(&PRESS_CLIPBOARD, Refusal::Clipboard, &[("key", &shown)]);
     }
@@ -140,12 +140,4 @@ fn chooses(element: &ElementFacts) -> bool {
             element.role.as_str(),
             "radio" | "slider" | "spinbutton" | "listbox" | "option" | "scrollbar"
         )
-}
-
-/// A key that writes is typed text, and typed text is not told.
-fn chord_in_words(chord: &Chord) -> String {
-    match chord.key {
-        Key::Character(c) if c != ' ' && !is_command(chord) => "a character".to_owned(),
-        _ => chord.to_string(),
-    }
 }

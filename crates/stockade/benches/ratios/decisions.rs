@@ -2,7 +2,7 @@
 
 use policy::{
     Action, Click, Decision, ElementFacts, Facts, FormFacts, LoadState, Navigate, Origin, Policy, Read,
-    Target, TypeText, WebUrl,
+    Standing, Target, TypeText, WebUrl,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,6 +28,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
         href: None,
         form,
         matches: 1,
+        sight: Default::default(),
     };
     Facts { page_url: PAGE.into(), target: Some(target), ..Facts::default() }
 }
@@ -54,13 +55,13 @@ fn asked() -> Vec<(Action, Facts)> {
 /// Decisions a second, with what it takes to hand the action and its facts over.
 pub fn a_second() -> f64 {
     let policy = Policy::default();
-    let asked = asked();
+    let (asked, standing) = (asked(), Standing::default());
     let mut decided = 0u32;
     let begun = Instant::now();
     while begun.elapsed() < DECIDING {
         for (action, facts) in &asked {
-            match black_box(policy.decide(action.clone(), facts.clone())) {
-                Decision::Allow(_) => decided += 1,
+            match black_box(policy.decide(action.clone(), facts.clone(), &standing)) {
+                Decision::Allow(_) | Decision::Ask(_) => decided += 1,
                 Decision::Deny(denial) => panic!("{denial:?}"),
             }
         }

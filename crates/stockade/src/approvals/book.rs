@@ -12,9 +12,10 @@ use audit::{About, Correlation, Event, EventKind, plain};
 use jiff::{SignedDuration, Timestamp};
 use policy::{Name, Scope, SessionId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
+use url::Url;
 
 /// Questions that wait at once, of all sessions; the next are refused.
 const MOST_WAITING: usize = 64;
@@ -40,6 +41,8 @@ struct Inner {
     changes: broadcast::Sender<Change>,
     rate: Mutex<Rate>,
     open: Mutex<HashMap<ApprovalId, Open>>,
+    /// Where the console is, once it is served.
+    console: OnceLock<Url>,
 }
 
 /// What this process knows of a question that waits.
@@ -67,7 +70,16 @@ impl Book {
         let owner = log.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (changes, _) = broadcast::channel(CHANGES);
         let (rate, open) = (Mutex::default(), Mutex::default());
-        let book = Book(Arc::new(Inner { storage, log, settings, owner, changes, rate, open }));
+        let book = Book(Arc::new(Inner {
+            storage,
+            log,
+            settings,
+            owner,
+            changes,
+            rate,
+            open,
+            console: OnceLock::new(),
+        }));
         let left = book.0.storage.interrupt_approvals(&book.0.owner, Timestamp::now()).await?;
         for approval in left {
             // A damaged log has said so already, and refuses every action.
@@ -79,8 +91,22 @@ impl Book {
         Ok(book)
     }
 
-    pub fn settings(&self) -> ApprovalSettings {
-        self.0.settings
+    /// Where people find the console, such as `http://127.0.0.1:7700/console/`. The first word stands.
+    pub fn console_is_at(&self, url: Url) {
+        self.0.console.get_or_init(|| url);
+    }
+
+    /// The console's page of one question. It carries no authority.
+    pub fn page_of(&self, id: &ApprovalId) -> Option<Url> {
+        self.0.console.get().and_then(|console| console.join(&format!("approvals/{id}")).ok())
+    }
+
+    /// Where a question is answered, in words.
+    pub fn answered_at(&self, id: &ApprovalId) -> String {
+        match self.page_of(id) {
+            Some(url) => format!("who answers at {url} or by `stockade approve {id}`"),
+            None => format!("who answers by `stockade approve {id}`"),
+        }
     }
 
     /// Puts a question: stored, recorded, and shown to whoever watches.
@@ -179,11 +205,10 @@ impl Book {
         Ok(())
     }
 
-    pub(super) fn told(&self, approval: &Approval) {
-        if approval.state != State::Waiting
-            && let Some(open) = self.places().get_mut(&approval.id)
-        {
-            open.picture = None;
+    /// Tells everybody who watches. One that is decided gives its place to the next, and its picture is gone.
+    pub fn told(&self, approval: &Approval) {
+        if approval.state != State::Waiting {
+            self.let_go(&approval.id);
         }
         self.tell(&approval.id, approval.state);
     }

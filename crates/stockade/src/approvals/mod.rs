@@ -5,6 +5,7 @@
 
 mod approval;
 mod book;
+mod bound;
 mod rate;
 mod waiting;
 
@@ -15,7 +16,8 @@ pub use approval::{
     Approval, ApprovalId, ApprovalPicture, Card, Change, Decider, Door, ElementCard, Filter, Kind, Said,
     State, Verdict,
 };
-pub use book::{Ask, Book};
+pub use book::{Ask, Book, pending, unknown};
+pub use bound::{Bound, Given, Yes};
 pub use waiting::Waiting;
 
 use std::time::Duration;

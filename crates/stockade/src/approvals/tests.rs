@@ -61,8 +61,7 @@ fn alice() -> Decider {
 fn code<T>(answer: Result<T, crate::error::Fault>) -> String {
     let fault = answer.err().expect("a fault");
     assert!(!fault.hint.is_empty(), "{fault}");
-    let code = fault.code.split(':').next().unwrap_or_default().to_owned();
-    seen(code)
+    seen(fault.code).split(':').next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub struct Config {
     /// The longest life that a session can be given (S3).
     pub max_session_minutes: u32,
     pub action_timeout: Seconds,
+    /// How often an idle browser is asked for a sign of life; one that gives none ends its session (S4).
+    pub health_interval: Seconds,
     pub recording: Recording,
     /// No session keeps less than this, whatever it asks for.
     pub recording_floor: Recording,
@@ -177,6 +179,7 @@ impl Config {
             max_concurrent_sessions: s.get("max_concurrent_sessions", 5, number(1..=1000)),
             max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
             action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
+            health_interval: s.get("health_interval", Seconds(15), seconds(1..=3600)),
             recording: s.get("recording", Recording::Transient, choice),
             recording_floor: s.get("recording_floor", Recording::Off, choice),
             read_dom: s.get("read_dom", false, truth),

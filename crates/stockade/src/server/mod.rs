@@ -56,6 +56,9 @@ pub async fn serve(
     let outside = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
     let place = guard::Place { address: bound.address, outside };
     let console = place.console();
+    if let Ok(console) = url::Url::parse(&format!("{console}/")) {
+        control.approvals.console_is_at(console);
+    }
     let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
     let doors = operator::Doors::new(control.clone(), place.outside.clone(), secret, stop.child_token());
     let public = routes::public(doors, place, config.server.open);

@@ -1,6 +1,6 @@
 //! An agent over MCP that asks for what only a person may allow, on a site that notes what was done to it.
 
-use super::operator::PASSWORD;
+use super::login::PASSWORD;
 use super::site::Site;
 use super::{Home, Mcp, Server, machine};
 use serde_json::{Value, json};

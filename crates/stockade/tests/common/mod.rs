@@ -3,6 +3,7 @@
 
 pub mod asking;
 pub mod http;
+pub mod login;
 pub mod machine;
 pub mod operator;
 pub mod person;
@@ -50,6 +51,14 @@ pub fn build_template(folder: &Path, display: &str) -> String {
     id
 }
 
+/// An operator's settings for agents that work alone, and fail as often as they like.
+const UNASKED: &str = "    hitl:
+      medium: allow
+      high: allow
+      critical: allow
+      failures_before_pause: 0
+";
+
 /// A state folder and a configuration of its own.
 pub struct Home {
     pub folder: tempfile::TempDir,
@@ -57,8 +66,15 @@ pub struct Home {
 }
 
 impl Home {
-    /// `settings` is YAML that goes under `security.browser`, each line indented by four.
+    /// `settings` is YAML that goes under `security.browser`, each line indented by four. Unless it has a word on it
+    /// itself, nobody is asked for anything: most tests are not about that.
     pub fn new(settings: &str) -> Home {
+        let unasked = if settings.contains("hitl:") { "" } else { UNASKED };
+        Home::asking(&format!("{settings}{unasked}"))
+    }
+
+    /// With people to ask, as it is unless an operator says otherwise.
+    pub fn asking(settings: &str) -> Home {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("stockade.yaml");
         let body = if settings.trim().is_empty() { "    enabled: true\n" } else { settings };
@@ -258,6 +274,20 @@ impl Mcp {
             let message = self.next_message();
             if message["id"] == id {
                 return message;
+            }
+        }
+    }
+
+    /// What the call of this number came to: its fields, with `error` among them if it failed.
+    pub fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next_message();
+            if message["id"] == id && message.get("method").is_none() {
+                let fields = message["result"]["structuredContent"].clone();
+                if fields["error"].is_object() {
+                    known(fields["error"].clone());
+                }
+                return fields;
             }
         }
     }

@@ -164,6 +164,7 @@ impl Case {
             origin: page.clone(),
         });
         Facts {
+            document: 0,
             page_url: self.page.clone(),
             target: self.element.facts(&page),
             to: self.to.as_ref().and_then(|element| element.facts(&page)),
@@ -243,6 +244,7 @@ impl Element {
             href: self.href.clone(),
             form,
             matches: 1,
+            sight: Default::default(),
             role,
         })
     }

@@ -13,6 +13,7 @@ mod hover;
 mod navigate;
 mod open_session;
 mod page;
+mod pending;
 mod press_key;
 mod read;
 mod read_dom;
@@ -87,6 +88,7 @@ pub fn all() -> &'static [Entry] {
             reload,
             tabs,
             dialog,
+            pending,
             screenshot,
             read_dom,
             close_session,
