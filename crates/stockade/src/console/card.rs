@@ -45,7 +45,7 @@ pub fn card(
 <header><span class="risk">{pill}</span><span>{asks}</span>{clock}
 <div class="body{pictured}"><div>
 <h2>{title}{role}</h2>
-{element}{undone}{facts}</div>{picture}</div>
+{element}{undone}</div>{picture}{facts}</div>
 {verdict}
 </article>
 "#,
@@ -54,7 +54,7 @@ pub fn card(
         told = Text(&told),
         pill = pill(approval),
         asks = Text(asks(*kind)),
-        title = Text(&title(approval)),
+        title = Text(&title(&card.action)),
         role = role(card),
         element = element(card),
         facts = facts(approval),
@@ -70,15 +70,15 @@ fn pill(approval: &Approval) -> String {
 
 fn asks(kind: Kind) -> &'static str {
     match kind {
-        Kind::Action => "an agent asks to do this",
-        Kind::Domain => "an agent asks to go to a site that is not on the list",
-        Kind::Guidance => "a session waits for your guidance",
+        Kind::Action => "an agent asks",
+        Kind::Domain => "a site off the list",
+        Kind::Guidance => "wants your guidance",
     }
 }
 
-fn title(approval: &Approval) -> String {
-    let action = &approval.card.action;
-    let mut letters = action.chars();
+/// With a capital letter, as a line of its own has it.
+fn title(text: &str) -> String {
+    let mut letters = text.chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{}", letters.as_str())
 }
@@ -103,9 +103,15 @@ fn element(card: &Card) -> String {
 fn facts(approval: &Approval) -> String {
     let card = &approval.card;
     let mut rows: Vec<(&str, String)> = Vec::new();
-    rows.push(("Tool", format!("<code>{}</code>", Text(&card.tool))));
-    rows.push(("Domain", format!("<b>{}</b>", Text(&card.domain))));
-    rows.push(("Address", word(card.url.as_str())));
+    if !card.tool.is_empty() {
+        rows.push(("Tool", format!("<code>{}</code>", Text(&card.tool))));
+    }
+    if !card.domain.is_empty() {
+        rows.push(("Domain", format!("<b>{}</b>", Text(&card.domain))));
+    }
+    if !card.url.as_str().is_empty() {
+        rows.push(("Address", word(card.url.as_str())));
+    }
     if let Some(element) = &card.element {
         let other = |origin: &&str| !origin.is_empty() && !card.url.as_str().starts_with(*origin);
         rows.extend(
@@ -120,7 +126,7 @@ fn facts(approval: &Approval) -> String {
     } else {
         format!(" <span class=\"soft\">({})</span>", Text(&card.rule))
     };
-    rows.push(("Why", format!("{}{rule}", Text(&card.description))));
+    rows.push(("Why", format!("{}{rule}", Text(&title(&card.description)))));
     if !card.because.is_empty() {
         rows.push(("Because", said_list(&card.because)));
     }
@@ -191,7 +197,7 @@ pub fn line(approval: &Approval) -> String {
         "<li><time datetime=\"{at}\">{}</time>{}<span class=\"what\">{} {name} <span class=\"soft\">on {}</span></span><span class=\"by\">{}</span></li>\n",
         at.strftime("%H:%M:%S"),
         state(approval),
-        Text(&title(approval)),
+        Text(&title(&card.action)),
         Text(&card.domain),
         by(approval),
     )

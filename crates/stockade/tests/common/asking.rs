@@ -10,7 +10,8 @@ use std::time::Duration;
 pub const MARKUP: &str = "</bdi></blockquote><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
 
 fn page() -> String {
-    let markup = MARKUP.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let markup = MARKUP.replace('&', "&amp;").replace('"', "&quot;").replace('\'', "&#39;");
+    let markup = markup.replace('<', "&lt;");
     format!(
         "<title>{MARKUP}</title><meta charset=utf-8><body style='font:18px sans-serif;margin:40px'><h1>Your account</h1>
          <p>Everything that you have here.</p>
@@ -50,9 +51,9 @@ impl Asking {
         format!("http://{}/console", self.server.address())
     }
 
-    /// Begins a click that is asked about; the number of the call.
-    pub fn click(&mut self, name: &str) -> u64 {
-        let arguments = json!({"session_id": self.session, "role": "button", "name": name});
+    /// Begins a click that is asked about, on what a person reads on the button; the number of the call.
+    pub fn click(&mut self, text: &str) -> u64 {
+        let arguments = json!({"session_id": self.session, "visible_text": text});
         self.mcp.begin("tools/call", json!({"name": "browser_click", "arguments": arguments}))
     }
 
