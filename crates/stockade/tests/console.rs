@@ -44,10 +44,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     );
     assert_eq!(loaded, json!(1280));
     assert!(
-        person
-            .eval("document.querySelector('.whole rect').getBoundingClientRect().width")
-            .as_f64()
-            .unwrap()
+        person.eval("document.querySelector('.whole rect').getBoundingClientRect().width").as_f64().unwrap()
             > 10.0
     );
     person.press(".card button[value=approve]");
@@ -176,6 +173,45 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     person.press(".card button[value=deny]");
     assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
     assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
+}
+
+#[test]
+fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
+    let mut asking = Asking::start("");
+    let mut person = logged_in(&asking);
+    let fail = |asking: &mut Asking| {
+        let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
+        asking.mcp.call("browser_click", missing).unwrap_err()
+    };
+    for _ in 0..3 {
+        assert_eq!(fail(&mut asking)["code"], "element_not_found");
+    }
+    person.until(SHOWN);
+    let text = person.eval("document.querySelector('.card').innerText");
+    let text = text.as_str().unwrap();
+    assert!(text.contains("PAUSED") && text.contains("element_not_found"), "{text}");
+    person.press(".card textarea");
+    person.write("Look in the menu <b>at the top</b>.");
+    // News that come meanwhile do not take away what is half written.
+    std::thread::sleep(Duration::from_secs(5));
+    person.press(".card button[value=resume]");
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('resumed')",
+    );
+    let read = asking.mcp.ok("browser_read", json!({"session_id": asking.session}));
+    assert!(read.to_string().contains("Look in the menu <b>at the top</b>."), "{read}");
+
+    for _ in 0..3 {
+        fail(&mut asking);
+    }
+    person.until(SHOWN);
+    person.key("j");
+    person.key("d");
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('ended')",
+    );
+    let code = asking.mcp.code("browser_read", json!({"session_id": asking.session}));
+    assert_eq!(code, "session_ended:operator");
 }
 
 /// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.

@@ -5,6 +5,8 @@ mod common;
 
 use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and_code};
 use common::{Home, PROGRAM, known};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use stockade::server::{OPERATOR_ROUTES, OperatorNeeds};
@@ -167,22 +169,22 @@ fn a_wrong_password_is_slow_and_guessing_is_bounded() {
         let begun = Instant::now();
         let body = form(&[("operator", name), ("password", password)]);
         let answer = request(&server, "POST", "/operator/login", &us, &body);
-        (answer.split_whitespace().nth(1).unwrap().to_owned(), begun.elapsed(), answer)
+        (status_and_code(&answer), begun.elapsed(), answer)
     };
     let mut times = Vec::new();
     for attempt in 0..5 {
         let (status, took, answer) = try_it(["operator", "nobody"][attempt % 2], "not the password");
-        assert_eq!(status, "401");
+        assert_eq!(status, (401, "login_failed".into()));
         assert!(took >= Duration::from_millis(700), "{took:?}");
         assert!(!answer.contains("not the password"), "{answer}");
         times.push(took);
     }
     let (status, took, answer) = try_it("operator", PASSWORD);
-    assert_eq!(status, "429", "even the right one waits: {answer}");
+    assert_eq!(status, (429, "login_throttled".into()), "even the right one waits: {answer}");
     assert!(took < Duration::from_millis(500), "and costs nothing: {took:?}");
-    assert!(
-        answer.contains("too many passwords were tried") || answer.contains("Too many passwords were tried")
-    );
+    let as_page = format!("{us}accept: text/html\r\n");
+    let page = request(&server, "POST", "/operator/login", &as_page, "operator=operator");
+    assert!(page.contains("Too many passwords were tried") && page.contains("<form"), "{page}");
     // Whoever owns the state folder has tries of their own.
     let (code, listed) = home.as_operator(&["approvals"]);
     assert_eq!((code, listed["approvals"].as_array().map(Vec::len)), (0, Some(0)), "{listed}");
@@ -234,7 +236,8 @@ fn a_link_is_shown_to_a_terminal_only_works_once_and_needs_the_password_once_the
     let first = request(&server, "POST", "/operator/link", &us, &body);
     assert!(first.starts_with("HTTP/1.1 303") && first.contains("set-cookie: stockade_operator="), "{first}");
     let again = request(&server, "POST", "/operator/link", &us, &body);
-    assert!(again.starts_with("HTTP/1.1 401") && !again.contains("set-cookie"), "{again}");
+    assert_eq!(status_and_code(&again), (401, "link_spent".into()));
+    assert!(!again.contains("set-cookie"), "{again}");
     let asked = request(&server, "GET", "/console", &format!("cookie: {}\r\n", cookie_of(&first)), "");
     assert!(asked.starts_with("HTTP/1.1 200"), "{asked}");
 
@@ -325,4 +328,32 @@ fn operators_and_passwords_are_changed_only_by_who_has_the_old_one() {
     assert_eq!(run(&["approvals"], "").1, "terminal_required");
     assert_eq!(run(&["approvals", "--password-stdin"], "wrong wrong wrong\n").1, "login_failed");
     assert_eq!(run(&["approve", "ap-x", "--password-stdin"], allowed).1, "unknown_approval");
+}
+
+#[test]
+fn open_consoles_get_news_until_there_are_too_many() {
+    let home = Home::new("");
+    let server = home.serve(&[]);
+    home.set_password();
+    let cookie = home.log_in(&server);
+    let open = || {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let host = server.address();
+        write!(stream, "GET /operator/events HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\n\r\n").unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        (String::from_utf8_lossy(&head[9..]).into_owned(), stream)
+    };
+    let mut streams: Vec<TcpStream> = Vec::new();
+    for number in 0..32 {
+        let (status, stream) = open();
+        assert_eq!(status, "200", "stream {number}");
+        streams.push(stream);
+    }
+    let answer = request(&server, "GET", "/operator/events", &format!("cookie: {cookie}\r\n"), "");
+    assert_eq!(status_and_code(&answer), (503, "too_many_streams".into()));
+    drop(streams);
+    common::machine::until("a place is free again", Duration::from_secs(15), || {
+        (open().0 == "200").then_some(())
+    });
 }

@@ -291,8 +291,10 @@ impl Webhook {
             url: s.get("url", None, optional(webhook)),
             secret_file: s.get("secret_file", None, optional(absolute_path)),
         };
-        if read.url.is_some() != read.secret_file.is_some() {
-            s.clash("secret_file", "set together with 'url'".to_owned());
+        match (&read.url, &read.secret_file) {
+            (Some(_), None) => s.clash("secret_file", "a file, because 'url' is set,".to_owned()),
+            (None, Some(_)) => s.clash("url", "an address, because 'secret_file' is set,".to_owned()),
+            _ => {}
         }
         read
     }

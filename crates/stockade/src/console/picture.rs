@@ -14,9 +14,9 @@ pub fn figure(id: &ApprovalId, picture: &ApprovalPicture, mark: Option<[i32; 4]>
     let rect = mark.map(rectangle).unwrap_or_default();
     let near = mark.map(|mark| near(mark, width, height, &image, &rect)).unwrap_or_default();
     let caption = if mark.is_some() {
-        "The page as it is now; the element is framed in red."
+        "The page when it was asked, its fields covered; the element is framed in red."
     } else {
-        "The page as it is now."
+        "The page when it was asked, its fields covered."
     };
     format!(
         "<figure class=\"picture\">{near}<svg class=\"whole\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"A picture of the page\">{image}{rect}</svg><figcaption>{caption}</figcaption></figure>"

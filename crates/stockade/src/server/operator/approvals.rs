@@ -1,7 +1,7 @@
 //! What waits, as pages and as answers.
 
 use super::Doors;
-use super::guard::{Caller, Form};
+use super::guard::{Caller, Form, accepts_html, told};
 use super::login::status;
 use crate::approvals::{Approval, ApprovalId, Decider, Door, Filter, Verdict};
 use crate::console::{self, FormParts, View};
@@ -95,12 +95,10 @@ pub async fn answer(
     let door = if form.get("door") == Door::Elicitation.as_str() { Door::Elicitation } else { Door::Console };
     let by = Decider { operator: caller.visit.operator, door };
     let answered = decide(&doors.control, &id, form.get("verdict"), form.get("note"), by).await;
-    let wants_json = headers.get(header::ACCEPT).is_some_and(|accept| accept == "application/json");
     match answered {
-        Ok(approval) if wants_json => Json(approval).into_response(),
-        Ok(_) => Redirect::to("/console").into_response(),
-        Err(fault) if wants_json => (status(&fault), Json(fault)).into_response(),
-        Err(fault) => (status(&fault), console::refused(&fault)).into_response(),
+        Ok(_) if accepts_html(&headers) => Redirect::to("/console").into_response(),
+        Ok(approval) => Json(approval).into_response(),
+        Err(fault) => told(&headers, &fault, console::refused),
     }
 }
 

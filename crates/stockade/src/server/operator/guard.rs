@@ -1,5 +1,6 @@
 //! Who may use an operators' route: no agent, no page of another site, and only who is logged in.
 
+use super::login::status;
 use super::{Doors, LARGEST_FORM, Needs};
 use crate::console;
 use crate::error::Fault;
@@ -10,7 +11,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use std::collections::BTreeMap;
 
 /// The cookie where the console is reached over http on this machine.
@@ -46,7 +47,7 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
     if let Err(fault) = from_no_agent(request.headers())
         .and_then(|()| from_our_page(request.method(), request.headers(), guard.needs))
     {
-        return shown(&request, answer(StatusCode::FORBIDDEN, fault.clone()), &fault);
+        return protected(told(request.headers(), &fault, console::refused));
     }
     if guard.needs == Needs::Signature {
         return protected(next.run(request).await);
@@ -55,7 +56,7 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
     let caller = match token {
         Some(token) => match guard.doors.control.desk.find(&token, guard.needs != Needs::Watching).await {
             Ok(visit) => visit.map(|visit| Caller { visit, token }),
-            Err(fault) => return answer(StatusCode::SERVICE_UNAVAILABLE, fault),
+            Err(fault) => return protected(told(request.headers(), &fault, console::refused)),
         },
         None => None,
     };
@@ -63,9 +64,10 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
         return protected(way_in(&request));
     }
     if request.method() == Method::POST {
+        let headers = request.headers().clone();
         request = match with_form(request, guard.needs, caller.as_ref()).await {
             Ok(request) => request,
-            Err(fault) => return answer(StatusCode::FORBIDDEN, fault),
+            Err(fault) => return protected(told(&headers, &fault, console::refused)),
         };
     }
     if let Some(caller) = caller {
@@ -142,17 +144,17 @@ fn way_in(request: &Request) -> Response {
         .into_response()
 }
 
-fn accepts_html(headers: &HeaderMap) -> bool {
+pub fn accepts_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
 /// A person sees a page, a program the fault.
-fn shown(request: &Request, plain: Response, fault: &Fault) -> Response {
-    if !accepts_html(request.headers()) {
-        return protected(plain);
+pub fn told(headers: &HeaderMap, fault: &Fault, page: impl Fn(&Fault) -> Html<String>) -> Response {
+    if accepts_html(headers) {
+        return (status(fault), page(fault)).into_response();
     }
-    protected((plain.status(), console::refused(fault)).into_response())
+    answer(status(fault), fault.clone())
 }
 
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {

@@ -1,13 +1,13 @@
 //! In and out: the log-in page, the one-time link, the log-out.
 
 use super::Doors;
-use super::guard::{Caller, Cookies, Form};
+use super::guard::{Caller, Cookies, Form, told};
 use crate::console;
 use crate::error::Fault;
 use crate::operator::{Entry, Password};
 use crate::storage::OperatorToken;
 use axum::extract::{Extension, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
@@ -34,12 +34,13 @@ pub async fn by_password(
     State(doors): State<Doors>,
     Extension(cookies): Extension<Cookies>,
     Extension(form): Extension<Form>,
+    headers: HeaderMap,
 ) -> Response {
     let next = own_page(form.get("next"));
     let password = Password::given(form.get("password").to_owned());
     match doors.control.desk.by_password(Entry::Web, form.get("operator"), password).await {
         Ok(token) => entered(cookies, &token, next),
-        Err(fault) => (status(&fault), console::login(next, Some(&fault))).into_response(),
+        Err(fault) => told(&headers, &fault, |fault| console::login(next, Some(fault))),
     }
 }
 
@@ -47,10 +48,11 @@ pub async fn by_link(
     State(doors): State<Doors>,
     Extension(cookies): Extension<Cookies>,
     Extension(form): Extension<Form>,
+    headers: HeaderMap,
 ) -> Response {
     match doors.control.desk.by_link(form.get("link")).await {
         Ok(token) => entered(cookies, &token, "/console"),
-        Err(fault) => (status(&fault), console::link(Some(&fault))).into_response(),
+        Err(fault) => told(&headers, &fault, |fault| console::link(Some(fault))),
     }
 }
 
@@ -58,10 +60,11 @@ pub async fn leave(
     State(doors): State<Doors>,
     Extension(cookies): Extension<Cookies>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
 ) -> Response {
     match doors.control.desk.leave(&caller.token).await {
         Ok(()) => ([(header::SET_COOKIE, cookies.clear())], Redirect::to("/console/login")).into_response(),
-        Err(fault) => (status(&fault), console::refused(&fault)).into_response(),
+        Err(fault) => told(&headers, &fault, console::refused),
     }
 }
 
