@@ -28,8 +28,11 @@ fn the_command_line_approves_and_denies_and_silence_is_a_no() {
     asking.again();
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].clone();
-    assert_eq!(asking.home.as_operator(&["deny", id.as_str().unwrap()]).0, 0);
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    let deny = ["deny", id.as_str().unwrap(), "--note", "not this one"];
+    assert_eq!(asking.home.as_operator(&deny).0, 0);
+    let denied = asking.error_of(call);
+    assert_eq!(denied["code"], "denied_by_operator");
+    assert!(denied["message"].as_str().unwrap().ends_with("and said no: not this one"), "{denied}");
     let decided = asking.decided(&id);
     assert_eq!((&decided["decided_by"], &decided["door"]), (&json!("operator"), &json!("command_line")));
 

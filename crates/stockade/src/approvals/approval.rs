@@ -117,6 +117,8 @@ pub enum Verdict {
         for_session: bool,
     },
     Deny,
+    /// The same, with a reason that the agent reads.
+    DenyBecause(String),
     /// A paused session goes on; the agent reads the note.
     Resume {
         note: Option<String>,
@@ -129,7 +131,7 @@ impl Verdict {
     pub(super) fn state(&self) -> State {
         match self {
             Verdict::Approve { .. } => State::Approved,
-            Verdict::Deny => State::Denied,
+            Verdict::Deny | Verdict::DenyBecause(_) => State::Denied,
             Verdict::Resume { .. } => State::Resumed,
             Verdict::End => State::Ended,
         }

@@ -159,7 +159,9 @@ impl Book {
             ));
         }
         let note = match &verdict {
-            Verdict::Resume { note: Some(note) } => Some(audit::plain_within(note.trim(), LONGEST_NOTE)),
+            Verdict::Resume { note: Some(note) } | Verdict::DenyBecause(note) => {
+                Some(audit::plain_within(note.trim(), LONGEST_NOTE))
+            }
             _ => None,
         };
         let now = Timestamp::now();

@@ -69,7 +69,8 @@ fn refused(answered: &Approval) -> Fault {
         (_, State::Denied) => ("denied_by_operator", "the operator was asked, and said no"),
         _ => ("approval_timeout", "a person was asked, and nobody answered in time, which is a no"),
     };
-    Fault::new(code, message).hint(
+    let why = answered.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    Fault::new(code, format!("{message}{why}")).hint(
         "This was decided by a person or for want of one: do not try another way to the same end. Go on without it, or \
          tell the person that you need it.",
     )

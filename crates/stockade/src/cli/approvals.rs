@@ -42,6 +42,9 @@ pub struct ApproveArgs {
 pub struct DenyArgs {
     /// Which: `stockade approvals` lists them
     id: String,
+    /// Why, for the agent to read
+    #[arg(long, default_value = "")]
+    note: String,
     #[command(flatten)]
     login: LoginArgs,
 }
@@ -77,16 +80,16 @@ pub(super) fn approve(context: &Context, args: &ApproveArgs) -> Result<Reply, Fa
         (_, true) => "approve_irreversible",
         _ => "approve",
     };
-    answer(context, &args.login, &args.id, verdict)
+    answer(context, &args.login, &args.id, verdict, "")
 }
 
 pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
-    answer(context, &args.login, &args.id, "deny")
+    answer(context, &args.login, &args.id, "deny", &args.note)
 }
 
-fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str) -> Result<Reply, Fault> {
+fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
     let path = format!("/operator/approvals/{}", segment(id));
-    let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict })))?;
+    let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict, "note": note })))?;
     let approval = &json["approval"];
     let human = format!("{} is {}.\n", text(approval, "id"), text(approval, "state"));
     Ok(Reply::new(human, json))

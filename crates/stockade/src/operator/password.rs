@@ -50,7 +50,7 @@ impl Password {
     /// What is stored. Takes a while, on purpose.
     pub fn hash(&self) -> Result<String, Fault> {
         self.check()?;
-        let hash = argon2().and_then(|argon2| Ok(argon2.hash_password(self.0.as_bytes())?));
+        let hash = argon2().and_then(|argon2| argon2.hash_password(self.0.as_bytes()));
         hash.map(|hash| hash.to_string()).map_err(|error| internal(&error))
     }
 

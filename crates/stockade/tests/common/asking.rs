@@ -59,17 +59,26 @@ impl Asking {
 
     /// What the waiting call came to: the address that the page is at, or the code of the error.
     pub fn came_to(&mut self, call: u64) -> Result<String, String> {
+        let result = self.result_of(call);
+        let fields = &result["structuredContent"];
+        if result["isError"] == true {
+            let error = super::known(fields["error"].clone());
+            return Err(error["code"].as_str().unwrap().to_owned());
+        }
+        Ok(fields["url"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned())
+    }
+
+    /// The whole error that the waiting call came to.
+    pub fn error_of(&mut self, call: u64) -> Value {
+        super::known(self.result_of(call)["structuredContent"]["error"].clone())
+    }
+
+    fn result_of(&mut self, call: u64) -> Value {
         loop {
             let message = self.mcp.next_message();
-            if message["id"] != call {
-                continue;
+            if message["id"] == call {
+                return message["result"].clone();
             }
-            let fields = &message["result"]["structuredContent"];
-            if message["result"]["isError"] == true {
-                let error = super::known(fields["error"].clone());
-                return Err(error["code"].as_str().unwrap().to_owned());
-            }
-            return Ok(fields["url"].as_str().unwrap_or_else(|| panic!("{message}")).to_owned());
         }
     }
 

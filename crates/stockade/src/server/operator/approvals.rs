@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 /// The console.
 pub async fn page(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
-    show(&doors, &caller, None, |view| console::page(view)).await
+    show(&doors, &caller, None, console::page).await
 }
 
 /// The part of it that changes, for its script.
@@ -30,7 +30,7 @@ pub async fn single(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    show(&doors, &caller, Some(&id), |view| console::single_page(view)).await
+    show(&doors, &caller, Some(&id), console::single_page).await
 }
 
 pub async fn single_live(
@@ -129,7 +129,7 @@ pub async fn decide(
         }
         "approve" | "approve_irreversible" => Verdict::Approve { for_session: false },
         "approve_session" => Verdict::Approve { for_session: true },
-        "deny" => Verdict::Deny,
+        "deny" => note.map_or(Verdict::Deny, Verdict::DenyBecause),
         "resume" => Verdict::Resume { note },
         "end" => Verdict::End,
         _ => {
