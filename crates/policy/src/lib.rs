@@ -2,6 +2,24 @@
 //!
 //! No IO, no async, no clock. A [`Permit`] comes from `decide`, or from a person's yes to the [`Question`] that `decide`
 //! put; and one that was recorded is the only thing the driver accepts, so an action that skipped either does not compile.
+//!
+//! Nobody makes one by hand:
+//! ```compile_fail,E0451
+//! fn forged(action: policy::Action, facts: policy::Facts) -> policy::Permitted {
+//!     policy::Permitted { action, facts }
+//! }
+//! ```
+//! and nobody uses one twice:
+//! ```compile_fail,E0599
+//! fn twice(permit: policy::Permit) -> (policy::Permit, policy::Permit) {
+//!     (permit.clone(), permit)
+//! }
+//! ```
+//! ```compile_fail,E0382
+//! fn twice(yes: policy::Approved, now: policy::Facts) {
+//!     drop((yes.still_holds(now.clone()), yes.still_holds(now)));
+//! }
+//! ```
 
 mod action;
 mod assess;

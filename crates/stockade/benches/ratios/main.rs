@@ -13,6 +13,7 @@ mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod decisions;
+mod gating;
 mod jailed;
 mod link;
 mod records;
@@ -48,6 +49,11 @@ fn main() -> ExitCode {
     }
     let only = std::env::args().skip(1).find(|argument| argument == "record");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    // `cargo bench --bench ratios -- gate` measures what the gate adds to a click.
+    if std::env::args().skip(1).any(|argument| argument == "gate") {
+        runtime.block_on(gate());
+        return ExitCode::SUCCESS;
+    }
     tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
         // `cargo bench --bench ratios -- record` measures the log alone.
@@ -57,6 +63,7 @@ fn main() -> ExitCode {
         }
         let clicked = action_times().await;
         recording(clicked).await;
+        gate().await;
         if only.is_none() {
             snapshot_times().await;
             snapshot_growth().await;
@@ -74,7 +81,7 @@ fn main() -> ExitCode {
 async fn openings() {
     let mut ours = Vec::new();
     let mut bare = Vec::new();
-    let stockade = jailed::Stockade::start().await;
+    let stockade = jailed::Stockade::start(&[]).await;
     // The first of each warms the page cache, and is not counted.
     for _ in 0..=OPENINGS {
         bare.push(bare::time_to_ready());
@@ -87,14 +94,15 @@ async fn openings() {
 
 /// One small CDP call through socket and bridge, against the same on a direct WebSocket.
 async fn calls() {
-    let jailed = jailed::Jail::start().await;
+    let (_jail, connection) = jailed::Jail::start(&[]).await;
+    let jailed = link::Link::over(connection).await;
     let shell = bare::Shell::start();
     let direct = shell.connection().await;
     let mut ours = Vec::new();
     let mut bare = Vec::new();
     for _ in 0..CALLS {
         bare.push(direct.round_trip().await);
-        ours.push(jailed.link.round_trip().await);
+        ours.push(jailed.round_trip().await);
     }
     let (ours, bare) = (median(&mut ours[CALLS / 10..]), median(&mut bare[CALLS / 10..]));
     line("CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
@@ -143,6 +151,22 @@ fn deciding() {
     tell(&format!(
         "policy, default rules        {rate:>7.0} decisions a second (at least {LEAST:.0}) {verdict}"
     ));
+}
+
+/// The whole gate, record included, as a share of an allowed click: the click through it, less the driver's part alone.
+async fn gate() {
+    let site = actions::site();
+    let gated = gating::Gated::start(&site.address.to_string()).await;
+    let driven = gating::Driven::start(&site.address.to_string()).await;
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..=ACTIONS {
+        bare.push(driven.click().await);
+        ours.push(gated.click().await);
+        tokio::time::sleep(THINKING).await;
+    }
+    let (ours, bare) = (median(&mut ours[1..]), median(&mut bare[1..]));
+    line("the gate, of an allowed click", ours.saturating_sub(bare), "that click, whole", ours, 0.15);
+    gated.stop().await;
 }
 
 /// How fast events become durable, and what the two of an allowed click add to it.

@@ -1,9 +1,10 @@
 //! A sign of life for clients that give up on a silent call, and the way to the person who is asked meanwhile.
 
+use super::leading;
 use crate::approvals::{Approval, Book};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
-use rmcp::service::{ElicitationMode, RequestContext};
+use rmcp::service::RequestContext;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -32,7 +33,7 @@ pub async fn told<T>(
                 is_open = changed.is_ok();
                 waits_for = asked.borrow_and_update().clone();
                 if let Some(approval) = &waits_for {
-                    lead(context, approvals, approval);
+                    leading::lead(context, approvals, approval);
                 }
             }
             _ = ticks.tick(), if token.is_some() => {}
@@ -63,26 +64,4 @@ async fn tell(context: &RequestContext<RoleServer>, token: ProgressToken, begun:
     if let Err(error) = context.peer.notify_progress(note).await {
         tracing::debug!(%error, "a client does not take progress notes");
     }
-}
-
-/// The address carries no authority: whoever opens it still has to log in as an operator. What the client says to it is
-/// only whether it was opened, and decides nothing.
-fn lead(context: &RequestContext<RoleServer>, approvals: &Book, approval: &Approval) {
-    let peer = context.peer.clone();
-    let Some(url) = approvals.page_of(&approval.id) else { return };
-    if !peer.supported_elicitation_modes().contains(&ElicitationMode::Url) {
-        return;
-    }
-    let patience = approval.expires_at.duration_since(approval.asked_at).unsigned_abs();
-    let (id, risk) = (approval.id.to_string(), approval.card.risk.as_str());
-    let message = format!(
-        "An agent wants to do something of {risk} risk in the browser. Look at it and answer as an operator."
-    );
-    tokio::spawn(async move {
-        let led = peer.elicit_url_with_timeout(message, url, id.clone(), Some(patience)).await;
-        match led {
-            Ok(action) => tracing::debug!(approval = id, ?action, "a client was led to a question"),
-            Err(error) => tracing::debug!(approval = id, %error, "a client was not led to a question"),
-        }
-    });
 }

@@ -1,7 +1,7 @@
 //! The MCP server: who is calling, which tool, and the session they mean.
 
 use super::answer::{self, Answer};
-use super::{progress, tools};
+use super::{leading, progress, tools};
 use crate::approvals::Approval;
 use crate::control::Control;
 use crate::error::Fault;
@@ -205,13 +205,32 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = self.call_of(&context)?;
+        let mut call = self.call_of(&context)?;
         let name = request.name.as_ref();
         let entry = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
-        let asked = call.asked.subscribe();
-        let work = tools::call(&call, entry, request.arguments.unwrap_or_default());
+        let (asked, approvals) = (call.asked.subscribe(), &self.control.approvals);
+        let arguments = request.arguments.unwrap_or_default();
+        if let Some(state) = &request.request_state {
+            // The client was led to the question, and calls again for what came of it.
+            let work = tools::fetch(&call, state, call.patience);
+            let answer = progress::told(&context, approvals, name, asked, work).await;
+            return Ok(CallToolResponse::from(answer::result(answer)));
+        }
+        let waits = arguments.get("wait") != Some(&serde_json::Value::Bool(false));
+        let by_reply = waits && leading::by_reply(&context);
+        if by_reply {
+            call.patience = Duration::ZERO;
+        }
+        let work = tools::call(&call, entry, arguments);
         let answer: Result<Answer, Fault> =
-            progress::told(&context, &self.control.approvals, name, asked, work).await;
+            progress::told(&context, approvals, name, asked.clone(), work).await;
+        if by_reply
+            && answer.as_ref().is_err_and(|fault| fault.code.starts_with("approval_pending:"))
+            && let Some(required) =
+                asked.borrow().as_ref().and_then(|asked| leading::required(approvals, asked))
+        {
+            return Ok(CallToolResponse::from(required));
+        }
         Ok(CallToolResponse::from(answer::result(answer)))
     }
 

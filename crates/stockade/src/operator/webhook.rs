@@ -87,7 +87,7 @@ impl Nonces {
     pub fn check(&self, secret: &Secret, message: &Message, now: i64) -> Result<(), Fault> {
         let refused = |why: &'static str| {
             Err(Fault::new("webhook_refused", why)
-                .hint("Sign \"v1.answer.<seconds>.<nonce>.<body>\" as docs/approvals.md says, with a new nonce each time."))
+                .hint("Sign \"v1.answer.<seconds>.<nonce>.<body>\" as docs/operators.md says, with a new nonce each time."))
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let Message { time, nonce, signature, body } = message;

@@ -229,12 +229,17 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    pub fn start(mut command: Command) -> Mcp {
+    pub fn start(command: Command) -> Mcp {
+        Mcp::start_with(command, json!({}))
+    }
+
+    /// With what the client says that it can do.
+    pub fn start_with(mut command: Command, capabilities: Value) -> Mcp {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut mcp = Mcp { child, input, output, next: 1 };
-        let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
         let answer = mcp.request("initialize", about);
         let told = answer["result"]["instructions"].as_str();
         assert!(told.is_some_and(|told| told.contains("<page:MARK>")), "{answer}");
@@ -254,6 +259,11 @@ impl Mcp {
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
+    }
+
+    /// Answers a request of the server's.
+    pub fn reply(&mut self, id: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
     pub fn notify(&mut self, method: &str, params: Value) {

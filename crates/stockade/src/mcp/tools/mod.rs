@@ -28,6 +28,7 @@ mod type_text;
 mod wait_for;
 
 pub use page::unexpected;
+pub use pending::fetch;
 
 use super::answer::Answer;
 use super::server::Call;

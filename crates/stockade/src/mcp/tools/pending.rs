@@ -81,15 +81,30 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         Some(seconds) if (0.0..=LONGEST_WAIT).contains(&seconds) => Duration::from_secs_f64(seconds),
         Some(_) => return Err(bad_arguments(NAME, &format!("wait_seconds is from 0 to {LONGEST_WAIT}"))),
     };
-    let Some(wanted) = arguments.pending_id else { return list(call).await };
-    let id = ApprovalId::parse(&wanted).ok_or_else(|| unknown(&wanted))?;
-    let approvals = &call.control.approvals;
-    let found = approvals.find(&id).await?.filter(|found| found.scope == call.scope);
-    let found = found.ok_or_else(|| unknown(&wanted))?;
+    match arguments.pending_id {
+        Some(wanted) => match fetch(call, &wanted, patience).await {
+            Err(fault) if fault.code.starts_with("approval_pending:") => {
+                told(find(call, &wanted).await?, None)
+            }
+            fetched => fetched,
+        },
+        None => list(call).await,
+    }
+}
+
+async fn find(call: &Call<'_>, wanted: &str) -> Result<Approval, Fault> {
+    let id = ApprovalId::parse(wanted).ok_or_else(|| unknown(wanted))?;
+    let found = call.control.approvals.find(&id).await?;
+    found.filter(|found| found.scope == call.scope).ok_or_else(|| unknown(wanted))
+}
+
+/// What came of one action, if that is known in time.
+pub async fn fetch(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<Answer, Fault> {
+    let found = find(call, wanted).await?;
     if found.kind == Kind::Guidance {
         return guidance(call, found, patience).await;
     }
-    match call.control.gate.pendings.find(&call.scope, &id) {
+    match call.control.gate.pendings.find(&call.scope, &found.id) {
         Some(pending) => match pending.result(patience).await {
             Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
                 page::answer(reply, None)
@@ -98,11 +113,11 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
                 found,
                 Some("it was allowed, and what it read is gone with its call: call the tool again"),
             ),
-            Err(fault) if fault.code.starts_with("approval_pending:") => told(found, None),
             Err(fault) => Err(fault),
         },
         // Asked by an earlier run of the control plane, or so long ago that it is forgotten here.
-        None => told(found, Some("nothing more is known of it: it was not done, or long ago; read the page")),
+        None if found.outcome.is_none() => told(found, Some("it was not done, and will not be: ask again")),
+        None => told(found, Some("it was done, and what the page showed then is not kept: read the page")),
     }
 }
 
