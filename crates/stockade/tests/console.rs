@@ -3,11 +3,15 @@
 
 mod common;
 
+use common::Home;
 use common::asking::{Asking, MARKUP};
 use common::login::PASSWORD;
 use common::person::Person;
+use common::site::Site;
 use serde_json::json;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn logged_in(asking: &Asking) -> Person {
@@ -175,6 +179,47 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
 }
 
+/// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
+#[test]
+fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
+    const ITEM: &str =
+        "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>";
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = tests.join("../../target/clients/python/bin/python");
+    assert!(python.exists(), "the public clients are not installed: run script/setup test");
+    let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
+    let settings = format!("{}    hitl:\n      approval_timeout: 12\n", site.setting(&["item.test"]));
+    let home = Home::new(&settings);
+    home.set_password();
+    let server = home.serve(&[]);
+    let mut person = Person::start();
+    person.log_in(&format!("http://{}/console", server.address()), PASSWORD);
+    for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
+        let mut client = Command::new(&python)
+            .arg(tests.join("tests/clients/approving.py"))
+            .args([mode, server.url(), server.key(), "http://item.test/"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
+        for (press, expected) in [
+            (Some("deny"), "denied_by_operator"),
+            (None, "approval_timeout"),
+            (Some("approve"), "http://item.test/gone"),
+        ] {
+            let led = said.next().unwrap();
+            person.go(led.strip_prefix("led ").unwrap_or_else(|| panic!("{led}")));
+            person.until(SHOWN);
+            if let Some(press) = press {
+                person.press(&format!(".card button[value={press}]"));
+            }
+            assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
+        }
+        assert!(client.wait().unwrap().success());
+    }
+    assert!(home.audit_log().contains("operator operator by elicitation"), "by which door");
+}
+
 #[test]
 fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     let mut asking = Asking::start("");
@@ -198,8 +243,8 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('resumed')",
     );
-    let read = asking.mcp.ok("browser_read", json!({"session_id": asking.session}));
-    assert!(read.to_string().contains("Look in the menu <b>at the top</b>."), "{read}");
+    let went = asking.mcp.goto(&asking.session, "http://account.test/");
+    assert!(went.to_string().contains("Look in the menu <b>at the top</b>."), "{went}");
 
     for _ in 0..3 {
         fail(&mut asking);
@@ -240,5 +285,11 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
         if let Some(folder) = &folder {
             person.picture(&Path::new(folder).join(format!("{name}.png")));
         }
+    }
+    // The second step, and what is behind "for this session", are read before they can be pressed.
+    person.press("details.grave summary");
+    person.until("document.querySelector('details.grave').open");
+    if let Some(folder) = &folder {
+        person.picture(&Path::new(folder).join("console-second-step.png"));
     }
 }
