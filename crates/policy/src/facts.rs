@@ -10,6 +10,8 @@ pub struct Facts {
     pub page_url: String,
     /// Which document of its tab it is, by count.
     pub document: u64,
+    /// The page is the answer to a form that was sent, or may be one: to load it again sends the form again.
+    pub posted: bool,
     pub target: Option<ElementFacts>,
     /// What a drag ends on.
     pub to: Option<ElementFacts>,

@@ -79,7 +79,8 @@ impl<'a> Case<'a> {
     }
 
     fn facts(&self) -> Facts {
-        let mut facts = Facts { page_url: self.page().replace("none", ""), ..Facts::default() };
+        let page_url = self.page().replace("none", "");
+        let mut facts = Facts { page_url, posted: self.is("posted"), ..Facts::default() };
         let (verb, _) = self.verb();
         match verb {
             "navigate" | "read" | "find" | "screenshot" | "back" | "reload" | "tabs" => {}

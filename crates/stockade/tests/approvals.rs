@@ -70,6 +70,16 @@ fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
     assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     let code = operator.says(&asked.id, Verdict::Deny).unwrap_err().code;
     assert_eq!(common::seen::seen(code.as_ref()), "approval_decided");
+    // The answer to a form, loaded again, would send it again.
+    let call = mcp.begin("tools/call", json!({"name": "browser_reload", "arguments": {}}));
+    let again = operator.next();
+    assert_eq!(again.card.rule, "reload.posts");
+    operator.denies(&again.id);
+    assert_eq!(mcp.answer_to(call)["error"]["code"], "denied_by_operator");
+    assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
+    mcp.ok("browser_back", json!({}));
+    mcp.ok("browser_reload", json!({}));
+    assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     let until = Instant::now() + Duration::from_secs(5);
     while operator.find(&asked.id).outcome.is_none() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));

@@ -121,3 +121,41 @@ fn a_button_that_changes_between_question_and_answer_is_never_pressed() {
     }
     assert!(home.audit_log().contains(r#""result":"approval_void""#));
 }
+
+#[test]
+fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
+    let page = "<h1 onmouseover=\"other.focus()\">Plain</h1><form method=post action=/right><button id=it>Delete item</button></form>\
+        <form method=post action=/wrong><button id=other>Delete item</button></form>";
+    let field = "<h1 onmouseover=\"document.forms[0].action = '/wrong'\">Plain</h1><form action=/right>\
+        <input aria-label='Configuration'></form>";
+    let site = Site::serve(&[("/keys", page), ("/type", field), ("/right", "done"), ("/wrong", "wrong")]);
+    let home =
+        Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
+    let mut mcp = home.mcp();
+    let enter = json!({"name": "browser_press_key", "arguments": {"key": "Enter"}});
+    let typed = json!({"name": "browser_type", "arguments": {"role": "textbox", "name": "Configuration", "text": "x", "submit": true}});
+    let mut operator = None;
+    for (path, call) in [("keys", enter), ("type", typed)] {
+        for changes in [true, false] {
+            mcp.ok("browser_navigate", json!({"url": format!("http://item.test/{path}")}));
+            let operator = operator.get_or_insert_with(|| Operator::of(&home));
+            mcp.ok("browser_press_key", json!({"key": "Tab"}));
+            let before = site.requests().len();
+            let call = mcp.begin("tools/call", call.clone());
+            let asked = operator.next();
+            if changes {
+                mcp.ok("browser_hover", json!({"role": "heading"}));
+            }
+            operator.approves(&asked.id);
+            let answer = mcp.answer_to(call);
+            let done = site.requests().split_off(before);
+            if changes {
+                assert_eq!(answer["error"]["code"], "approval_void", "{path}: {answer}");
+                assert_eq!(done, Vec::<String>::new(), "{path}");
+            } else {
+                assert!(answer["error"].is_null(), "{path}: {answer}");
+                assert!(done[0].ends_with(" /right"), "{path}: {done:?}");
+            }
+        }
+    }
+}

@@ -294,7 +294,7 @@ received! {
     HistoryEntry { id: i64 }
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
-    Request { #[serde(default)] url: Words }
+    Request { #[serde(default)] url: Words, #[serde(default)] method: Words }
     ResponseReceived { request_id: Id, response: Response }
     Response { #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }

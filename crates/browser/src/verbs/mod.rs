@@ -261,6 +261,7 @@ impl Browser {
         Facts {
             page_url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
             document: tab.map(|tab| tab.commits).unwrap_or_default(),
+            posted: tab.is_some_and(|tab| tab.posted),
             ..Facts::default()
         }
     }

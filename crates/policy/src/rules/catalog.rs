@@ -26,6 +26,8 @@ rules! {
     NAVIGATE_NAME = "navigate.sensitive-name", Medium, "goes to a host called mail, admin or settings";
     NAVIGATE_SENSITIVE = "navigate.sensitive-domain", High, "goes to a sensitive domain";
 
+    RELOAD_POSTS = "reload.posts", High, "sends a form again";
+
     CLICK_FIELD = "click.field", Low, "puts the cursor into a field";
     CLICK_GO = "click.navigation", Low, "shows something else";
     CLICK_LINK = "click.link", Low, "follows a link on the same domain";

@@ -14,7 +14,7 @@ pub use custom::{BadRule, CustomRule, Operator, RuleText, Subject};
 pub(crate) use navigate::host_of as navigate_host;
 
 use crate::{Action, Facts, Risk, Rule, Settings};
-use catalog::LOOK;
+use catalog::{LOOK, RELOAD_POSTS};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -146,6 +146,7 @@ pub(crate) fn strictest(action: &Action, facts: &Facts, settings: &Settings) -> 
             typing::scan(&mut findings, answer.text.as_deref().unwrap_or_default(), settings);
             others::dialog(&mut findings, answer.accept, facts);
         }
+        Action::Reload if facts.posted => findings.found(&RELOAD_POSTS, &[("posted", "true")]),
         Action::Back
         | Action::Forward
         | Action::Reload

@@ -312,7 +312,7 @@ pub fn unknown(id: &str) -> Fault {
 /// What a call gets whose answer is still to come.
 pub fn pending(id: &ApprovalId, why: &str) -> Fault {
     Fault::new(format!("approval_pending:{id}"), why.to_owned()).hint(format!(
-        "Call browser_pending with pending_id {id} to wait for it and to get what came of it; do not try another way."
+        "Call browser_pending (session.pending over HTTP) with pending_id {id} to get what came of it; do not try another way."
     ))
 }
 

@@ -165,6 +165,7 @@ impl Case {
         });
         Facts {
             document: 0,
+            posted: false,
             page_url: self.page.clone(),
             target: self.element.facts(&page),
             to: self.to.as_ref().and_then(|element| element.facts(&page)),
