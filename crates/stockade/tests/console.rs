@@ -179,6 +179,46 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
 }
 
+#[test]
+fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    let id = person.eval("document.querySelector('.card').id");
+    let question = format!("{}/approvals/{}", asking.console(), id.as_str().unwrap());
+    let answer = format!("http://{}/operator/approvals/{}", asking.server.address(), id.as_str().unwrap());
+    let token = person.eval("document.querySelector('.card input[name=form]').value");
+    let picture = format!("{answer}/picture");
+    // With the word of the form, which no other page can know: it does not help.
+    let hostile = format!(
+        "<title>Elsewhere</title><a href='{question}'>Look</a><iframe src='{question}'></iframe>
+         <form method=post action='{answer}' target=there><input name=form value={token}><input name=verdict value=approve>
+         <button>Send</button></form><iframe name=there></iframe>
+         <script>
+         const i = new Image(); i.onload = () => window.seen = 1; i.onerror = () => window.seen = 0; i.src = '{picture}';
+         fetch('{answer}', {{method: 'POST', credentials: 'include', body: new URLSearchParams({{form: {token}, verdict: 'approve'}})}})
+           .then(() => window.sent = 1, () => window.sent = 0);
+         </script>"
+    );
+    let site = Site::serve(&[("/", &hostile)]);
+    // Another site, and another port of the very same host, which is the same site for cookies.
+    for host in ["localhost", "127.0.0.1"] {
+        person.go(&format!("http://{host}:{}/", site.address.port()));
+        person.until("window.seen === 0 && window.sent === 0");
+        person.press("button");
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(asking.waiting()["id"], id, "{host}: it still waits");
+        assert_eq!(person.eval("frames[0].length + frames[1].length"), json!(0));
+        assert_eq!(person.eval("[0, 1].map(n => { try { return frames[n].document.body.innerText } catch { return '' } }).join('')"), json!(""));
+        // A link is all it can do: whoever is logged in sees the question, and decides.
+        person.press("a");
+        person.until(&format!("location.pathname.startsWith('/console/approvals/') && {SHOWN}"));
+    }
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+}
+
 /// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
 #[test]
 fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {

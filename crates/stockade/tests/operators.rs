@@ -7,6 +7,7 @@ use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and
 use common::{Home, PROGRAM, known};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use stockade::server::{OPERATOR_ROUTES, OperatorNeeds};
@@ -37,7 +38,8 @@ fn an_agents_key_gets_403_on_every_operator_route() {
 #[test]
 fn who_is_not_logged_in_sees_the_way_in_and_decides_nothing() {
     let home = Home::new("");
-    let server = home.serve(&[]);
+    // Without keys every caller is an agent, and none is an operator.
+    let server = home.serve(&["--open"]);
     for route in OPERATOR_ROUTES {
         let path = route.path.replace("{id}", "ap-aaaaaaaaaaaaaaaa");
         let origin = format!("origin: http://{}\r\n", server.address());
@@ -356,4 +358,39 @@ fn open_consoles_get_news_until_there_are_too_many() {
     common::machine::until("a place is free again", Duration::from_secs(15), || {
         (open().0 == "200").then_some(())
     });
+}
+
+/// Every file below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn no_file_no_environment_and_no_argument_holds_what_lets_an_operator_in() {
+    let home = Home::new("");
+    let server = home.serve(&["-vv"]);
+    let (_, link) = link_in(&on_a_terminal(&home, &["operator", "link"]));
+    home.set_password();
+    let cookie = home.log_in(&server);
+    let form = home.form_of(&server, &cookie);
+    assert_eq!(home.as_operator(&["approvals"]).0, 0);
+    let (_, token) = cookie.split_once('=').unwrap();
+    let mut all = Vec::new();
+    files(home.folder.path(), &mut all);
+    assert!(all.iter().any(|path| path.ends_with("stockade.db")), "{all:?}");
+    for process in common::machine::family(server.child.id()) {
+        all.push(format!("/proc/{}/environ", process.pid).into());
+        all.push(format!("/proc/{}/cmdline", process.pid).into());
+    }
+    for path in all {
+        // A socket cannot be read, and a process may be gone.
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for secret in [PASSWORD, token, &link, &form] {
+            assert!(!text.contains(secret), "{} holds {secret}", path.display());
+        }
+    }
 }
