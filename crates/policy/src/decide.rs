@@ -13,7 +13,6 @@ pub struct Policy {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
 pub enum Decision {
     Allow(Permit),
     /// A person decides.

@@ -79,6 +79,10 @@ fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
     assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     mcp.ok("browser_back", json!({}));
     mcp.ok("browser_reload", json!({}));
+    drop(mcp.call("browser_forward", json!({})));
+    let call = mcp.begin("tools/call", json!({"name": "browser_reload", "arguments": {}}));
+    operator.denies(&operator.next().id);
+    assert_eq!(mcp.answer_to(call)["error"]["code"], "denied_by_operator");
     assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     let until = Instant::now() + Duration::from_secs(5);
     while operator.find(&asked.id).outcome.is_none() && Instant::now() < until {

@@ -12,6 +12,7 @@ use audit::{About, Correlation, Event, EventKind, plain};
 use jiff::{SignedDuration, Timestamp};
 use policy::{Name, Scope, SessionId};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
@@ -25,6 +26,8 @@ const CHANGES: usize = 256;
 const MOST_LISTED: i64 = 200;
 /// Decided ones that are kept. The audit log is the lasting record.
 const MOST_KEPT: i64 = 10_000;
+/// How many questions may come before the oldest are forgotten.
+const PRUNED_EVERY: u64 = 256;
 /// A note is a sentence or two.
 const LONGEST_NOTE: usize = 1_000;
 
@@ -41,6 +44,8 @@ struct Inner {
     changes: broadcast::Sender<Change>,
     rate: Mutex<Rate>,
     open: Mutex<HashMap<ApprovalId, Open>>,
+    /// Questions that were put so far.
+    put: AtomicU64,
     /// Where the console is, once it is served.
     console: OnceLock<Url>,
 }
@@ -78,6 +83,7 @@ impl Book {
             changes,
             rate,
             open,
+            put: AtomicU64::new(0),
             console: OnceLock::new(),
         }));
         let left = book.0.storage.interrupt_approvals(&book.0.owner, Timestamp::now()).await?;
@@ -142,6 +148,9 @@ impl Book {
             return Err(fault);
         }
         self.told(&waiting.asked);
+        if self.0.put.fetch_add(1, Ordering::Relaxed) % PRUNED_EVERY == PRUNED_EVERY - 1 {
+            self.0.storage.prune_approvals(MOST_KEPT).await?;
+        }
         Ok(waiting)
     }
 

@@ -85,7 +85,7 @@ impl Gate {
         let result = match session.turn().await {
             Err(fault) => Err(fault),
             Ok(turn) => {
-                let start = Start::Approved(approved);
+                let start = Start::Approved(Box::new(approved));
                 match self.run(&session, turn, &errand, start, &CancellationToken::new()).await {
                     Ran::Done(result) => result,
                     Ran::Asked(..) => Err(Fault::new("internal", "an approved action was asked about again")),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// Where the pipeline begins: with an action to decide on, or with a person's yes to one.
 pub(super) enum Start {
     New(Action),
-    Approved(Approved),
+    Approved(Box<Approved>),
 }
 
 impl Start {
@@ -38,7 +38,7 @@ impl Start {
 
 pub(super) enum Decided {
     Permit(Permit),
-    Ask(Box<Question>),
+    Ask(Question),
 }
 
 /// How far the stations came.
@@ -155,7 +155,7 @@ impl Gate {
                         shown = self.shown(turn, &question) => shown,
                         failure = &mut cut_short => return Err(failure),
                     };
-                    return Ok(Done::Asked(question, shown));
+                    return Ok(Done::Asked(Box::new(question), shown));
                 }
             },
             Start::Approved(approved) => {
@@ -222,7 +222,7 @@ impl Gate {
                     .still_holds(asked.1)
                     .map(Decided::Permit)
                     .map_err(|changed| Failure::Fault(void(changed.what))),
-                Err(question) => Ok(Decided::Ask(Box::new(question))),
+                Err(question) => Ok(Decided::Ask(question)),
             },
             Decision::Deny(denial) => {
                 let refused = self.log.refuse(context, &asked.0, &asked.1, &denial);
