@@ -121,11 +121,12 @@ fn the_cookie_is_no_scripts_and_no_other_sites_and_ends_with_the_log_out() {
     let server = home.serve(&[]);
     home.set_password();
     let login = form(&[("operator", "operator"), ("password", PASSWORD), ("next", "//evil.test/")]);
+    let port = server.address().rsplit_once(':').unwrap().1.to_owned();
     let us = format!("origin: http://{}\r\n", server.address());
     let answer = request(&server, "POST", "/operator/login", &us, &login);
     let line =
         answer.lines().find(|line| line.starts_with("set-cookie: ")).unwrap_or_else(|| panic!("{answer}"));
-    assert!(line.starts_with("set-cookie: stockade_operator="), "{line}");
+    assert!(line.starts_with(&format!("set-cookie: stockade_operator_{port}=")), "{line}");
     for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=43200"] {
         assert!(line.contains(part), "{line}");
     }
@@ -135,7 +136,7 @@ fn the_cookie_is_no_scripts_and_no_other_sites_and_ends_with_the_log_out() {
     let own = format!("{us}cookie: {cookie}\r\n");
     assert!(request(&server, "GET", "/console", &own, "").starts_with("HTTP/1.1 200"));
     let left = request(&server, "POST", "/operator/logout", &own, &leave);
-    assert!(left.contains("stockade_operator=; ") && left.contains("Max-Age=0"), "{left}");
+    assert!(left.contains(&format!("stockade_operator_{port}=; ")) && left.contains("Max-Age=0"), "{left}");
     assert_eq!(status_and_code(&request(&server, "GET", "/console", &own, "")).1, "login_required");
 
     // By the address that the operator's proxy leads from: https, so the cookie is bound to it.
@@ -236,7 +237,7 @@ fn a_link_is_shown_to_a_terminal_only_works_once_and_needs_the_password_once_the
     let us = format!("origin: http://{}\r\n", server.address());
     let body = form(&[("link", &token)]);
     let first = request(&server, "POST", "/operator/link", &us, &body);
-    assert!(first.starts_with("HTTP/1.1 303") && first.contains("set-cookie: stockade_operator="), "{first}");
+    assert!(first.starts_with("HTTP/1.1 303") && first.contains("set-cookie: stockade_operator_"), "{first}");
     let again = request(&server, "POST", "/operator/link", &us, &body);
     assert_eq!(status_and_code(&again), (401, "link_spent".into()));
     assert!(!again.contains("set-cookie"), "{again}");

@@ -60,7 +60,7 @@ pub async fn serve(
         control.approvals.console_is_at(console);
     }
     let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
-    let doors = operator::Doors::new(control.clone(), place.outside.clone(), secret, stop.child_token());
+    let doors = operator::Doors::new(control.clone(), &place, secret, stop.child_token());
     let public = routes::public(doors, place, config.server.open);
     let private = control_socket::router(control, console);
     let http = async {

@@ -14,8 +14,9 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use std::collections::BTreeMap;
 
-/// The cookie where the console is reached over http on this machine.
-const COOKIE: &str = "stockade_operator";
+/// The cookie where the console is reached over http on this machine, with the port behind it: cookies ignore ports, and
+/// two servers of one machine would log each other's operators out.
+const COOKIE: &str = "stockade_operator_";
 /// And where it is reached by https: no other host or path can set it, nothing reads it in the clear.
 const SECURE_COOKIE: &str = "__Host-stockade_operator";
 
@@ -52,7 +53,8 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
     if guard.needs == Needs::Signature {
         return protected(next.run(request).await);
     }
-    let token = cookie(request.headers(), if secure { SECURE_COOKIE } else { COOKIE });
+    let cookies = Cookies { secure, port: guard.doors.port };
+    let token = cookie(request.headers(), &cookies.name());
     let caller = match token {
         Some(token) => match guard.doors.control.desk.find(&token, guard.needs != Needs::Watching).await {
             Ok(visit) => visit.map(|visit| Caller { visit, token }),
@@ -73,7 +75,7 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
     }
-    request.extensions_mut().insert(Cookies { secure });
+    request.extensions_mut().insert(cookies);
     protected(next.run(request).await)
 }
 
@@ -176,6 +178,7 @@ fn is_secure(doors: &Doors, headers: &HeaderMap) -> bool {
 #[derive(Clone, Copy)]
 pub struct Cookies {
     secure: bool,
+    port: u16,
 }
 
 impl Cookies {
@@ -189,8 +192,12 @@ impl Cookies {
     }
 
     fn line(self, value: &str, seconds: u64) -> String {
-        let (name, secure) = if self.secure { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
-        format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+        let secure = if self.secure { "; Secure" } else { "" };
+        format!("{}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}", self.name())
+    }
+
+    fn name(self) -> String {
+        if self.secure { SECURE_COOKIE.to_owned() } else { format!("{COOKIE}{}", self.port) }
     }
 }
 
@@ -278,12 +285,12 @@ mod tests {
 
     #[test]
     fn the_cookie_is_for_our_own_pages_and_no_script() {
-        let plain = Cookies { secure: false }.set("t");
+        let plain = Cookies { secure: false, port: 7700 }.set("t");
         assert!(
-            plain.starts_with("stockade_operator=t; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"),
+            plain.starts_with("stockade_operator_7700=t; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"),
             "{plain}"
         );
-        let secure = Cookies { secure: true }.set("t");
+        let secure = Cookies { secure: true, port: 7700 }.set("t");
         assert!(
             secure.starts_with("__Host-stockade_operator=t; Path=/; ") && secure.ends_with("; Secure"),
             "{secure}"

@@ -15,6 +15,7 @@ pub use socket::{TOKEN_HEADER, router as socket_router};
 use crate::console;
 use crate::control::Control;
 use crate::operator::webhook::{Nonces, Secret};
+use crate::server::guard::Place;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::middleware;
@@ -82,6 +83,8 @@ pub const ROUTES: &[Route] = &[
 #[derive(Clone)]
 pub struct Doors {
     pub control: Arc<Control>,
+    /// The port that this server listens on.
+    port: u16,
     /// Where the console is reached from outside, if a proxy leads to it.
     pub outside: Option<Arc<url::Url>>,
     pub stop: CancellationToken,
@@ -99,13 +102,14 @@ pub struct Webhook {
 impl Doors {
     pub fn new(
         control: Arc<Control>,
-        outside: Option<url::Url>,
+        place: &Place,
         secret: Option<Arc<Secret>>,
         stop: CancellationToken,
     ) -> Doors {
         let streams = Arc::new(Semaphore::new(events::MOST_STREAMS));
         let webhook = secret.map(|secret| Arc::new(Webhook { secret, nonces: Nonces::default() }));
-        Doors { control, outside: outside.map(Arc::new), stop, streams, webhook }
+        let outside = place.outside.clone().map(Arc::new);
+        Doors { control, port: place.address.port(), outside, stop, streams, webhook }
     }
 }
 
