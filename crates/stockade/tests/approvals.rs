@@ -206,6 +206,52 @@ fn too_many_questions_are_denied_unseen_and_the_session_is_flagged() {
 }
 
 #[test]
+fn what_is_done_about_a_risk_is_the_operators_to_say() {
+    let page = format!("{ITEM}<button onclick=\"document.title='saved'\">Save</button>");
+    let site = Site::serve(&[("/", &page), ("/gone", "gone")]);
+    let home = home(&site, "      medium: deny\n      high: allow\n");
+    let mut mcp = home.mcp();
+    // The first address is another domain, which is medium.
+    assert_eq!(mcp.code("browser_navigate", json!({"url": "http://item.test/"})), "denied_by_policy");
+
+    let hosts = site.setting(&["item.test", "admin.item.test"]);
+    let home = Home::asking(&format!("{hosts}    hitl:\n      high: ask\n      critical: deny\n"));
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let saved = mcp.ok("browser_click", json!({"role": "button", "name": "Save"}));
+    assert_eq!(saved["title"], "saved", "medium is done in a session that carries nothing");
+    let operator = Operator::of(&home);
+    let admin = json!({"name": "browser_navigate", "arguments": {"url": "http://admin.item.test/"}});
+    let call = mcp.begin("tools/call", admin);
+    let asked = operator.next();
+    assert_eq!(
+        (asked.card.rule.as_str(), asked.card.domain.as_str()),
+        ("navigate.sensitive-domain", "admin.item.test")
+    );
+    operator.approves(&asked.id);
+    assert_eq!(mcp.answer_to(call)["url"], "http://admin.item.test/");
+}
+
+#[test]
+fn a_page_that_no_form_led_to_is_loaded_again_unasked() {
+    let page = "<a href=/other>Next</a> <a href=/other target=_blank>Aside</a> <a href=/moved>Further</a> <a href=#x>Here</a>";
+    let moved = "HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let site = Site::serve(&[("/", page), ("/other", "<h1>Other</h1>"), ("/moved", moved)]);
+    let home = home(&site, "      high: deny\n");
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    for link in ["Next", "Further", "Here"] {
+        mcp.ok("browser_click", json!({"role": "link", "name": link}));
+        mcp.ok("browser_reload", json!({}));
+        mcp.ok("browser_back", json!({}));
+        mcp.ok("browser_reload", json!({}));
+    }
+    mcp.ok("browser_click", json!({"role": "link", "name": "Aside"}));
+    mcp.ok("browser_tabs", json!({"action": "switch", "tab": "t2"}));
+    mcp.ok("browser_reload", json!({}));
+}
+
+#[test]
 fn nobody_to_ask_is_a_no() {
     let site = shop();
     let home = home(&site, "      enabled: false\n");

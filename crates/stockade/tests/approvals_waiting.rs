@@ -141,6 +141,23 @@ fn a_session_that_is_closed_takes_its_question_back() {
 }
 
 #[test]
+fn a_call_that_is_taken_back_takes_its_question_back() {
+    let site = shop();
+    let home = home(&site);
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let operator = Operator::of(&home);
+    let call = mcp.begin("tools/call", json!({"name": "browser_click", "arguments": delete(json!({}))}));
+    let asked = operator.next();
+    mcp.notify("notifications/cancelled", json!({"requestId": call}));
+    until("the question is withdrawn", Duration::from_secs(5), || {
+        (operator.find(&asked.id).state == State::Withdrawn).then_some(())
+    });
+    assert_eq!(mcp.code("browser_pending", json!({"pending_id": asked.id.as_str()})), "cancelled");
+    assert_eq!(posts(&site), 0);
+}
+
+#[test]
 fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
     let site = shop();
     let home = home(&site);

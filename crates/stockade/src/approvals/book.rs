@@ -26,6 +26,8 @@ const CHANGES: usize = 256;
 const MOST_LISTED: i64 = 200;
 /// Decided ones that are kept. The audit log is the lasting record.
 const MOST_KEPT: i64 = 10_000;
+/// How often an agent may ask with all of its sessions together, as a multiple of what each may.
+const SESSIONS_WORTH: u32 = 3;
 /// How many questions may come before the oldest are forgotten.
 const PRUNED_EVERY: u64 = 256;
 /// A note is a sentence or two.
@@ -42,12 +44,19 @@ struct Inner {
     /// The chain of the log that this book writes: nobody else alive has it, so what waits under it is ours.
     owner: String,
     changes: broadcast::Sender<Change>,
-    rate: Mutex<Rate>,
+    rates: Mutex<Rates>,
     open: Mutex<HashMap<ApprovalId, Open>>,
     /// Questions that were put so far.
     put: AtomicU64,
     /// Where the console is, once it is served.
     console: OnceLock<Url>,
+}
+
+#[derive(Default)]
+struct Rates {
+    sessions: Rate<SessionId>,
+    /// An agent that opens one session after the other is still one.
+    agents: Rate<Scope>,
 }
 
 /// What this process knows of a question that waits.
@@ -74,14 +83,14 @@ impl Book {
     pub async fn open(storage: Storage, log: audit::Log, settings: ApprovalSettings) -> Result<Book, Fault> {
         let owner = log.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (changes, _) = broadcast::channel(CHANGES);
-        let (rate, open) = (Mutex::default(), Mutex::default());
+        let (rates, open) = (Mutex::default(), Mutex::default());
         let book = Book(Arc::new(Inner {
             storage,
             log,
             settings,
             owner,
             changes,
-            rate,
+            rates,
             open,
             put: AtomicU64::new(0),
             console: OnceLock::new(),
@@ -120,7 +129,7 @@ impl Book {
         let Ask { kind, scope, session, session_name, card, picture, patience } = ask;
         let patience = patience.unwrap_or(self.0.settings.timeout);
         let id = ApprovalId::random();
-        self.take_place(&id, &session, kind, picture)?;
+        self.take_place(&id, &scope, &session, kind, picture)?;
         let asked_at = Timestamp::now();
         let wait = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
         let asked = Approval {
@@ -237,6 +246,7 @@ impl Book {
     fn take_place(
         &self,
         id: &ApprovalId,
+        scope: &Scope,
         session: &SessionId,
         kind: Kind,
         picture: Option<ApprovalPicture>,
@@ -254,8 +264,12 @@ impl Book {
                 .hint("Wait until some are answered.")
                 .retryable());
         }
-        let mut rate = self.0.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        if !guides && !rate.take(session, self.0.settings.most_a_minute, Instant::now()) {
+        let mut rates = self.0.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let (most, now) = (self.0.settings.most_a_minute, Instant::now());
+        if !guides
+            && !(rates.sessions.take(session, most, now)
+                && rates.agents.take(scope, most * SESSIONS_WORTH, now))
+        {
             return Err(flood());
         }
         open.insert(id.clone(), Open { session: session.clone(), kind, picture });

@@ -150,9 +150,14 @@ async fn a_session_asks_one_thing_at_a_time_and_not_too_often() {
     }
     assert_eq!(code(book.ask(ask("s-1", Kind::Action)).await), "approval_flood");
     drop((guidance, other));
+    // Four of the nine that the agent has with all of its sessions are used up.
+    for number in 0..5 {
+        drop(book.ask(ask(&format!("s-new{number}"), Kind::Action)).await.unwrap());
+    }
+    assert_eq!(code(book.ask(ask("s-newest", Kind::Action)).await), "approval_flood");
     let mut waiting = Vec::new();
     let full = loop {
-        match book.ask(ask(&format!("s-{}", 100 + waiting.len()), Kind::Action)).await {
+        match book.ask(ask(&format!("s-{}", 100 + waiting.len()), Kind::Guidance)).await {
             Ok(one) => waiting.push(one),
             refused => break refused,
         }

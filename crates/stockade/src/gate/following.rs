@@ -2,7 +2,7 @@
 
 use super::asking::{self, Shown};
 use super::recording::PATIENCE;
-use super::{Errand, Gate, Pending, Ran, Reply, Start, audit_fault};
+use super::{Errand, Gate, Pending, Ran, Reply, Start, audit_fault, cancelled};
 use crate::approvals::{ApprovalPicture, Bound, Waiting, Yes};
 use crate::error::Fault;
 use crate::session::{Session, Turn};
@@ -59,16 +59,29 @@ impl Gate {
     }
 
     /// Sees an asked action through in a task of its own.
-    pub(super) fn follow(&self, session: Arc<Session>, errand: Errand, bound: Bound) -> Pending {
+    pub(super) fn follow(
+        &self,
+        session: Arc<Session>,
+        errand: Errand,
+        bound: Bound,
+        given_up: CancellationToken,
+    ) -> Pending {
         let (pending, fate) = self.pendings.add(bound.id(), &session.scope);
         let gate = self.clone();
-        tokio::spawn(async move { fate.is(Box::pin(gate.see_through(session, errand, bound)).await) });
+        let seen_through = async move { gate.see_through(session, errand, bound, given_up).await };
+        tokio::spawn(async move { fate.is(Box::pin(seen_through).await) });
         pending
     }
 
-    async fn see_through(&self, session: Arc<Session>, errand: Errand, bound: Bound) -> Result<Reply, Fault> {
+    async fn see_through(
+        &self,
+        session: Arc<Session>,
+        errand: Errand,
+        bound: Bound,
+        given_up: CancellationToken,
+    ) -> Result<Reply, Fault> {
         let id = bound.id().clone();
-        let yes = match self.answer_to(&session, bound).await {
+        let yes = match self.answer_to(&session, bound, &given_up).await {
             Ok(yes) => yes,
             Err(fault) => {
                 self.conclude(&session, &errand, Some(&fault), None).await;
@@ -99,12 +112,21 @@ impl Gate {
         result
     }
 
-    async fn answer_to(&self, session: &Session, bound: Bound) -> Result<Yes, Fault> {
+    async fn answer_to(
+        &self,
+        session: &Session,
+        bound: Bound,
+        given_up: &CancellationToken,
+    ) -> Result<Yes, Fault> {
         tokio::select! {
             waited = bound.wait() => waited?,
             reason = session.until_ended() => {
                 bound.withdraw().await?;
                 return Err(reason.fault(&session.id));
+            }
+            () = given_up.cancelled() => {
+                bound.withdraw().await?;
+                return Err(cancelled());
             }
         }
         bound.verdict().await

@@ -58,12 +58,15 @@ pub struct Wish {
     pub patience: Duration,
     /// Told when a person is asked.
     pub asked: Option<watch::Sender<Option<Approval>>>,
+    /// Cancelled when the caller says that it does not want the action any more. One that only hangs up may come back.
+    pub given_up: CancellationToken,
 }
 
 impl Wish {
     /// For a door where nobody waits for a person.
     pub fn unattended(action: Action, viewer: Viewer) -> Wish {
-        Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None }
+        let given_up = CancellationToken::new();
+        Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None, given_up }
     }
 }
 
@@ -105,7 +108,7 @@ impl Gate {
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
         let session = self.sessions.find(scope, session)?;
-        let Wish { action, viewer, timeout, patience, asked } = wish;
+        let Wish { action, viewer, timeout, patience, asked, given_up } = wish;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let errand =
             Errand { name: action.name(), looks: looks(&action), viewer, limit, begun: Instant::now() };
@@ -132,7 +135,7 @@ impl Gate {
                 if let Some(asked) = asked {
                     asked.send_replace(Some(waiting.asked().clone()));
                 }
-                let pending = self.follow(session, errand, Bound::new(waiting, *question));
+                let pending = self.follow(session, errand, Bound::new(waiting, *question), given_up);
                 tokio::select! {
                     // A caller that is gone may come back for the answer.
                     () = cancel.cancelled() => Err(cancelled()),

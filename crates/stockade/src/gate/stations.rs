@@ -127,7 +127,10 @@ impl Gate {
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(errand.limit);
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
-        session.veil.learn(action);
+        // Once: characters that are pressed make a text.
+        if matches!(start, Start::New(_)) {
+            session.veil.learn(action);
+        }
         let veil = |text: &str| session.veil.text(text);
         let mut context =
             Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };

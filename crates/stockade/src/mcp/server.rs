@@ -10,16 +10,19 @@ use crate::session::OpenRequest;
 use browser::{CallerId, Viewer};
 use policy::{Action, Scope};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation,
+    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ResourceTemplate,
+    ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
 
 const INSTRUCTIONS: &str = "Stockade is a web browser in a jail. Open a session with browser_open_session and name it in \
 every call (over stdio you may leave session_id out and get one of your own). Navigate, then act on what the snapshot \
@@ -49,13 +52,18 @@ pub struct McpServer {
     door: Door,
     /// There is one server a connection.
     caller: CallerId,
+    /// The latest calls, each with what says that its client does not want it any more.
+    calls: Arc<std::sync::Mutex<VecDeque<(RequestId, CancellationToken)>>>,
 }
+
+/// Calls that a client may still take back; far more than wait at once.
+const MOST_CALLS: usize = 64;
 
 /// One call: its caller and the means to act for it.
 pub struct Call<'a> {
     pub control: &'a Control,
     pub scope: Scope,
-    pub cancel: tokio_util::sync::CancellationToken,
+    pub cancel: CancellationToken,
     caller: CallerId,
     /// Whether every reply tells all of the page.
     whole: bool,
@@ -64,6 +72,7 @@ pub struct Call<'a> {
     pub patience: Duration,
     /// What a person is asked on its behalf.
     asked: watch::Sender<Option<Approval>>,
+    given_up: CancellationToken,
 }
 
 /// A call that hears nothing meanwhile is given up by many clients after a minute; before that it is told where to ask
@@ -74,14 +83,11 @@ const PATIENCE: Duration = Duration::from_secs(3700);
 
 impl<'a> Call<'a> {
     /// A call from a door where every call names its session and is told all of the page.
-    pub fn of_scope(
-        control: &'a Control,
-        scope: Scope,
-        cancel: tokio_util::sync::CancellationToken,
-    ) -> Call<'a> {
+    pub fn of_scope(control: &'a Control, scope: Scope, cancel: CancellationToken) -> Call<'a> {
         let caller = caller_of(&scope);
-        let asked = watch::Sender::new(None);
-        Call { control, scope, cancel, caller, whole: true, own: None, patience: SILENT_PATIENCE, asked }
+        let (asked, given_up) = (watch::Sender::new(None), CancellationToken::new());
+        let patience = SILENT_PATIENCE;
+        Call { control, scope, cancel, caller, whole: true, own: None, patience, asked, given_up }
     }
 
     /// One action through the gate. `full`: tell all of the page, not what changed since this caller's last snapshot.
@@ -105,7 +111,8 @@ impl<'a> Call<'a> {
         patience: Duration,
     ) -> Result<Reply, Fault> {
         let viewer = Viewer { caller: self.caller.clone(), full: full || self.whole };
-        let wish = Wish { action, viewer, timeout, patience, asked: Some(self.asked.clone()) };
+        let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
+        let wish = Wish { action, viewer, timeout, patience, asked, given_up };
         // In a box, as all that goes on from here is large.
         Box::pin(self.control.gate.act(&self.scope, session, wish, &self.cancel)).await
     }
@@ -155,7 +162,17 @@ impl McpServer {
     pub fn new(control: Arc<Control>, door: Door) -> McpServer {
         static SERVERS: AtomicU64 = AtomicU64::new(0);
         let caller = CallerId::new(&format!("connection {}", SERVERS.fetch_add(1, Ordering::Relaxed)));
-        McpServer { control, door, caller }
+        McpServer { control, door, caller, calls: Arc::default() }
+    }
+
+    fn note_call(&self, id: &RequestId) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if calls.len() == MOST_CALLS {
+            calls.pop_front();
+        }
+        calls.push_back((id.clone(), token.clone()));
+        token
     }
 
     fn call_of<'a>(&'a self, context: &RequestContext<RoleServer>) -> Result<Call<'a>, ErrorData> {
@@ -176,7 +193,18 @@ impl McpServer {
         let is_told = context.meta.get_progress_token().is_some();
         let patience = if is_told { PATIENCE } else { SILENT_PATIENCE };
         let (asked, cancel) = (watch::Sender::new(None), context.ct.clone());
-        Ok(Call { control: &self.control, scope, cancel, caller, whole: false, own, patience, asked })
+        let given_up = self.note_call(&context.id);
+        Ok(Call {
+            control: &self.control,
+            scope,
+            cancel,
+            caller,
+            whole: false,
+            own,
+            patience,
+            asked,
+            given_up,
+        })
     }
 }
 
@@ -232,6 +260,20 @@ impl ServerHandler for McpServer {
             return Ok(CallToolResponse::from(required));
         }
         Ok(CallToolResponse::from(answer::result(answer)))
+    }
+
+    /// What a client takes back is not asked of a person any more.
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        _context: NotificationContext<RoleServer>,
+    ) {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, given_up) in calls.iter() {
+            if notification.request_id.as_ref() == Some(id) {
+                given_up.cancel();
+            }
+        }
     }
 
     async fn list_resource_templates(

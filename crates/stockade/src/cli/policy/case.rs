@@ -42,6 +42,9 @@ pub(super) struct Case {
     /// Press Enter after typing
     #[arg(long)]
     submit: bool,
+    /// The page is the answer to a form that was sent
+    #[arg(long)]
+    posted: bool,
     /// Whether the session is signed in: clean or operator
     #[arg(long, default_value = "operator", value_parser = ["clean", "operator"])]
     session: String,
@@ -165,7 +168,7 @@ impl Case {
         });
         Facts {
             document: 0,
-            posted: false,
+            posted: self.posted,
             page_url: self.page.clone(),
             target: self.element.facts(&page),
             to: self.to.as_ref().and_then(|element| element.facts(&page)),
