@@ -55,6 +55,12 @@ pub enum EventKind {
     Refused,
     /// It was asked for, and there was nothing to decide on: no such element, a busy page.
     NotPerformed,
+    /// A person is asked.
+    ApprovalAsked,
+    /// The question was answered, or its time is over.
+    ApprovalDecided,
+    /// Something that an operator should know of at once.
+    Alert,
     /// The page went to another address by itself.
     PageNavigated,
     PageRedirected,
@@ -79,6 +85,15 @@ pub enum EventKind {
     LogTrimmed,
     AnchorFailed,
     AnchorRestored,
+    /// An operator logged in, or out, or tried to and could not.
+    OperatorEntered,
+    OperatorLeft,
+    OperatorRefused,
+    /// An operator was added or removed, or got a password or a link.
+    OperatorChanged,
+    /// The webhook did not take a question, or takes them again.
+    WebhookFailed,
+    WebhookRestored,
 }
 
 /// A picture kept outside the jail.
@@ -124,7 +139,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<&'static str>,
+    pub rule: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// `ok`, or the code of the error.

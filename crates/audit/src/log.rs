@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::text::plain;
 use crate::verify::Bad;
 use crate::writer::{self, Class, Job, Line};
-use policy::{Action, Facts, Permit, Permitted};
+use policy::{Action, Denial, Facts, Permit, Permitted};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -118,10 +118,11 @@ impl Log {
             Correlation(format!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
         let action = permit.action().name();
         let mut event = describe(EventKind::Intent, about, permit.action(), permit.facts(), veil);
+        event.risk = Some(permit.risk().as_str());
         event.correlation_id = Some(correlation.clone());
         event.decision = Some("allow");
-        event.decided_by = Some("policy".to_owned());
-        event.rule = Some(permit.rule().0);
+        event.decided_by = Some(plain(permit.decided_by()));
+        event.rule = Some(plain(permit.rule().as_str()));
         event.user_agent = Some(plain(user_agent));
         event.screenshot_before = before;
         self.write(&event, Class::Begins).await?;
@@ -154,15 +155,15 @@ impl Log {
         context: &Context<'_>,
         action: &Action,
         facts: &Facts,
-        rule: &'static str,
-        code: &str,
+        denial: &Denial,
     ) -> Result<(), AuditError> {
         let mut event = describe(EventKind::Refused, context.about, action, facts, context.veil);
         event.decision = Some("deny");
         event.decided_by = Some("policy".to_owned());
-        event.rule = Some(rule);
+        event.rule = Some(plain(denial.rule.as_str()));
+        event.risk = Some(denial.risk.as_str());
         event.user_agent = Some(plain(context.user_agent));
-        self.append(&event.result(code)).await
+        self.append(&event.result(denial.code)).await
     }
 
     /// Notes an action that came to nothing before it could be decided, with the code of the error.
@@ -296,7 +297,6 @@ fn describe(
 ) -> Event {
     let mut event = Event::new(kind, about.clone());
     event.action = Some(action.name());
-    event.risk = Some(action.risk().as_str());
     event.input_value = crate::input::told(action).map(|text| plain(&veil(&text)));
     event.target_element = aimed_at(facts).map(|text| plain(&veil(&text)));
     let page = policy::WebUrl::parse(&facts.page_url).ok();

@@ -5,7 +5,7 @@ mod manipulate;
 mod recovery;
 
 use crate::{About, AuditError, Context, Event, EventKind, Key, Log, LogOptions, verify};
-use policy::{Action, Decision, Facts, Permit, Policy, Target, TypeText};
+use policy::{Action, Decision, Facts, Permit, Policy, Standing, Target, TypeText};
 use std::path::{Path, PathBuf};
 
 pub fn about() -> About {
@@ -34,9 +34,9 @@ pub fn permit() -> Permit {
     let target = Target::Ref("e1".into());
     let action =
         Action::Type(TypeText { target, text: "my secret".into(), clear_first: false, submit: false });
-    match Policy::default().decide(action, Facts::default()) {
+    match Policy::default().decide(action, Facts::default(), &Standing::default()) {
         Decision::Allow(permit) => permit,
-        Decision::Deny(denial) => panic!("{denial:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
     page_text::{PageText, Words},
 };
-use policy::{ElementFacts, FormFacts, Origin};
+use policy::{ElementFacts, FormFacts, Origin, Sight};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -68,6 +68,14 @@ pub(crate) struct Around {
     pub top: f64,
     pub width: f64,
     pub height: f64,
+}
+
+impl Around {
+    /// Left, top, width and height in the tab, for a point of the tab that it is seen from.
+    pub fn of_tab(&self, x: f64, y: f64) -> [i32; 4] {
+        // A cast of a float saturates.
+        [x + self.left, y + self.top, self.width, self.height].map(|number| number.round() as i32)
+    }
 }
 
 /// How one look is taken.
@@ -161,12 +169,14 @@ pub(crate) struct PageFacts {
     secret: bool,
     href: Option<String>,
     form: Option<PageForm>,
+    form_state: String,
 }
 
 #[derive(Debug, Deserialize)]
 struct PageForm {
     method: String,
     action: String,
+    payment: bool,
 }
 
 /// One point, as two frames see it.
@@ -253,7 +263,8 @@ impl Browser {
                     self.strikes(element, &facts.element, lifted.in_process, deadline).await?;
                 }
                 let origin = self.origin_of(element)?;
-                Ok(Aim { x: lifted.in_tab.x, y: lifted.in_tab.y, around, facts: facts.of_origin(origin) })
+                let Point { x, y, .. } = lifted.in_tab;
+                Ok(Aim { x, y, around, facts: facts.of_origin(origin, around.of_tab(x, y)) })
             }
         }
     }
@@ -323,9 +334,24 @@ pub(crate) fn gone_is(error: AskError, gone: BrowserError) -> BrowserError {
 }
 
 impl PageFacts {
-    fn of_origin(self, origin: Origin) -> ElementFacts {
-        let PageFacts { element, role, name, text, tag, input_type, secret, href, form } = self;
-        let form = form.map(|PageForm { method, action }| FormFacts { method, action });
-        ElementFacts { element, role, name, text, tag, origin, input_type, secret, href, form, matches: 1 }
+    fn of_origin(self, origin: Origin, place: [i32; 4]) -> ElementFacts {
+        let PageFacts { element, role, name, text, tag, input_type, secret, href, form, form_state } = self;
+        let form = form.map(|PageForm { method, action, payment }| FormFacts { method, action, payment });
+        let sight = Sight { place, form: form_state, is_bound: false };
+        let matches = 1;
+        ElementFacts {
+            element,
+            role,
+            name,
+            text,
+            tag,
+            origin,
+            input_type,
+            secret,
+            href,
+            form,
+            matches,
+            sight,
+        }
     }
 }

@@ -35,11 +35,17 @@ const FRAME_WAIT: Duration = Duration::from_secs(1);
 pub struct Cover {
     words: WordSet,
     forgotten: bool,
+    only_secrets: bool,
 }
 
 impl Cover {
     pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Cover {
-        Cover { words: WordSet::new(words), forgotten: false }
+        Cover { words: WordSet::new(words), ..Cover::default() }
+    }
+
+    /// Nothing but secret fields: for a person who has to see what is about to be sent.
+    pub fn of_secrets() -> Cover {
+        Cover { only_secrets: true, ..Cover::default() }
     }
 
     /// There were words that nobody knows any more: no picture can be covered.
@@ -60,6 +66,8 @@ struct Reading {
     words: bool,
     /// What is drawn by scripts and plug-ins could be text as well.
     drawings: bool,
+    /// Whether only fields that are secret count.
+    secrets: bool,
 }
 
 /// A frame's text, and whether there is something to cover whatever it says.
@@ -168,7 +176,7 @@ impl Browser {
         let main = asked.first().map(|(frame, _)| frame);
         let told = processes.iter().map(|(_, frames)| {
             let is_main = frames.first().map(|(frame, _)| frame) == main;
-            self.read_process(frames, words, if is_main { deadline } else { limit })
+            self.read_process(frames, cover, if is_main { deadline } else { limit })
         });
         let told: HashMap<String, Result<Text, AskError>> =
             join_all(told).await.into_iter().flatten().collect();
@@ -179,10 +187,11 @@ impl Browser {
     async fn read_process(
         &self,
         frames: &[(String, String)],
-        words: bool,
+        cover: &Cover,
         limit: Deadline,
     ) -> Vec<(String, Result<Text, AskError>)> {
-        let reading = Reading { words, drawings: words };
+        let words = !cover.words.is_empty();
+        let reading = Reading { words, drawings: words, secrets: cover.only_secrets };
         let read = || {
             join_all(frames.iter().map(|(frame, _)| {
                 self.ask_up_to::<_, Text>(LARGEST_MESSAGE, frame, "coverText", &reading, limit)

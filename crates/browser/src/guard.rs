@@ -8,7 +8,7 @@ use crate::{
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
     page_text::Words,
     resting::{RESTING, Rested},
-    verbs::{Press, Stroke, unchanged},
+    verbs::{Press, Stroke, unchanged, unchanged_to_the_eye},
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
@@ -144,7 +144,11 @@ impl Browser {
         let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
         if let Some(decided) = shot.decided {
-            unchanged(decided, &aim.facts)?;
+            match shot.input {
+                Input::Mouse => unchanged_to_the_eye(decided, &aim.facts)?,
+                // It may have been scrolled to and got the focus since.
+                Input::Keys => unchanged(decided, &aim.facts)?,
+            }
         }
         Ok(aim)
     }

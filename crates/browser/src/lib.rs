@@ -14,6 +14,7 @@ mod fate;
 mod flags;
 mod frames;
 mod guard;
+mod health;
 mod hit;
 mod incident;
 mod journal;

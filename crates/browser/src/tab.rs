@@ -60,6 +60,10 @@ pub(crate) struct Tab {
     /// The agent is on its way to another page: what this one still asks is answered with no.
     pub leaving: bool,
     pub looked_for_roots: Option<Look>,
+    /// Whether what was asked for last as the tab's document was more than a GET.
+    asked_by_post: Option<bool>,
+    /// Whether the document is the answer to such a request.
+    pub posted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +119,8 @@ impl Tab {
             answered: 0,
             leaving: false,
             looked_for_roots: None,
+            asked_by_post: None,
+            posted: false,
         }
     }
 
@@ -166,6 +172,13 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
+        if let EventKind::RequestSent(it) = kind
+            && it.r#type == "Document"
+            && it.frame_id.as_ref() == Some(&self.target)
+        {
+            // Told again for each redirect, and a form's answer is often the page that it leads to.
+            self.asked_by_post = Some(&*it.request.method != "GET");
+        }
         if let EventKind::RequestSent(it) = kind
             && it.redirect_response.is_some()
             && it.r#type == "Document"
@@ -310,6 +323,8 @@ impl Tab {
         if frame.id == self.target {
             self.frames.keep_only(&frame.id);
             self.commits += 1;
+            // A page that came without a request was kept, and what asked for it then is not known any more.
+            self.posted = self.asked_by_post.take().unwrap_or(frame.url.starts_with("http"));
             self.next = Next::None;
             self.requests.clear();
             self.dialog = None;

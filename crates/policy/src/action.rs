@@ -28,6 +28,29 @@ pub enum Action {
 }
 
 impl Action {
+    /// Every name that an action can have.
+    pub const NAMES: [&str; 19] = [
+        "navigate",
+        "back",
+        "forward",
+        "reload",
+        "click",
+        "hover",
+        "drag",
+        "type",
+        "press_key",
+        "select",
+        "check",
+        "scroll",
+        "wait_for",
+        "read",
+        "read_dom",
+        "find",
+        "screenshot",
+        "tabs",
+        "dialog",
+    ];
+
     /// The name under which the action is recorded, decided and timed.
     pub fn name(&self) -> &'static str {
         match self {

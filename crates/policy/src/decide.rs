@@ -1,15 +1,22 @@
 //! The decision: total, deterministic, and able to name its rule.
 
-use crate::{Action, ElementFacts, Facts, Permit, Rule};
+use crate::{
+    Action, Assessment, DomainPattern, Effect, Facts, Permit, Question, Refusal, Risk, Rule, Settings,
+    Standing,
+};
+use std::sync::Arc;
 
-/// What the operator allows. Later rules join here; the pipeline does not change.
+/// What the operator allows.
 #[derive(Clone, Debug, Default)]
-pub struct Policy {}
+pub struct Policy {
+    pub(crate) settings: Arc<Settings>,
+}
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
 pub enum Decision {
     Allow(Permit),
+    /// A person decides.
+    Ask(Question),
     Deny(Denial),
 }
 
@@ -17,87 +24,112 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     pub rule: Rule,
+    pub risk: Risk,
     pub code: &'static str,
     pub message: String,
     pub hint: &'static str,
 }
 
 impl Policy {
-    /// Decides on what is there (`facts`), not on what was said.
-    pub fn decide(&self, action: Action, facts: Facts) -> Decision {
-        if let Some(denial) = refused(&action, &facts) {
-            return Decision::Deny(denial);
-        }
-        let rule = match &action {
-            Action::Navigate(_) => "navigate.web",
-            Action::Back | Action::Forward | Action::Reload => "history",
-            Action::Click(_) => "click.clean",
-            Action::Hover(_) => "hover",
-            Action::Drag(_) => "drag.clean",
-            Action::Type(_) => "type.clean",
-            Action::Press(_) => "press.clean",
-            Action::Select(_) => "select.clean",
-            Action::Check(_) => "check.clean",
-            Action::Scroll(_) => "scroll",
-            Action::WaitFor(_) => "wait",
-            Action::Read(_) => "read",
-            Action::ReadDom(_) => "read-dom",
-            Action::Find(_) => "find",
-            Action::Screenshot(_) => "screenshot",
-            Action::Tabs(_) => "tabs",
-            Action::Dialog(_) => "dialog.clean",
-        };
-        Decision::Allow(Permit::new(action, facts, Rule(rule)))
+    pub fn new(settings: Settings) -> Policy {
+        Policy { settings: Arc::new(settings) }
     }
+
+    /// Decides on what is there (`facts`), not on what was said.
+    pub fn decide(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
+        let mut assessed = self.assess(&action, &facts, standing.mode);
+        let mut domain = None;
+        if assessed.refusal == Some(Refusal::BlockedDomain) {
+            match self.off_the_list(&action, &facts, standing, &assessed) {
+                Some((instead, added)) => (assessed, domain) = (instead, added),
+                None => return Decision::Deny(refused(Refusal::BlockedDomain, assessed.rule, assessed.risk)),
+            }
+        }
+        let Assessment { risk, decision, rule, description, because, refusal } = assessed;
+        if let Some(refusal) = refusal {
+            return Decision::Deny(refused(refusal, rule, risk));
+        }
+        match decision {
+            Effect::Allow => Decision::Allow(Permit::new(action, facts, rule, risk)),
+            Effect::Ask => {
+                Decision::Ask(Question { action, facts, rule, risk, description, because, domain })
+            }
+            Effect::Deny => Decision::Deny(not_allowed(rule, risk, &description)),
+        }
+    }
+
+    /// What becomes of an action that leads off the allowlist: as any other if its domain is one of the session's;
+    /// else a person is asked for the domain and the action at once. Nothing if there is nobody to ask.
+    fn off_the_list(
+        &self,
+        action: &Action,
+        facts: &Facts,
+        standing: &Standing,
+        blocked: &Assessment,
+    ) -> Option<(Assessment, Option<DomainPattern>)> {
+        let mut settings = Settings::clone(&self.settings);
+        settings.allowlist.get_or_insert_default().extend(standing.domains.iter().cloned());
+        let with_sessions = Policy::new(settings.clone()).assess(action, facts, standing.mode);
+        if with_sessions.refusal != Some(Refusal::BlockedDomain) {
+            return Some((with_sessions, None));
+        }
+        let host = with_sessions.because.iter().find(|it| it.fact == "domain")?;
+        let domain = DomainPattern::parse(&host.value).filter(|_| self.settings.asks)?;
+        settings.allowlist = None;
+        let mut freely = Policy::new(settings).assess(action, facts, standing.mode);
+        if freely.decision != Effect::Deny {
+            freely.decision = Effect::Ask;
+            freely.risk = freely.risk.max(blocked.risk);
+            freely.rule = blocked.rule.clone();
+            freely.description = blocked.description.clone();
+            freely.because.splice(0..0, with_sessions.because);
+        }
+        Some((freely, Some(domain)))
+    }
+}
+
+/// What the operator set to be denied, or would be asked where nobody is.
+fn not_allowed(rule: Rule, risk: Risk, description: &str) -> Denial {
+    let message =
+        format!("the operator's settings deny what {description} (risk {}, rule {rule})", risk.as_str());
+    let hint = "Do not try another way. Tell the person that this step needs them.";
+    Denial { rule, risk, code: "denied_by_policy", message, hint }
 }
 
 /// What is never allowed, whoever asks.
-fn refused(action: &Action, facts: &Facts) -> Option<Denial> {
-    let is_secret = |element: &Option<ElementFacts>| element.as_ref().is_some_and(|element| element.secret);
-    match action {
-        Action::Press(press) if press.chord.uses_clipboard() => Some(Denial {
-            rule: Rule("press.clipboard"),
-            code: "clipboard_refused",
-            message: "copying, cutting and pasting are refused: they would carry what a field hides"
-                .to_owned(),
-            hint: "Type the text instead.",
-        }),
-        Action::Type(_) if is_secret(&facts.target) => Some(secret_field("type.secret-field")),
-        Action::Press(press) if press.chord.edits() && is_secret(&facts.target) => {
-            Some(secret_field("press.secret-field"))
-        }
-        Action::Select(_) if is_secret(&facts.target) => Some(secret_field("select.secret-field")),
-        // Dragging would move what is selected in it, or drop text into it.
-        Action::Drag(_) if is_secret(&facts.target) || is_secret(&facts.to) => {
-            Some(secret_field("drag.secret-field"))
-        }
-        Action::Click(_) | Action::Press(_) if is_file_field(facts) => Some(Denial {
-            rule: Rule("upload"),
-            code: "upload_refused",
-            message: "choosing a file is refused: nothing is uploaded from this machine".to_owned(),
-            hint: "Do not try another way. Tell the person that this step needs a file.",
-        }),
-        _ => None,
-    }
-}
-
-fn is_file_field(facts: &Facts) -> bool {
-    facts.target.as_ref().is_some_and(|target| target.input_type.as_deref() == Some("file"))
-}
-
-fn secret_field(rule: &'static str) -> Denial {
-    Denial {
-        rule: Rule(rule),
-        code: "secret_field",
-        message: "typing into a password or other secret field is never allowed".to_owned(),
-        hint: "Do not try another way. Ask the person to store this login, so that the session opens signed in.",
-    }
+fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
+    let (message, hint) = match refusal {
+        Refusal::Clipboard => (
+            "copying, cutting and pasting are refused: they would carry what a field hides",
+            "Type the text instead.",
+        ),
+        Refusal::SecretField | Refusal::SecretName => (
+            "typing into a password or other secret field is never allowed",
+            "Do not try another way. Ask the person to store this login, so that the session opens signed in.",
+        ),
+        Refusal::Upload => (
+            "choosing a file is refused: nothing is uploaded from this machine",
+            "Do not try another way. Tell the person that this step needs a file.",
+        ),
+        Refusal::BlockedDomain => (
+            "this leads to a domain that is not on the allowlist",
+            "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist.",
+        ),
+        Refusal::Credential => (
+            "the text looks like a key, a token or a card number, and such are never typed by an agent",
+            "Do not try another way. Ask the operator to store this credential, so that the session opens with it.",
+        ),
+    };
+    Denial { rule, risk, code: refusal.code(), message: message.to_owned(), hint }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Chord, Click, Drag, Find, Origin, Press, Read, Select, Target, TypeText};
+    use crate::{
+        Chord, Click, Drag, ElementFacts, Find, Level, Levels, Navigate, Origin, Press, Read, Select, Sight,
+        Target, TypeText, WebUrl,
+    };
 
     fn field(secret: bool) -> ElementFacts {
         ElementFacts {
@@ -112,6 +144,7 @@ mod tests {
             href: None,
             form: None,
             matches: 1,
+            sight: Sight::default(),
         }
     }
 
@@ -130,10 +163,12 @@ mod tests {
 
     fn check(action: Action, facts: Facts, expected: Result<&str, &str>) {
         let asked = format!("{action:?}");
-        let decided = match Policy::default().decide(action, facts) {
-            Decision::Allow(permit) => Ok(permit.rule().0),
-            Decision::Deny(denial) => Err(denial.rule.0),
+        let decided = match Policy::default().decide(action, facts, &Standing::default()) {
+            Decision::Allow(permit) => Ok(permit.rule().to_string()),
+            Decision::Ask(question) => Ok(format!("ask {}", question.rule())),
+            Decision::Deny(denial) => Err(denial.rule.to_string()),
         };
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(decided, expected, "{asked}");
     }
 
@@ -142,15 +177,15 @@ mod tests {
         let drag = || Action::Drag(Drag { from: Target::Focused, to: Target::Focused });
         let select = Action::Select(Select { target: Target::Focused, options: Vec::new() });
         check(typing(), on(field(true)), Err("type.secret-field"));
-        check(typing(), on(field(false)), Ok("type.clean"));
+        check(typing(), on(field(false)), Err("type.secret-name"));
         check(press("x"), on(field(true)), Err("press.secret-field"));
         check(press("Backspace"), on(field(true)), Err("press.secret-field"));
-        check(press("Tab"), on(field(true)), Ok("press.clean"));
-        check(press("x"), on(field(false)), Ok("press.clean"));
+        check(press("Tab"), on(field(true)), Ok("press.move"));
+        check(press("x"), on(field(false)), Err("type.secret-name"));
         check(select, on(field(true)), Err("select.secret-field"));
         check(drag(), on(field(true)), Err("drag.secret-field"));
         check(drag(), Facts { to: Some(field(true)), ..on(field(false)) }, Err("drag.secret-field"));
-        check(drag(), Facts { to: Some(field(false)), ..on(field(false)) }, Ok("drag.clean"));
+        check(drag(), Facts { to: Some(field(false)), ..on(field(false)) }, Ok("drag.move"));
     }
 
     #[test]
@@ -164,8 +199,71 @@ mod tests {
 
     #[test]
     fn a_secret_field_may_be_clicked_and_a_page_read() {
-        check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.clean"));
-        check(Action::Read(Read::default()), Facts::default(), Ok("read"));
-        check(Action::Find(Find::default()), Facts::default(), Ok("find"));
+        check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.field"));
+        check(Action::Read(Read::default()), Facts::default(), Ok("look"));
+        check(Action::Find(Find::default()), Facts::default(), Ok("look"));
+    }
+
+    fn delete() -> (Action, Facts) {
+        let button = ElementFacts {
+            role: "button".into(),
+            name: "Delete".into(),
+            tag: "button".into(),
+            ..field(false)
+        };
+        (Action::Click(Click::on(Target::Focused)), on(ElementFacts { input_type: None, ..button }))
+    }
+
+    #[test]
+    fn a_level_says_what_is_done_and_nobody_to_ask_is_a_no() {
+        for (high, asks, expected) in [
+            (Level::Ask, true, "ask"),
+            (Level::Ask, false, "denied_by_policy"),
+            (Level::Deny, true, "denied_by_policy"),
+            (Level::Allow, false, "allow"),
+        ] {
+            let levels = Levels { high, ..Levels::default() };
+            let policy = Policy::new(Settings { levels, asks, ..Settings::default() });
+            let (action, facts) = delete();
+            let told = match policy.decide(action, facts, &Standing::default()) {
+                Decision::Allow(_) => "allow",
+                Decision::Ask(_) => "ask",
+                Decision::Deny(denial) => denial.code,
+            };
+            assert_eq!(told, expected, "{high:?} {asks}");
+        }
+    }
+
+    #[test]
+    fn a_domain_off_the_list_is_asked_for_and_then_one_of_the_sessions() {
+        let allowlist = Some(vec![DomainPattern::parse("shop.test").unwrap()]);
+        let go = |url: &str| {
+            let (url, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
+            Action::Navigate(Navigate { url, wait_for })
+        };
+        let added = |domain: &str| Standing {
+            domains: DomainPattern::parse(domain).into_iter().collect(),
+            ..Standing::default()
+        };
+        for (url, asks, standing, expected) in [
+            ("http://shop.test/", true, Standing::default(), "allow"),
+            ("http://news.test/", true, Standing::default(), "ask news.test high"),
+            ("http://news.test/", true, added("news.test"), "allow"),
+            ("http://news.test/", true, added("other.test"), "ask news.test high"),
+            ("http://news.test/", false, Standing::default(), "blocked_domain"),
+            ("http://[::1]/", true, Standing::default(), "blocked_domain"),
+            ("http://news.test/admin/", true, added("news.test"), "ask - high"),
+        ] {
+            let policy = Policy::new(Settings { allowlist: allowlist.clone(), asks, ..Settings::default() });
+            let told = match policy.decide(go(url), Facts::default(), &standing) {
+                Decision::Allow(_) => "allow".to_owned(),
+                Decision::Ask(question) => {
+                    let domain = question.domain().map_or("-", DomainPattern::as_str);
+                    format!("ask {domain} {}", question.risk().as_str())
+                }
+                Decision::Deny(denial) => denial.code.to_owned(),
+            };
+            assert_eq!(told, expected, "{url} {standing:?}");
+        }
     }
 }

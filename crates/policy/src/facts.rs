@@ -8,6 +8,10 @@ use serde::Serialize;
 pub struct Facts {
     /// The address of the page at the moment of resolving; empty before the first navigation.
     pub page_url: String,
+    /// Which document of its tab it is, by count.
+    pub document: u64,
+    /// The page is the answer to a form that was sent, or may be one: to load it again sends the form again.
+    pub posted: bool,
     pub target: Option<ElementFacts>,
     /// What a drag ends on.
     pub to: Option<ElementFacts>,
@@ -44,10 +48,66 @@ pub struct ElementFacts {
     pub form: Option<FormFacts>,
     /// How many elements answered to the name the agent used.
     pub matches: usize,
+    pub sight: Sight,
+}
+
+/// What rules do not look at, and a person who is asked does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sight {
+    /// Left, top, width and height in the tab's viewport, in CSS pixels; nothing for what is reached by its focus.
+    pub place: [i32; 4],
+    /// A digest of what its form holds, secrets left out.
+    pub form: String,
+    /// A person was asked about exactly this, so all of it has to be as it was when it is acted on.
+    pub is_bound: bool,
+}
+
+/// Pages settle by a pixel or two; a person sees no difference.
+const SAME_PLACE: u32 = 3;
+
+impl ElementFacts {
+    /// What is not as it was decided on, in a few words; its text, its place and its matches may have changed.
+    pub fn differs_from(&self, decided: &ElementFacts) -> Option<&'static str> {
+        let (now, was) = (self, decided);
+        if was.element != now.element {
+            Some("another element is in its place")
+        } else if was.origin != now.origin {
+            Some("its site")
+        } else if was.role != now.role || was.tag != now.tag {
+            Some("its role")
+        } else if was.name != now.name {
+            Some("its name")
+        } else if was.input_type != now.input_type || was.secret != now.secret {
+            Some("its kind of field")
+        } else if was.href != now.href {
+            Some("where it leads")
+        } else if was.form != now.form {
+            Some("where its form goes")
+        } else {
+            None
+        }
+    }
+
+    /// What looks otherwise to the person who was asked about `asked`.
+    pub fn looks_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
+        let (now, was) = (&self.sight, &asked.sight);
+        let has_moved = now.place.iter().zip(was.place).any(|(now, was)| now.abs_diff(was) > SAME_PLACE);
+        if self.text != asked.text {
+            Some("its text")
+        } else if has_moved {
+            Some("its place or size")
+        } else if now.form != was.form {
+            Some("what its form holds")
+        } else {
+            None
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormFacts {
     pub method: String,
     pub action: String,
+    /// One of its fields takes a card.
+    pub payment: bool,
 }

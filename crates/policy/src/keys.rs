@@ -149,6 +149,15 @@ impl Chord {
         }
     }
 
+    /// As it may be recorded: a key that writes is typed text, one character at a time.
+    pub fn told(&self) -> String {
+        let Modifiers { alt, control, meta, .. } = self.modifiers;
+        match self.key {
+            Key::Character(c) if c != ' ' && !(alt || control || meta) => "a character".to_owned(),
+            _ => self.to_string(),
+        }
+    }
+
     /// Enter and Space do to a button what a click does.
     pub fn activates(&self) -> bool {
         match self.key {

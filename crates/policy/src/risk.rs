@@ -1,9 +1,8 @@
-//! How much harm an action can do, from what kind of action it is.
+//! How much harm an action can do, and what is done about it.
 
-use crate::Action;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     Low,
@@ -13,6 +12,8 @@ pub enum Risk {
 }
 
 impl Risk {
+    pub const ALL: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Risk::Low => "low",
@@ -21,42 +22,70 @@ impl Risk {
             Risk::Critical => "critical",
         }
     }
+
+    pub fn parse(text: &str) -> Option<Risk> {
+        Risk::ALL.into_iter().find(|risk| risk.as_str() == text)
+    }
 }
 
-impl Action {
-    /// The least that any action of this kind has: looking is low, what can change something is medium.
-    pub fn risk(&self) -> Risk {
+/// What happens to an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    Allow,
+    /// A person decides.
+    Ask,
+    Deny,
+}
+
+impl Effect {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Action::Navigate(_)
-            | Action::Click(_)
-            | Action::Drag(_)
-            | Action::Type(_)
-            | Action::Press(_)
-            | Action::Select(_)
-            | Action::Check(_)
-            | Action::Dialog(_) => Risk::Medium,
-            Action::Back
-            | Action::Forward
-            | Action::Reload
-            | Action::Hover(_)
-            | Action::Scroll(_)
-            | Action::WaitFor(_)
-            | Action::Read(_)
-            | Action::ReadDom(_)
-            | Action::Find(_)
-            | Action::Screenshot(_)
-            | Action::Tabs(_) => Risk::Low,
+            Effect::Allow => "allow",
+            Effect::Ask => "ask",
+            Effect::Deny => "deny",
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What the operator wants done about a risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Allow,
+    /// Allowed on a trusted domain and in a session that has nothing to lose; asked everywhere else.
+    Trusted,
+    Ask,
+    Deny,
+}
 
-    #[test]
-    fn looking_is_low_and_changing_is_not() {
-        assert_eq!(Action::Reload.risk().as_str(), "low");
-        assert!(Action::Click(crate::Click::on(crate::Target::Focused)).risk() > Risk::Low);
+/// What is done about each risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    pub low: Level,
+    pub medium: Level,
+    pub high: Level,
+    pub critical: Level,
+}
+
+impl Default for Levels {
+    fn default() -> Levels {
+        Levels { low: Level::Allow, medium: Level::Trusted, high: Level::Ask, critical: Level::Ask }
+    }
+}
+
+impl Levels {
+    /// The same for every risk.
+    pub fn all(level: Level) -> Levels {
+        Levels { low: level, medium: level, high: level, critical: level }
+    }
+
+    pub fn of(&self, risk: Risk) -> Level {
+        match risk {
+            Risk::Low => self.low,
+            Risk::Medium => self.medium,
+            Risk::High => self.high,
+            Risk::Critical => self.critical,
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The command line's way to a running server: HTTP over the socket in the state folder.
 
 use crate::error::Fault;
-use crate::server::{ACTIONS_PATH, SCOPE_HEADER};
+use crate::operator::Password;
+use crate::server::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::state::State;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
@@ -9,7 +10,7 @@ use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
 use policy::Scope;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::net::UnixStream;
 
@@ -38,6 +39,38 @@ pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value,
         Some(error) => Err(fault_of(error)),
         None if answer["success"] == true => Ok(answer),
         None => Err(fault_of(answer)),
+    }
+}
+
+/// An operator who is logged in at the running server, for as long as one command takes.
+pub struct Visit<'a> {
+    state: &'a State,
+    token: String,
+}
+
+impl<'a> Visit<'a> {
+    pub async fn enter(state: &'a State, operator: &str, password: &Password) -> Result<Visit<'a>, Fault> {
+        let mut visit = Visit { state, token: String::new() };
+        let login = json!({ "operator": operator, "password": password.expose() });
+        let answer = visit.ask("POST", "/operator/login", Some(&login)).await?;
+        visit.token = answer["token"].as_str().unwrap_or_default().to_owned();
+        Ok(visit)
+    }
+
+    pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Fault> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(TOKEN_HEADER, &self.token)
+            .header("content-type", "application/json")
+            .body(Full::from(body.map(Value::to_string).unwrap_or_default()));
+        let (ok, answer) = exchange(self.state, request, PATIENCE).await?;
+        if ok { Ok(answer) } else { Err(fault_of(answer)) }
+    }
+
+    /// Logs out; what was held is worth nothing from then on.
+    pub async fn leave(self) -> Result<(), Fault> {
+        self.ask("POST", "/operator/logout", None).await.map(|_| ())
     }
 }
 

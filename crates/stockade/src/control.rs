@@ -1,8 +1,10 @@
 //! The control plane, put together: settings in, a gate with everything behind it out.
 
+use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::operator::Desk;
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::state::{self, State};
@@ -26,6 +28,11 @@ const DISPLAY: (u32, u32) = (1280, 800);
 
 pub struct Control {
     pub gate: Gate,
+    /// What waits for a person.
+    pub approvals: Book,
+    /// Where operators log in.
+    pub desk: Desk,
+    pub log: audit::Log,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
     pub screenshot_format: ImageFormat,
@@ -61,6 +68,8 @@ impl Control {
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
+        let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
+        let desk = Desk::new(storage.clone(), log.clone());
         let settings = settings(config, state, template, &log)?;
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
@@ -71,9 +80,15 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let gate = Gate::new(Policy::default(), log, registry);
+        // Where nobody is asked, nobody guides.
+        let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
+        let policy = Policy::new(config.policy());
+        let gate = Gate::new(policy, log.clone(), registry, approvals.clone(), pause_after);
         Ok(Control {
             gate,
+            approvals,
+            desk,
+            log,
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,
@@ -225,6 +240,7 @@ fn settings(
         token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
         start_timeout: START_TIMEOUT,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
+        health_interval: config.health_interval.duration(),
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),

@@ -1,9 +1,11 @@
 //! The control plane: gate, sessions, MCP, command line, configuration and storage.
 
 mod api;
+pub mod approvals;
 pub mod cli;
 mod client;
 pub mod config;
+mod console;
 pub mod control;
 pub mod demo;
 pub mod doctor;
@@ -11,6 +13,8 @@ pub mod error;
 pub mod gate;
 mod html;
 mod mcp;
+pub mod operator;
+mod post;
 pub mod random;
 pub mod record;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::Fault;
-use crate::gate::Reply;
+use crate::gate::{Reply, Wish};
 use crate::session::{Archived, EndReason, OpenRequest, Session};
 use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
@@ -90,7 +90,8 @@ async fn on_page(
 ) -> Result<(), Fault> {
     let act = async |action| {
         let viewer = Viewer { caller: CallerId::new("smoke"), full: true };
-        control.gate.act(scope, session.id.as_str(), action, viewer, None, &CancellationToken::new()).await
+        let wish = Wish::unattended(action, viewer);
+        control.gate.act(scope, session.id.as_str(), wish, &CancellationToken::new()).await
     };
 
     let begun = Instant::now();

@@ -117,7 +117,26 @@ fn only_the_jail_is_unsafe() {
 #[test]
 fn only_the_gate_performs_and_only_the_gate_decides() {
     only_in(".perform(", &["crates/stockade/src/gate/", "crates/browser/"]);
+    only_in(".perform_within(", &["crates/stockade/src/gate/", "crates/browser/"]);
     only_in(".decide(", &["crates/stockade/src/gate/", "crates/policy/", "crates/audit/src/log.rs"]);
+}
+
+#[test]
+fn only_the_book_turns_a_question_into_a_yes_and_only_the_gate_uses_it() {
+    only_in(".approved_by(", &["crates/stockade/src/approvals/", "crates/policy/"]);
+    only_in(".still_holds(", &["crates/stockade/src/gate/", "crates/policy/"]);
+    only_in("Bound::new(", &["crates/stockade/src/gate/"]);
+}
+
+#[test]
+fn no_door_of_an_agents_knows_how_to_answer_for_a_person() {
+    let agents = ["crates/stockade/src/mcp/", "crates/stockade/src/api/", "crates/stockade/src/gate/"];
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        if agents.iter().any(|agents| place.starts_with(agents)) {
+            assert!(!text.contains("Verdict") && !text.contains("Decider"), "{place}");
+        }
+    }
 }
 
 #[test]

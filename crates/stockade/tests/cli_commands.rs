@@ -245,6 +245,75 @@ fn a_bad_configuration_is_refused_with_its_line_and_a_next_step() {
     assert_eq!(found, [(&"config_unknown_key".into(), &3.into()), (&"config_value".into(), &4.into())]);
 }
 
+const CASES: &str = r#"
+cases:
+  - action: click
+    page: https://github.com/settings
+    element: {role: button, name: Delete account}
+    expect: {risk: critical, decision: ask, rule: words.account}
+  - name: a form that leads away, under a name that is long enough to be cut short in a table
+    action: browser_click
+    page: https://app.test/
+    element: {role: button, name: Next, form: {method: post, action: "https://evil.test/"}}
+    expect: {risk: RISK}
+"#;
+
+#[test]
+fn policy_test_holds_cases_against_the_rules() {
+    let user = User::new();
+    user.write("good.yaml", &CASES.replace("RISK", "high"));
+    user.write("bad.yaml", &CASES.replace("RISK", "low"));
+    assert!(user.ok(&["policy", "test", "good.yaml"]).contains("2 of 2 are as expected"));
+    let json = user.json(&["policy", "test", "good.yaml"]);
+    assert_eq!(json["cases"][0]["found"]["because"][0]["value"], "Delete account");
+    // JSON is read as well.
+    user.write("good.json", r#"[{"action": "read", "expect": {"decision": "allow"}}]"#);
+    assert_eq!(user.json(&["policy", "test", "good.json"])["ok"], true);
+
+    let output = user.run(&["policy", "test", "bad.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("1 of 2 are not as expected"), "{}", stdout(&output));
+    for line in stdout(&output).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for (name, text) in [
+        ("none.yaml", None),
+        ("word.yaml", Some("nonsense")),
+        ("field.yaml", Some("[{action: click, colour: red}]")),
+        ("action.yaml", Some("[{action: fly}]")),
+        ("url.yaml", Some("[{action: navigate, url: 'file:///etc'}]")),
+    ] {
+        if let Some(text) = text {
+            user.write(name, text);
+        }
+        assert_eq!(user.fails(&["policy", "test", name], 1), "bad_policy_case", "{name}");
+    }
+}
+
+#[test]
+fn policy_explain_names_the_rule_and_the_facts() {
+    let user = User::new();
+    let delete = ["policy", "explain", "--action", "click", "--role", "button", "--name", "Konto löschen"];
+    let text = user.ok(&delete);
+    for part in ["critical", "words.account", "löschen", "cannot be undone"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    // The settings in force count, the operator's own rules among them.
+    user.write(
+        "stockade.yaml",
+        "security: {browser: {hitl: {enabled: false, rules: [{name: no-frobs, tools: click, risk: critical, \
+         conditions: [{fact: name, matches: '(?i)frob'}], description: frobs}]}}}\n",
+    );
+    let frob = ["policy", "explain", "--action", "click", "--role", "button", "--name", "Frobnicate"];
+    let found = user.json(&frob)["found"].clone();
+    assert_eq!((&found["rule"], &found["decision"]), (&"no-frobs".into(), &"deny".into()), "{found}");
+    let typed =
+        ["policy", "explain", "--action", "type", "--role", "textbox", "--text", "4111 1111 1111 1111"];
+    let text = user.ok(&typed);
+    assert!(text.contains("a card number") && !text.contains("4111"), "{text}");
+    assert!(user.ok(&["policy", "rules"]).contains("words.second-factor"));
+}
+
 #[test]
 fn a_key_that_is_ignored_is_said_to_be_on_standard_error() {
     let user = User::new();

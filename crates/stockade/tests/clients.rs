@@ -3,9 +3,13 @@
 
 mod common;
 
+use common::operator::Operator;
+use common::site::Site;
 use common::{Home, PROGRAM};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use stockade::approvals::Verdict;
 
 fn clients() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
@@ -78,6 +82,37 @@ fn the_python_client_works_over_http_in_both_eras() {
         command.args(["http", mode, server.url(), server.key()]);
         check(command, expected);
     }
+}
+
+#[test]
+fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_eras() {
+    let item = "<form method=post action=/gone><button>Delete item</button></form>";
+    let site = Site::serve(&[("/", item), ("/gone", item)]);
+    for (mode, version) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
+        let hosts = site.setting(&["item.test"]);
+        let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 6\n"));
+        let server = home.serve(&[]);
+        let operator = Operator::of(&home);
+        let mut command = Command::new(clients().join("python/bin/python"));
+        command.arg(script("approving.py")).args([mode, server.url(), server.key(), "http://item.test/"]);
+        let mut client = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
+        for (verdict, expected) in [
+            (Some(Verdict::Deny), "denied_by_operator"),
+            (None, "approval_timeout"),
+            (Some(Verdict::Approve { for_session: false }), "http://item.test/gone"),
+        ] {
+            let asked = operator.next();
+            let page = format!("led http://{}/console/approvals/{}", server.address(), asked.id);
+            assert_eq!(said.next(), Some(page), "{mode}");
+            if let Some(verdict) = verdict {
+                operator.says(&asked.id, verdict).unwrap();
+            }
+            assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
+        }
+        assert!(client.wait().unwrap().success());
+    }
+    assert_eq!(site.requests().iter().filter(|request| *request == "POST /gone").count(), 2);
 }
 
 #[test]

@@ -76,7 +76,7 @@ const PAGE: &str = "<title>Trouble</title>
 <input type=checkbox id=stuck onclick='event.preventDefault()'>
 <div style='position:relative'><button id=under>Under</button>
 <div id=over style='position:absolute;inset:0;background:red'>Over</div></div>
-<a href=/file download=x>Load</a><input type=password aria-label=Secret><input type=file id=file>";
+<a href=/file download=x>Load</a><input type=password aria-label=Secret><input type=file id=file><input aria-label=Note>";
 
 #[test]
 fn what_goes_wrong_on_a_page_has_its_code() {
@@ -99,6 +99,12 @@ fn what_goes_wrong_on_a_page_has_its_code() {
         ("browser_click", json!({"x": 1270, "y": 790}), "ok"),
         ("browser_type", json!({"selector": "#text", "text": "x"}), "element_not_editable"),
         ("browser_type", json!({"role": "textbox", "name": "Secret", "text": "x"}), "secret_field"),
+        (
+            "browser_type",
+            json!({"role": "textbox", "name": "Note", "text": "4111 1111 1111 1111"}),
+            "credential_typed",
+        ),
+        ("browser_type", json!({"role": "textbox", "name": "Note", "text": "4111 1111 1111 1112"}), "ok"),
         ("browser_press_key", json!({"key": "Control+C"}), "clipboard_refused"),
         ("browser_press_key", json!({"key": "Entr"}), "bad_arguments"),
         ("browser_select", json!({"selector": "#text", "option": "A"}), "element_not_a_list"),
@@ -125,6 +131,9 @@ fn what_goes_wrong_on_a_page_has_its_code() {
             assert_eq!(mcp.code(tool, arguments.clone()), expected, "{tool} {arguments}");
         }
     }
+    let log = home.audit_log();
+    assert!(log.contains("type.credential") && log.contains("\"risk\":\"critical\""), "{log}");
+    assert!(!log.contains("4111 1111"), "what was typed is in the log");
     let new = json!({"session_id": session, "action": "new"});
     let full = (0..20).find_map(|_| mcp.call("browser_tabs", new.clone()).err()).unwrap();
     assert_eq!(full["code"], "too_many_tabs");
@@ -132,6 +141,27 @@ fn what_goes_wrong_on_a_page_has_its_code() {
     mcp.ok("browser_tabs", json!({"session_id": session, "action": "close", "tab": "t1"}));
     let nowhere = json!({"session_id": session, "text": "x"});
     assert_eq!(mcp.code("browser_type", nowhere), "nothing_there");
+}
+
+#[test]
+fn a_domain_that_is_not_on_the_list_is_blocked_and_credentials_pass_if_the_operator_says_so() {
+    let page = "<a href=http://b.test/>Away</a><form action=http://b.test/ method=post><button>Go</button></form>\
+        <input aria-label=Note>";
+    let site = Site::serve(&[("/", page)]);
+    let settings = "    domain_allowlist: [a.test, '*.a.test']\n    credential_scan: false\n";
+    let home = Home::new(&format!("{settings}{}", site.setting(&["a.test", "b.test"])));
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let to = |url: &str| json!({"session_id": session, "url": url});
+    assert_eq!(mcp.code("browser_navigate", to("http://b.test/")), "blocked_domain");
+    mcp.ok("browser_navigate", to("http://a.test/"));
+    for role_and_name in [("link", "Away"), ("button", "Go")] {
+        let click = json!({"session_id": session, "role": role_and_name.0, "name": role_and_name.1});
+        assert_eq!(mcp.code("browser_click", click), "blocked_domain", "{role_and_name:?}");
+    }
+    let card =
+        json!({"session_id": session, "role": "textbox", "name": "Note", "text": "4111 1111 1111 1111"});
+    mcp.ok("browser_type", card);
 }
 
 #[test]
@@ -180,6 +210,7 @@ fn told(command: &mut Command) -> String {
 fn commands_refuse_with_their_codes() {
     let home = Home::new("");
     assert_eq!(told(&mut home.command(&["mcp"])), "mcp_handshake");
+    assert_eq!(told(&mut home.command(&["policy", "test", "no-such-file.yaml"])), "bad_policy_case");
 
     let old = tempfile::tempdir().unwrap();
     let bwrap = old.path().join("bwrap");

@@ -39,6 +39,7 @@ macro_rules! commands {
 commands! {
     /// Grants what is listed and rejects all else, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
+    "Browser.getVersion" GetVersion {} -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
     /// As deep as asked, shadow roots and frames by themselves without what is in them.
@@ -294,7 +295,7 @@ received! {
     HistoryEntry { id: i64 }
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
-    Request { #[serde(default)] url: Words }
+    Request { #[serde(default)] url: Words, #[serde(default)] method: Words }
     ResponseReceived { request_id: Id, response: Response }
     Response { #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }

@@ -53,8 +53,11 @@ const drawnText = (el, tag, generates) => {
   return told;
 };
 
+const isCoverable = (el) =>
+  isTextInput(el) || el instanceof HTMLTextAreaElement || (askAttribute(el, 'contenteditable') && isHtml(el) && isEditingHost(el));
+
 // All text of the frame, and the elements that may have to be covered whatever they say.
-const coverText = ({ words, drawings }) => {
+const coverText = ({ words, drawings, secrets }) => {
   coverHeld();
   const roots = [document];
   const [parts, starts, nodes, fields, drawn, beside] = [[], [], [], [], [], []];
@@ -80,7 +83,7 @@ const coverText = ({ words, drawings }) => {
       const tag = localName(node);
       const inside = canHost(node) ? shadowRoot(node) : null;
       if (inside) roots.push(inside);
-      if (isTextInput(node) || node instanceof HTMLTextAreaElement || (askAttribute(node, 'contenteditable') && isHtml(node) && isEditingHost(node))) fields.push(node);
+      if (isCoverable(node) && (!secrets || isSecret(node))) fields.push(node);
       if (drawings && PAINTED.has(tag)) drawn.push(node);
       if (words) for (const text of drawnText(node, tag, generates)) if (text) beside.push([node, text]);
     }

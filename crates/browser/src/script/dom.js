@@ -102,7 +102,7 @@ const BUTTON = {
   type: getter(HTMLButtonElement, 'type'),
   form: getter(HTMLButtonElement, 'form'),
 };
-const OPTION = { selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
+const OPTION = { value: getter(HTMLOptionElement, 'value'), selected: getter(HTMLOptionElement, 'selected'), label: getter(HTMLOptionElement, 'label') };
 const TABLE = {
   head: getter(HTMLTableElement, 'tHead'),
   foot: getter(HTMLTableElement, 'tFoot'),
@@ -110,7 +110,13 @@ const TABLE = {
   rows: getter(HTMLTableElement, 'rows'),
 };
 const ROW = { cells: getter(HTMLTableRowElement, 'cells') };
-const FORM = { action: getter(HTMLFormElement, 'action'), method: getter(HTMLFormElement, 'method') };
+const FORM = {
+  action: getter(HTMLFormElement, 'action'),
+  method: getter(HTMLFormElement, 'method'),
+  elements: getter(HTMLFormElement, 'elements'),
+};
+const controlCount = getter(HTMLCollection, 'length');
+const controlItem = method(HTMLCollection, 'item');
 const LABEL = { control: getter(HTMLLabelElement, 'control') };
 const DETAILS = { open: getter(HTMLDetailsElement, 'open') };
 

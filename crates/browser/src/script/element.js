@@ -35,6 +35,9 @@ const submitter = (el) => {
 // As Chromium would submit it; what is no address stands as it is written.
 const formAction = (written) => (URL.canParse(written, baseUri(document)) ? new URL(written, baseUri(document)).href : written);
 
+// A field for a card's number or code, as pages mark them for browsers to fill in.
+const takesCard = (form) => querySelector(form, '[autocomplete*="cc-number" i], [autocomplete*="cc-csc" i]') !== null;
+
 const formFacts = (el) => {
   const control = controlTable(el);
   const form = control?.form(el);
@@ -42,7 +45,37 @@ const formFacts = (el) => {
   const own = submitter(el);
   const action = own && hasAttribute(el, 'formaction') ? formAction(attribute(el, 'formaction')) : FORM.action(form);
   const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
-  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000) };
+  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000), payment: takesCard(form) };
+};
+
+// What a form would send, as a number: enough to see that it changed, and no more. What is typed into secret fields is
+// left out.
+const MOST_CONTROLS = 2000;
+const formState = (el) => {
+  const form = controlTable(el)?.form(el);
+  if (!form) return '';
+  let [one, other] = [0xdeadbeef, 0x41c6ce57];
+  const mix = (text) => {
+    for (let at = 0; at < text.length; at += 1) {
+      const unit = text.charCodeAt(at);
+      one = Math.imul(one ^ unit, 2654435761);
+      other = Math.imul(other ^ unit, 1597334677);
+    }
+    one = Math.imul(one ^ 0x10000, 2654435761);
+  };
+  const controls = FORM.elements(form);
+  const count = Math.min(controlCount(controls), MOST_CONTROLS);
+  mix(`${count}`);
+  for (let at = 0; at < count; at += 1) {
+    const control = controlItem(controls, at);
+    mix(attribute(control, 'name') ?? '');
+    if (inputType(control) !== 'hidden' && isSecret(control)) continue;
+    if (control instanceof HTMLInputElement) mix(`${INPUT.type(control)} ${INPUT.value(control)} ${INPUT.checked(control)}`);
+    else if (control instanceof HTMLTextAreaElement) mix(TEXTAREA.value(control));
+    else if (control instanceof HTMLSelectElement) for (const option of SELECT.selected(control)) mix(OPTION.value(option));
+    else mix(attribute(control, 'value') ?? '');
+  }
+  return `${(one >>> 0).toString(16)}${(other >>> 0).toString(16)}`;
 };
 
 const closestLink = (el) => {
@@ -66,6 +99,7 @@ const factsOf = (prefix, el) => {
     secret,
     href: href === null ? null : href.slice(0, 2000),
     form: formFacts(el),
+    form_state: formState(el),
   };
 };
 

@@ -109,7 +109,7 @@ impl Browser {
         if !matches!(action, Action::Navigate(_) | Action::Tabs(_) | Action::Dialog(_)) {
             self.arrive(deadline).await?;
         }
-        let mut facts = Facts { page_url: self.page_url(), ..Facts::default() };
+        let mut facts = self.page_facts();
         if let Some(target) = action.target() {
             facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
         }
@@ -253,8 +253,16 @@ impl Browser {
         }
     }
 
-    pub(super) fn page_url(&self) -> String {
-        self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
+    /// The page, as it is known without asking it.
+    fn page_facts(&self) -> Facts {
+        let state = self.shared.lock();
+        let tab = state.tab.as_ref();
+        Facts {
+            page_url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
+            document: tab.map(|tab| tab.commits).unwrap_or_default(),
+            posted: tab.is_some_and(|tab| tab.posted),
+            ..Facts::default()
+        }
     }
 
     async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
@@ -313,30 +321,26 @@ fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
 
 /// Whether an element is still what was decided on; its text and matches may have changed.
 pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    let what = if decided.element != now.element {
-        "another element is in its place"
-    } else if decided.origin != now.origin {
-        "its site"
-    } else if decided.role != now.role || decided.tag != now.tag {
-        "its role"
-    } else if decided.name != now.name {
-        "its name"
-    } else if decided.input_type != now.input_type || decided.secret != now.secret {
-        "its kind of field"
-    } else if decided.href != now.href {
-        "where it leads"
-    } else if decided.form != now.form {
-        "where its form goes"
-    } else {
-        return Ok(());
-    };
-    Err(BrowserError::TargetChanged { element: decided.element.clone(), what })
+    is_same(decided, now.differs_from(decided))
+}
+
+/// The same; and where a person was asked, it also looks as it did to them.
+pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+    let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
+    is_same(decided, now.differs_from(decided).or_else(looks))
+}
+
+fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
+    match changed {
+        Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{FormFacts, Origin};
+    use policy::{FormFacts, Origin, Sight};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -349,14 +353,20 @@ mod tests {
             input_type: None,
             secret: false,
             href: None,
-            form: Some(FormFacts { method: "post".into(), action: "http://shop.test/next".into() }),
+            form: Some(FormFacts {
+                method: "post".into(),
+                action: "http://shop.test/next".into(),
+                payment: false,
+            }),
             matches: 1,
+            sight: Sight::default(),
         }
     }
 
     #[test]
     fn an_element_that_changed_after_the_decision_is_not_acted_on() {
-        let other_form = FormFacts { method: "post".into(), action: "http://evil.test/".into() };
+        let other_form =
+            FormFacts { method: "post".into(), action: "http://evil.test/".into(), payment: false };
         for (now, expected) in [
             (button(), None),
             (ElementFacts { text: "Next (2)".into(), matches: 3, ..button() }, None),
@@ -372,6 +382,20 @@ mod tests {
                 _ => None,
             };
             assert_eq!(told, expected, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_was_asked_about_also_looks_as_it_did() {
+        for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
+            let sight = Sight { is_bound, ..Sight::default() };
+            let decided = ElementFacts { sight, ..button() };
+            let now = ElementFacts { text: "Buy".into(), ..button() };
+            let told = match unchanged_to_the_eye(&decided, &now) {
+                Err(BrowserError::TargetChanged { what, .. }) => Some(what),
+                _ => None,
+            };
+            assert_eq!(told, expected);
         }
     }
 }

@@ -61,7 +61,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         self.dismiss_dialog(deadline).await?;
-        let left = self.page_url();
+        let left = self.page_facts().page_url;
         tokio::select! {
             // The page that is left is asked before it is left.
             biased;

@@ -1,6 +1,6 @@
 //! Hovering and dragging.
 
-use super::{Told, unchanged};
+use super::{Told, unchanged_to_the_eye};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
@@ -49,7 +49,7 @@ impl Browser {
         let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
         let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
-        unchanged(to, &end.facts)?;
+        unchanged_to_the_eye(to, &end.facts)?;
         self.start();
         let shot = Shot {
             element: &element,

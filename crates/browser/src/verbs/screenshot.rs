@@ -184,9 +184,7 @@ impl Browser {
         let element = self.element(&target.element)?;
         let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
         let aim = self.aim(&element, looking, deadline).await?;
-        let Around { left, top, width, height } = aim.around;
-        // A cast of a float saturates.
-        Ok([aim.x + left, aim.y + top, width, height].map(|number| number.round() as i32))
+        Ok(aim.around.of_tab(aim.x, aim.y))
     }
 
     /// Where an element is on the page, in view or not: left, top, width, height.

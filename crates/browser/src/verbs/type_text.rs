@@ -9,7 +9,7 @@ use crate::{
     error::BrowserError,
     guard::{Hand, Input, Shot},
     locate::Element,
-    verbs::unchanged,
+    verbs::unchanged_to_the_eye,
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
@@ -33,7 +33,7 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
         let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
-        unchanged(decided, &aim.facts)?;
+        unchanged_to_the_eye(decided, &aim.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
             self.is_plain_editor(&element, deadline).await?;
         }
@@ -57,8 +57,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         if let Some(kind) = dates::Kind::of(decided.input_type.as_deref()) {
-            let strike = async |hand: Hand<'_>| self.keys_to(element, how, decided, hand, deadline).await;
-            return self.put_moment(kind, &typing.text, element, strike, deadline).await;
+            return self.put_moment(kind, &typing.text, element, how, decided, deadline).await;
         }
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
@@ -91,7 +90,7 @@ impl Browser {
         Ok(())
     }
 
-    async fn keys_to(
+    pub(super) async fn keys_to(
         &self,
         element: &Element,
         how: How,

@@ -1,7 +1,6 @@
 //! Stockade itself: sessions as the gate opens them, and one jail with a bare connection into it.
 
 use crate::common::{Home, machine};
-use crate::link::Link;
 use browser::cdp::{Connection, ConnectionOptions};
 use jail::template::{BuildOptions, Flavour, Store};
 use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
@@ -9,7 +8,7 @@ use policy::Scope;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade::config::{Places, load};
+use stockade::config::{Override, Places, load};
 use stockade::control::Control;
 use stockade::session::{EndReason, OpenRequest};
 use stockade::state::{self, State};
@@ -18,8 +17,8 @@ use stockade::tunnel::Tunnel;
 use tokio::net::UnixListener;
 
 pub struct Stockade {
-    control: Control,
-    scope: Scope,
+    pub control: Control,
+    pub scope: Scope,
     _folder: tempfile::TempDir,
 }
 
@@ -32,12 +31,14 @@ fn template() -> jail::template::Template {
 }
 
 impl Stockade {
-    pub async fn start() -> Stockade {
+    /// With settings of its own: keys and values.
+    pub async fn start(settings: &[(&str, &str)]) -> Stockade {
         template();
         let folder = tempfile::tempdir().unwrap();
         let state = State::open(folder.path()).unwrap();
         let storage = Storage::open(&state.database()).await.unwrap();
-        let config = load(&Places::default(), &[]).unwrap().config;
+        let set = settings.iter().map(|(key, value)| Override::new("--set", key, value).unwrap());
+        let config = load(&Places::default(), &set.collect::<Vec<_>>()).unwrap().config;
         let control = Control::start(&config, &state, storage).await.unwrap();
         Stockade { control, scope: storage::default_scope().unwrap(), _folder: folder }
     }
@@ -55,21 +56,31 @@ impl Stockade {
     }
 }
 
-/// A jail as a session has it, quota and all, and the connection that its driver would use.
+/// A jail as a session has it, quota and all.
 pub struct Jail {
-    pub link: Link,
     keeper: Arc<Keeper>,
     id: Id,
     _tunnel: Arc<Tunnel>,
+    _egress: egress::Egress,
 }
 
+/// The port inside of the jail where the bridge takes the browser's requests.
+const PROXY_PORT: u16 = 3128;
+
 impl Jail {
-    pub async fn start() -> Jail {
+    /// The jail, whose browser reaches these hosts, and the connection that its driver would use.
+    pub async fn start(hosts: &[(&str, String)]) -> (Jail, Connection) {
         let template = template();
         let keeper = Arc::new(Keeper::start(KeeperOptions::new(state::runtime_dir())).unwrap());
         let id = Id::parse("bench").unwrap();
         let prepared = keeper.prepare(&id).unwrap();
         let signer = Arc::new(bridge::token::Signer::generate().unwrap());
+        prepared.egress.set_nonblocking(true).unwrap();
+        let way_out = UnixListener::from_std(prepared.egress).unwrap();
+        let hosts = egress::HostMap::parse(hosts.iter().map(|(host, to)| (*host, to.clone()))).unwrap();
+        let rules = Arc::new(egress::Rules::new(hosts));
+        let egress = egress::serve(way_out, rules, egress::Options::default());
+        prepared.cdp.set_nonblocking(true).unwrap();
         let listener = UnixListener::from_std(prepared.cdp).unwrap();
         let tunnel = Arc::new(Tunnel::new(listener, signer.clone(), "bench/bench".into(), id.to_string()));
         let mut command: Vec<String> =
@@ -77,9 +88,12 @@ impl Jail {
                 .map(str::to_owned)
                 .to_vec();
         command.extend(["--public-key".into(), signer.public_key(), "--scope".into(), "bench/bench".into()]);
-        command.extend(["--target".into(), id.to_string(), "--restarts".into(), "0".into(), "--".into()]);
+        command.extend(["--target".into(), id.to_string(), "--restarts".into(), "0".into()]);
+        command.extend(["--proxy-port".into(), PROXY_PORT.to_string(), "--".into()]);
         command.push(template.browser().to_owned());
-        command.extend(browser::launch_flags(&browser::LaunchOptions::default()));
+        let proxy = format!("127.0.0.1:{PROXY_PORT}");
+        let launch = browser::LaunchOptions { proxy, ..browser::LaunchOptions::default() };
+        command.extend(browser::launch_flags(&launch));
         let limits = Limits::default();
         let cpu = limits.cpu;
         let env = vec![("HOME".into(), "/tmp".into())];
@@ -91,8 +105,7 @@ impl Jail {
         keeper.set_cpu(&id, Some(cpu)).unwrap();
         let connection = Connection::over(socket, ConnectionOptions::default());
         tokio::spawn(stockade::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
-        let link = Link::over(connection).await;
-        Jail { link, keeper, id, _tunnel: tunnel }
+        (Jail { keeper, id, _tunnel: tunnel, _egress: egress }, connection)
     }
 }
 

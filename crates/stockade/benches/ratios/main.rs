@@ -12,6 +12,8 @@ mod actions;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod decisions;
+mod gating;
 mod jailed;
 mod link;
 mod records;
@@ -21,7 +23,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 6] = ["open", "act", "pictures", "read", "grow", "size"];
+const PARTS: [&str; 8] = ["open", "act", "gate", "pictures", "read", "grow", "decide", "size"];
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
@@ -56,6 +58,9 @@ fn main() -> ExitCode {
             let clicked = action_times().await;
             recording(clicked).await;
         }
+        if wanted("gate") {
+            gate().await;
+        }
         if wanted("pictures") {
             pictures().await;
         }
@@ -66,6 +71,9 @@ fn main() -> ExitCode {
             snapshot_growth().await;
         }
     });
+    if wanted("decide") {
+        deciding();
+    }
     if wanted("size") {
         memory();
         reply_sizes();
@@ -77,7 +85,7 @@ fn main() -> ExitCode {
 async fn openings() {
     let mut ours = Vec::new();
     let mut bare = Vec::new();
-    let stockade = jailed::Stockade::start().await;
+    let stockade = jailed::Stockade::start(&[]).await;
     // The first of each warms the page cache, and is not counted.
     for _ in 0..=OPENINGS {
         bare.push(bare::time_to_ready());
@@ -90,14 +98,15 @@ async fn openings() {
 
 /// One small CDP call through socket and bridge, against the same on a direct WebSocket.
 async fn calls() {
-    let jailed = jailed::Jail::start().await;
+    let (_jail, connection) = jailed::Jail::start(&[]).await;
+    let jailed = link::Link::over(connection).await;
     let shell = bare::Shell::start();
     let direct = shell.connection().await;
     let mut ours = Vec::new();
     let mut bare = Vec::new();
     for _ in 0..CALLS {
         bare.push(direct.round_trip().await);
-        ours.push(jailed.link.round_trip().await);
+        ours.push(jailed.round_trip().await);
     }
     let (ours, bare) = (median(&mut ours[CALLS / 10..]), median(&mut bare[CALLS / 10..]));
     line("CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
@@ -136,6 +145,32 @@ async fn action_times() -> Duration {
     let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
     line("navigation to a static page", went, "bare, until load", loaded, 1.2);
     clicked
+}
+
+/// How fast the policy is, clicks, typing and navigations in turn.
+fn deciding() {
+    const LEAST: f64 = 100_000.0;
+    let rate = decisions::a_second();
+    let verdict = if rate >= LEAST { "ok" } else { "UNDER" };
+    tell(&format!(
+        "policy, default rules        {rate:>7.0} decisions a second (at least {LEAST:.0}) {verdict}"
+    ));
+}
+
+/// The whole gate, record included, as a share of an allowed click: the click through it, less the driver's part alone.
+async fn gate() {
+    let site = actions::site();
+    let gated = gating::Gated::start(&site.address.to_string()).await;
+    let driven = gating::Driven::start(&site.address.to_string()).await;
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..=ACTIONS {
+        bare.push(driven.click().await);
+        ours.push(gated.click().await);
+        tokio::time::sleep(THINKING).await;
+    }
+    let (ours, bare) = (median(&mut ours[1..]), median(&mut bare[1..]));
+    line("the gate, of an allowed click", ours.saturating_sub(bare), "that click, whole", ours, 0.15);
+    gated.stop().await;
 }
 
 /// How fast events become durable, and what the two of an allowed click add to it.

@@ -1,7 +1,7 @@
 //! The audit log: how many events a second it makes durable, and what an intent and an outcome cost an action.
 
 use audit::{About, Context, Event, EventKind, Key, Log, LogOptions};
-use policy::{Action, Click, Decision, Facts, Permit, Policy, Target};
+use policy::{Action, Click, Decision, Facts, Permit, Policy, Standing, Target};
 use std::time::{Duration, Instant};
 
 const WRITING: Duration = Duration::from_secs(2);
@@ -17,9 +17,13 @@ fn about() -> About {
 }
 
 fn permit() -> Permit {
-    match Policy::default().decide(Action::Click(Click::on(Target::Focused)), Facts::default()) {
+    match Policy::default().decide(
+        Action::Click(Click::on(Target::Focused)),
+        Facts::default(),
+        &Standing::default(),
+    ) {
         Decision::Allow(permit) => permit,
-        Decision::Deny(denial) => panic!("{denial:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -4,7 +4,9 @@ use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
 use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, Viewer};
-use policy::{Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Tokens, WebUrl};
+use policy::{
+    Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Standing, Tokens, WebUrl,
+};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -176,9 +178,9 @@ impl Reader {
     async fn act(&self, action: Action) -> Outcome {
         let facts = self.browser.resolve(&action).await.unwrap();
         let viewer = Viewer { caller: CallerId::new("bench"), full: true };
-        match Policy::default().decide(action, facts) {
+        match Policy::default().decide(action, facts, &Standing::default()) {
             Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await.unwrap(),
-            Decision::Deny(denial) => panic!("{denial:?}"),
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -39,7 +39,7 @@ const fn own(name: &'static str, main: Option<&'static str>, does: Does) -> ApiA
     ApiAction { name, main, does }
 }
 
-pub static ACTIONS: [ApiAction; 29] = [
+pub static ACTIONS: [ApiAction; 30] = [
     tool("session.start", "browser_open_session", Some("session_name")),
     own("session.list", None, Does::ListSessions),
     own("session.show", None, Does::ShowSession),
@@ -69,11 +69,12 @@ pub static ACTIONS: [ApiAction; 29] = [
     tool("page.dialog", "browser_dialog", None),
     tool("page.screenshot", "browser_screenshot", None),
     tool("page.read_dom", "browser_read_dom", None),
+    tool("session.pending", "browser_pending", Some("pending_id")),
 ];
 
 impl ApiAction {
     pub fn takes_session(&self) -> bool {
-        !matches!(self.name, "session.start" | "session.list")
+        !matches!(self.name, "session.start" | "session.list" | "session.pending")
     }
 
     /// A few words for people.

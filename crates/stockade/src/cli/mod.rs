@@ -3,6 +3,7 @@
 //! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
 //! this file alone writes it to standard output. Logs, progress and errors go to standard error.
 
+mod approvals;
 mod audit;
 mod config;
 mod context;
@@ -12,14 +13,18 @@ mod jail;
 mod key;
 mod logging;
 mod mcp;
+mod operator;
 mod output;
 mod page;
+mod policy;
 mod replay;
 mod serve;
 mod session;
 mod smoke;
 mod table;
 mod template;
+mod terminal;
+mod watch;
 
 pub use context::Context;
 pub use output::Reply;
@@ -62,6 +67,7 @@ Examples:
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
   stockade audit tail --follow      what agents do, as they do it
+  stockade watch                    what agents ask for; decide by key
   stockade config show              every setting, and where it came from
 
 Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
@@ -82,6 +88,18 @@ enum Command {
     Page(page::PageArgs),
     /// What was asked, decided and done: tail, show, verify, export
     Audit(audit::AuditArgs),
+    /// Try the rules: what an action would come to, and why
+    Policy(policy::PolicyArgs),
+    /// List what waits for a person, and what was decided last
+    Approvals(approvals::LoginArgs),
+    /// Approve one question of an agent's, once or for its session
+    Approve(approvals::ApproveArgs),
+    /// Deny one question of an agent's
+    Deny(approvals::DenyArgs),
+    /// Show each question as it comes, and take the answer by key
+    Watch(approvals::LoginArgs),
+    /// The people who decide: password, link, list, add, remove
+    Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
     /// The settings: show, check, path
@@ -119,6 +137,12 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Session(args) => session::run(context, args),
         Command::Page(args) => page::run(context, args),
         Command::Audit(args) => audit::run(context, args),
+        Command::Policy(args) => policy::run(context, args),
+        Command::Approvals(args) => approvals::list(context, &args),
+        Command::Approve(args) => approvals::approve(context, &args),
+        Command::Deny(args) => approvals::deny(context, &args),
+        Command::Watch(args) => watch::run(context, &args),
+        Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),

@@ -1,15 +1,16 @@
 //! `stockade serve`: the control plane, until it is told to stop.
 
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
-use crate::cli::{Context, Reply};
+use crate::cli::{Context, Reply, operator};
 use crate::config::{Config, Override};
 use crate::control::Control;
 use crate::error::Fault;
 use crate::stop::Stop;
-use crate::storage::{AgentKey, Storage};
+use crate::storage::{AgentKey, FIRST_OPERATOR, Storage};
 use crate::{demo, server};
 use clap::Args;
 use serde_json::json;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -41,6 +42,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         flags.push(Override::new("--open", "server.open", "true")?);
     }
     let mut config = context.load_config(flags)?.enabled()?;
+    let webhook = server::WebhookEnd::read(&config)?;
     let state = context.open_state()?;
     let lock = state.lock()?;
     context.block_on(async {
@@ -57,9 +59,10 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
             &banner(&config, bound.address, key.as_ref(), args.demo, control.is_weaker()),
         )?;
         drop(key);
+        print_way_in(context, &control, bound.address).await?;
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), config.server.open, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;
@@ -82,9 +85,28 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
     Ok(address)
 }
 
+/// How the operator gets in. A link is shown only to a terminal, where a person sits, and only until there is a
+/// password: then nobody who can start this gets in by starting it.
+async fn print_way_in(context: &Context, control: &Control, address: SocketAddr) -> Result<(), Fault> {
+    let storage = &control.storage;
+    if context.json() || storage.any_operator_password().await? {
+        return Ok(());
+    }
+    if !std::io::stdout().is_terminal() {
+        let text =
+            format!("{BOLD}Operator{BOLD:#}  no password yet; in a terminal: stockade operator password\n");
+        return output::print_text(&text);
+    }
+    let token = control.desk.link_at_start(FIRST_OPERATOR).await?;
+    let link = operator::link_address(&operator::console_address(address), &token);
+    output::print_text(&format!(
+        "{BOLD}Log in{BOLD:#}   {link}\n         {DIM}once, within ten minutes; then: stockade operator password{DIM:#}\n"
+    ))
+}
+
 fn banner(config: &Config, address: SocketAddr, key: Option<&AgentKey>, demo: bool, weaker: bool) -> Reply {
     let url = format!("http://{address}/mcp");
-    let console = format!("http://{address}/");
+    let console = operator::console_address(address);
     let program =
         std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
     let shown = match key {

@@ -1,6 +1,6 @@
 //! `stockade session`: what a running server has open, and ending it.
 
-use crate::cli::output::{BOLD, DIM};
+use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
 use crate::client;
 use crate::error::Fault;
@@ -144,11 +144,15 @@ fn show(json: &Value) -> String {
         "max_actions",
         "url",
         "title",
+        "paused_for",
     ] {
         let value = text(session, key);
         if !value.is_empty() {
             out.push_str(&format!("  {key:<16} {value}\n"));
         }
+    }
+    for flag in session["flags"].as_array().into_iter().flatten() {
+        out.push_str(&format!("  {BAD}{:<16} {}{BAD:#}\n", "flag", flag.as_str().unwrap_or_default()));
     }
     out.push_str(&format!("\n{BOLD}Start{BOLD:#}\n"));
     for phase in json["phases"].as_array().into_iter().flatten() {

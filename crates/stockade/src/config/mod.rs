@@ -6,6 +6,7 @@
 mod error;
 mod find;
 mod reader;
+mod rules;
 mod schema;
 mod values;
 mod yaml;
@@ -19,6 +20,5 @@ pub use reader::{Entry, Origin, Override};
 pub use schema::{
     Anchor, Audit, Config, Container, Credentials, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
 };
-pub use values::{
-    DomainPattern, Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend,
-};
+pub use values::{Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend};
+pub use yaml::{YamlError, read as read_yaml};

@@ -4,11 +4,12 @@
 //! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
 
 use crate::config::reader::Section;
+use crate::config::rules::rules;
 use crate::config::values::{
-    DomainPattern, Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice,
-    domains, fraction, hosts, loopback_address, number, optional, seconds, size, text, truth, webhook,
+    Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
+    fraction, hosts, https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
-use policy::ImageFormat;
+use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// What stands under `security.browser`.
@@ -22,11 +23,17 @@ pub struct Config {
     /// The longest life that a session can be given (S3).
     pub max_session_minutes: u32,
     pub action_timeout: Seconds,
+    /// How often an idle browser is asked for a sign of life; one that gives none ends its session (S4).
+    pub health_interval: Seconds,
     pub recording: Recording,
     /// No session keeps less than this, whatever it asks for.
     pub recording_floor: Recording,
     /// Whether agents may read a page's cleaned HTML (S2).
     pub read_dom: bool,
+    /// The only domains that may be gone to, if there is such a list (S4).
+    pub domain_allowlist: Option<Vec<DomainPattern>>,
+    /// Whether typed text that looks like a credential is refused (S4).
+    pub credential_scan: bool,
     pub runtime_restart_attempts: u32,
     pub runtime_warmup_on_start: bool,
     /// How long bundles are kept (S3).
@@ -87,7 +94,25 @@ pub struct Hitl {
     pub enabled: bool,
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
+    /// What is done about each risk.
+    pub levels: Levels,
+    /// The operator's own rules, in S1's form.
+    pub rules: Vec<CustomRule>,
+    /// What nobody answers in this time is denied.
     pub approval_timeout: Seconds,
+    pub webhook: Webhook,
+    /// What one session may ask within a minute; more is denied unseen.
+    pub approvals_per_minute: u32,
+    /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
+    pub failures_before_pause: u32,
+}
+
+/// A program that is told of questions and may answer them; off unless both are set.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    pub url: Option<String>,
+    /// A file of mode 0600 with the secret that both ends have.
+    pub secret_file: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,6 +126,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// No bearer key is asked for on loopback.
     pub open: bool,
+    /// Where a proxy of the operator's leads to the console from elsewhere, a phone for one.
+    pub console_url: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -152,9 +179,12 @@ impl Config {
             max_concurrent_sessions: s.get("max_concurrent_sessions", 5, number(1..=1000)),
             max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
             action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
+            health_interval: s.get("health_interval", Seconds(15), seconds(1..=3600)),
             recording: s.get("recording", Recording::Transient, choice),
             recording_floor: s.get("recording_floor", Recording::Off, choice),
             read_dom: s.get("read_dom", false, truth),
+            domain_allowlist: s.get("domain_allowlist", None, optional(domains)),
+            credential_scan: s.get("credential_scan", true, truth),
             runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
             runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
             artifacts_retention_days: s.get("artifacts_retention_days", 7, number(1..=3650)),
@@ -235,24 +265,49 @@ impl Hitl {
     fn read(s: &mut Section) -> Hitl {
         // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
         // S1's sensitive ones make nothing looser, and stay.
-        let sensitive = ["gmail.com", "mail.google.com", "admin.*"];
+        let levels = Levels::default();
         Hitl {
-            enabled: s.later("enabled", true, truth),
-            trusted_domains: s.later("trusted_domains", Vec::new(), domains),
-            sensitive_domains: s.later(
-                "sensitive_domains",
-                sensitive.into_iter().filter_map(DomainPattern::parse).collect(),
-                domains,
-            ),
-            approval_timeout: s.later("approval_timeout", Seconds(30), seconds(1..=3600)),
+            enabled: s.get("enabled", true, truth),
+            trusted_domains: s.get("trusted_domains", Vec::new(), domains),
+            sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
+            levels: Levels {
+                low: s.get("low", levels.low, choice::<Level>),
+                medium: s.get("medium", levels.medium, choice),
+                high: s.get("high", levels.high, choice),
+                critical: s.get("critical", levels.critical, choice),
+            },
+            rules: s.get("rules", Vec::new(), rules),
+            webhook: s.section("webhook", Webhook::read),
+            approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
+            failures_before_pause: s.get("failures_before_pause", 3, number(0..=100)),
         }
+    }
+}
+
+impl Webhook {
+    fn read(s: &mut Section) -> Webhook {
+        let read = Webhook {
+            url: s.get("url", None, optional(webhook)),
+            secret_file: s.get("secret_file", None, optional(absolute_path)),
+        };
+        match (&read.url, &read.secret_file) {
+            (Some(_), None) => s.clash("secret_file", "a file, because 'url' is set,".to_owned()),
+            (None, Some(_)) => s.clash("url", "an address, because 'secret_file' is set,".to_owned()),
+            _ => {}
+        }
+        read
     }
 }
 
 impl Server {
     fn read(s: &mut Section) -> Server {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 7700));
-        Server { listen: s.get("listen", listen, loopback_address), open: s.get("open", false, truth) }
+        Server {
+            listen: s.get("listen", listen, loopback_address),
+            open: s.get("open", false, truth),
+            console_url: s.get("console_url", None, optional(https_address)),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Fault;
-use policy::ImageFormat;
+use policy::{DomainPattern, ImageFormat};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

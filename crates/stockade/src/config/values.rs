@@ -1,7 +1,7 @@
 //! The kinds of value that a setting can have, how each is read, and how it is shown.
 
 use crate::config::yaml::{Kind, Node};
-use policy::ImageFormat;
+use policy::{DomainPattern, ImageFormat, Level, is_host_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -167,6 +167,8 @@ choice!(VaultBackend {
 
 choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
 
+choice!(Level { "allow" => Level::Allow, "trusted" => Level::Trusted, "ask" => Level::Ask, "deny" => Level::Deny });
+
 /// What pictures for the audit are kept as: WebP is small, PNG is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureFormat {
@@ -175,25 +177,9 @@ pub enum PictureFormat {
 }
 choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
 
-/// A host name, `*.example.org` for what is under it, or S1's `admin.*` for a first label anywhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DomainPattern(String);
-
-impl DomainPattern {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    pub(super) fn parse(text: &str) -> Option<DomainPattern> {
-        let text = text.to_ascii_lowercase();
-        let bare = text.strip_prefix("*.").or_else(|| text.strip_suffix(".*")).unwrap_or(&text);
-        is_host_name(bare).then_some(DomainPattern(text))
-    }
-}
-
 impl Shown for DomainPattern {
     fn shown(&self) -> Value {
-        self.0.as_str().into()
+        self.as_str().into()
     }
 }
 
@@ -213,17 +199,6 @@ impl Shown for SocketAddr {
     }
 }
 
-/// Letters, digits and inner hyphens, in labels of at most 63, as a browser sends them to a proxy.
-fn is_host_name(text: &str) -> bool {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
-}
-
 /// Digits and nothing else: no sign, no `_`, no exponent.
 fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
@@ -236,7 +211,7 @@ fn plain(node: &Node) -> Option<&str> {
     }
 }
 
-fn scalar(node: &Node) -> Option<&str> {
+pub(super) fn scalar(node: &Node) -> Option<&str> {
     match &node.kind {
         Kind::Scalar { text, .. } if !node.is_null() => Some(text),
         _ => None,
@@ -368,6 +343,23 @@ pub fn webhook(node: &Node) -> Result<String, String> {
         .filter(|url| url.as_str().len() <= 2048)
         .map(String::from)
         .ok_or_else(|| "an http:// address without a user name".to_owned())
+}
+
+/// A host of its own: cookies of the console are for all of it.
+pub fn https_address(node: &Node) -> Result<String, String> {
+    let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
+        url.scheme() == "https"
+            && url.host().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    address
+        .filter(|url| url.as_str().len() <= 256)
+        .map(String::from)
+        .ok_or_else(|| "an https:// address without a path, such as https://stockade.example.net,".to_owned())
 }
 
 pub fn loopback_address(node: &Node) -> Result<SocketAddr, String> {

@@ -4,6 +4,7 @@
 //! Tags and several documents in a file are refused: no setting needs them.
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, options};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -60,6 +61,25 @@ impl Node {
             }
             Kind::Scalar { text, .. } => format!("'{}'", text.escape_debug()),
         }
+    }
+}
+
+/// A document as JSON; unquoted numbers and truth values are what they look like.
+pub fn read(text: &str) -> Result<Value, YamlError> {
+    Ok(parse(text)?.map_or(Value::Null, |node| json(&node)))
+}
+
+fn json(node: &Node) -> Value {
+    match &node.kind {
+        Kind::List(items) => items.iter().map(|item| json(item)).collect(),
+        Kind::Map(fields) => fields.iter().map(|field| (field.key.clone(), json(&field.value))).collect(),
+        Kind::Scalar { .. } if node.is_null() => Value::Null,
+        Kind::Scalar { text, plain: true } => match text.as_str() {
+            "true" => true.into(),
+            "false" => false.into(),
+            text => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
+        },
+        Kind::Scalar { text, .. } => text.as_str().into(),
     }
 }
 

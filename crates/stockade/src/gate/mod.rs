@@ -1,23 +1,32 @@
 //! The one place where every action is decided, whichever door it came through.
 //!
-//! resolve → decide → record → perform → record → redact. Each station is a function here; the order is
-//! [`Gate::act`] and nothing else.
+//! resolve → decide → ask → resolve again → record → perform → record → redact. Each station is a function here; the
+//! order is [`Gate::act`] and nothing else.
 
+mod asking;
+mod escalation;
 mod faults;
+mod following;
+mod pending;
 mod recording;
 mod redact;
+mod stations;
 
 pub use faults::{audit_fault, bad_address};
+pub use pending::{Pending, Pendings};
 pub use redact::Redactor;
 
+use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn};
-use audit::{About, Context};
-use browser::{BrowserError, Outcome, TimeLimit, Viewer};
+use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
+use asking::Shown;
+use browser::{BrowserError, Outcome, Viewer};
 use jiff::Timestamp;
-use policy::{Action, Decision, Facts, Permit, Permitted, Policy, Scope};
+use policy::{Action, Policy, Question, Scope};
+use stations::{Done, Failure, Found, Start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// The longest an action may be given, whatever was asked for.
@@ -26,13 +35,43 @@ pub const LONGEST_ACTION: Duration = Duration::from_secs(120);
 /// has not come back this long after the limit is not waited for.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Cheap to clone; clones are the same gate.
+#[derive(Clone)]
 pub struct Gate {
     policy: Policy,
     log: audit::Log,
     pub sessions: Arc<Registry>,
+    approvals: Book,
+    /// Actions that wait for a person, and what came of them.
+    pub pendings: Pendings,
+    /// After so many failures in a row a session waits for guidance; never, if 0.
+    pause_after: u32,
+}
+
+/// An action, and how its reply is wanted.
+pub struct Wish {
+    pub action: Action,
+    pub viewer: Viewer,
+    /// How long it may take; as the settings say, if left out.
+    pub timeout: Option<Duration>,
+    /// How long the call waits for a person's answer. Whatever it is, the question stays.
+    pub patience: Duration,
+    /// Told when a person is asked.
+    pub asked: Option<watch::Sender<Option<Approval>>>,
+    /// Cancelled when the caller says that it does not want the action any more. One that only hangs up may come back.
+    pub given_up: CancellationToken,
+}
+
+impl Wish {
+    /// For a door where nobody waits for a person.
+    pub fn unattended(action: Action, viewer: Viewer) -> Wish {
+        let given_up = CancellationToken::new();
+        Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None, given_up }
+    }
 }
 
 /// What an action came to, redacted, and safe to hand to the agent.
+#[derive(Clone)]
 pub struct Reply {
     pub session: Arc<Session>,
     pub outcome: Outcome,
@@ -41,11 +80,19 @@ pub struct Reply {
     pub actions_left: u32,
     /// How many elements answered to the name that was used; 0 for actions without a target.
     pub matches: usize,
+    /// What an operator has to say to the agent.
+    pub note: Option<String>,
 }
 
 impl Gate {
-    pub fn new(policy: Policy, log: audit::Log, sessions: Arc<Registry>) -> Gate {
-        Gate { policy, log, sessions }
+    pub fn new(
+        policy: Policy,
+        log: audit::Log,
+        sessions: Arc<Registry>,
+        approvals: Book,
+        pause_after: u32,
+    ) -> Gate {
+        Gate { policy, log, sessions, approvals, pendings: Pendings::default(), pause_after }
     }
 
     pub async fn open(&self, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
@@ -57,143 +104,117 @@ impl Gate {
         &self,
         scope: &Scope,
         session: &str,
-        action: Action,
-        viewer: Viewer,
-        timeout: Option<Duration>,
+        wish: Wish,
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
         let session = self.sessions.find(scope, session)?;
-        let name = action.name();
-        let begun = Instant::now();
-        let mut turn = tokio::select! {
+        let Wish { action, viewer, timeout, patience, asked, given_up } = wish;
+        let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
+        let errand =
+            Errand { name: action.name(), looks: looks(&action), viewer, limit, begun: Instant::now() };
+        let turn = tokio::select! {
             // A call that was given up while it waited is not begun, though its turn has come.
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
             turn = session.turn() => turn?,
         };
+        if !errand.looks {
+            self.check_running(&session).await?;
+        }
         session.spend_action()?;
-        let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
+        match self.run(&session, turn, &errand, Start::New(action), cancel).await {
+            Ran::Done(result) => result,
+            Ran::Asked(question, shown) => {
+                let waiting = match self.ask(&session, &question, shown).await {
+                    Ok(waiting) => waiting,
+                    Err(fault) => {
+                        self.conclude(&session, &errand, Some(&fault), None).await;
+                        return Err(fault);
+                    }
+                };
+                if let Some(asked) = asked {
+                    asked.send_replace(Some(waiting.asked().clone()));
+                }
+                let pending = self.follow(session, errand, Bound::new(waiting, *question), given_up);
+                tokio::select! {
+                    // A caller that is gone may come back for the answer.
+                    () = cancel.cancelled() => Err(cancelled()),
+                    result = pending.result(patience) => result,
+                }
+            }
+        }
+    }
+
+    /// The stations with the turn in hand, and everything that has to be tidy before it is let go.
+    async fn run(
+        &self,
+        session: &Arc<Session>,
+        mut turn: Turn<'_>,
+        errand: &Errand,
+        start: Start,
+        cancel: &CancellationToken,
+    ) -> Ran {
         let mut found = Found::default();
-        let asked = Asked { action, viewer };
-        let done = self.stations(&session, &mut turn, asked, limit, cancel, &mut found).await;
-        let (done, end) = self.settle(&session, &mut turn, done).await;
+        let done = match self.stations(session, &mut turn, errand, start, cancel, &mut found).await {
+            Ok(Done::Asked(question, shown)) => return Ran::Asked(question, shown),
+            Ok(Done::Outcome(outcome)) => Ok(outcome),
+            Err(failure) => Err(failure),
+        };
+        let failed = done.as_ref().is_err_and(Failure::counts);
+        let (done, end) = self.settle(session, &mut turn, done).await;
         if cancel.is_cancelled() {
             turn.runtime.link.browser.forget_last_shown();
         }
         let page = turn.runtime.link.browser.state();
-        let actions_left = session.actions_left();
-        let end = end.or((actions_left == 0).then_some(EndReason::ActionLimit));
-        let ending = end.and_then(|reason| self.sessions.declare_end(&session, reason));
-        drop(turn);
-
-        let redactor = Redactor::for_session(&session);
+        if let Some(ending) = end.and_then(|reason| self.sessions.declare_end(session, reason)) {
+            drop(turn);
+            self.sessions.finish(ending).await;
+        } else {
+            drop(turn);
+        }
+        let redactor = Redactor::for_session(session);
         let Found { matches, image } = found;
+        let (url, title) =
+            (session.veil.text(&redactor.text(&page.url)), session.veil.text(&redactor.text(&page.title)));
+        let place = Whereabouts { url, title, image: image.as_ref().map(|image| image.id.clone()) };
+        self.conclude(session, errand, done.as_ref().err(), Some(place)).await;
+        let mut done = done;
+        if !errand.looks {
+            self.escalate(session, failed, &mut done).await;
+        }
+        Ran::Done(done.map_err(|fault| redactor.fault(fault)).map(|outcome| {
+            let is_told = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
+            Reply {
+                session: session.clone(),
+                outcome: redactor.outcome(outcome),
+                image,
+                actions_left: session.actions_left(),
+                matches,
+                note: if is_told { session.take_note() } else { None },
+            }
+        }))
+    }
+
+    /// Keeps what an action came to, and ends a session that has used up its actions.
+    async fn conclude(
+        &self,
+        session: &Arc<Session>,
+        errand: &Errand,
+        fault: Option<&Fault>,
+        place: Option<Whereabouts>,
+    ) {
+        let Whereabouts { url, title, image } = place.unwrap_or_else(|| session.last_place());
         session.record_action(Entry {
             at: Timestamp::now(),
-            action: name,
-            result: done.as_ref().err().map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
-            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            url: session.veil.text(&redactor.text(&page.url)),
-            title: session.veil.text(&redactor.text(&page.title)),
-            screenshot_id: image.as_ref().map(|image| image.id.clone()),
+            action: errand.name,
+            result: fault.map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
+            duration_ms: u64::try_from(errand.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            url,
+            title,
+            screenshot_id: image,
         });
-        if let Some(ending) = ending {
-            self.sessions.finish(ending).await;
-        }
-        let outcome = done.map_err(|fault| redactor.fault(fault))?;
-        Ok(Reply { session, outcome: redactor.outcome(outcome), image, actions_left, matches })
-    }
-
-    async fn stations(
-        &self,
-        session: &Session,
-        turn: &mut Turn<'_>,
-        Asked { action, viewer }: Asked,
-        limit: Duration,
-        cancel: &CancellationToken,
-        found: &mut Found,
-    ) -> Result<Outcome, Failure> {
-        let name = action.name();
-        // Whoever navigates needs nothing of the pages that are gone.
-        if let Some(fault) = turn.runtime.untold.take().filter(|_| !matches!(action, Action::Navigate(_))) {
-            return Err(Failure::Fault(fault));
-        }
-        let cut_short = cut_short(session, name, limit, cancel);
-        tokio::pin!(cut_short);
-        let limit = TimeLimit::new(limit);
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
-        session.veil.learn(&action);
-        let veil = |text: &str| session.veil.text(text);
-        let mut context =
-            Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
-        let facts = tokio::select! {
-            facts = turn.runtime.link.browser.resolve_within(&action, limit) => facts.map_err(Failure::Browser),
-            failure = &mut cut_short => Err(failure),
-        };
-        let facts = match facts {
-            Ok(facts) => facts,
-            Err(failure) => {
-                let page_url = turn.runtime.link.browser.state().url;
-                self.log.not_performed(&context, &action, page_url, &failure.code());
-                return Err(failure);
-            }
-        };
-        found.matches = facts.target.as_ref().map_or(0, |target| target.matches);
-        let is_pictured = recording::is_pictured(session, &action);
-        let shot = match &action {
-            Action::Screenshot(shot) => Some((shot.clone(), facts.target.clone())),
-            _ => None,
-        };
-        let permit = self.decide(&context, action, facts).await.map_err(Failure::Fault)?;
-        // An empty tab shows nothing.
-        if is_pictured && !matches!(permit.facts().page_url.as_str(), "" | "about:blank") {
-            context.before = tokio::select! {
-                picture = self.picture(session, turn, permit.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
-                failure = &mut cut_short => return Err(failure),
-            };
-        }
-        let (permitted, intent) =
-            self.log.intend(permit, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
-        let begun = Instant::now();
-        let done = tokio::select! {
-            done = perform(turn, permitted, &viewer, limit) => done,
-            failure = &mut cut_short => Err(failure),
-        };
-        let took = begun.elapsed();
-        let (done, after) = if is_pictured {
-            (done, self.picture_after(session, turn).await)
-        } else {
-            match (done, shot) {
-                (Ok(outcome), Some((shot, target))) => {
-                    match self.keep_image(session, turn, &outcome, &shot, target.as_ref(), found).await {
-                        Ok(picture) => (Ok(outcome), picture),
-                        Err(fault) => (Err(Failure::Fault(fault)), None),
-                    }
-                }
-                (done, _) => (done, None),
-            }
-        };
-        let result = done.as_ref().err().map_or_else(|| "ok".to_owned(), Failure::code);
-        let page = turn.runtime.link.browser.state();
-        let (url, title) = (veil(&page.url), veil(&page.title));
-        let told =
-            intent.came_to(|event| event.took(took).result(&result).at(&url, &title).picture(after)).await;
-        if let Err(error) = told {
-            turn.runtime.link.browser.forget_last_shown();
-            return Err(Failure::Fault(audit_fault(error)));
-        }
-        done
-    }
-
-    async fn decide(&self, context: &Context<'_>, action: Action, facts: Facts) -> Result<Permit, Fault> {
-        let asked = (action.clone(), facts.clone());
-        match self.policy.decide(action, facts) {
-            Decision::Allow(permit) => Ok(permit),
-            Decision::Deny(denial) => {
-                let refused = self.log.refuse(context, &asked.0, &asked.1, denial.rule.0, denial.code);
-                refused.await.map_err(audit_fault)?;
-                Err(Fault::new(denial.code, denial.message).hint(denial.hint))
-            }
+        if session.actions_left() == 0 {
+            self.sessions.end(session, EndReason::ActionLimit).await;
         }
     }
 
@@ -220,65 +241,35 @@ impl Gate {
     }
 }
 
-/// What is asked for, and whom the reply is for.
-struct Asked {
-    action: Action,
+/// One call's way through the gate.
+struct Errand {
+    name: &'static str,
+    /// It leaves the page as it was.
+    looks: bool,
     viewer: Viewer,
+    limit: Duration,
+    begun: Instant,
 }
 
-/// What the stations found on their way.
-#[derive(Default)]
-struct Found {
-    matches: usize,
-    image: Option<Stored>,
-}
-
-/// Why the stations stopped short.
-enum Failure {
-    Browser(BrowserError),
-    Fault(Fault),
-    Ended(EndReason),
-}
-
-impl Failure {
-    fn code(&self) -> String {
-        match self {
-            Failure::Browser(error) => error.code().to_string(),
-            Failure::Fault(fault) => fault.code.to_string(),
-            Failure::Ended(reason) => reason.as_str().to_owned(),
-        }
-    }
-}
-
-/// What ends an action before it is done: its time is up, its caller or its session is gone.
-async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &CancellationToken) -> Failure {
-    tokio::select! {
-        () = tokio::time::sleep(limit + GRACE) => Failure::Fault(timed_out(action, limit)),
-        () = cancel.cancelled() => Failure::Fault(cancelled()),
-        reason = session.until_ended() => Failure::Ended(reason),
-    }
-}
-
-async fn perform(
-    turn: &mut Turn<'_>,
-    permitted: Permitted,
-    viewer: &Viewer,
-    limit: TimeLimit,
-) -> Result<Outcome, Failure> {
-    turn.runtime.link.browser.perform_within(permitted, viewer, limit).await.map_err(Failure::Browser)
-}
-
-fn timed_out(action: &str, limit: Duration) -> Fault {
-    let seconds = limit.as_secs_f64();
-    Fault::new(
-        format!("browser_action_timeout:{action}:{seconds}s"),
-        format!("{action} was not done after {seconds} s"),
-    )
-    .hint("Read the page to see how far it came, then try again or give it more time.")
-    .retryable()
+#[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
+enum Ran {
+    Done(Result<Reply, Fault>),
+    Asked(Box<Question>, Shown),
 }
 
 fn cancelled() -> Fault {
     Fault::new("cancelled", "the call was cancelled by its caller")
         .hint("Nothing to do; call again when you need it.")
+}
+
+/// What leaves the page as it was.
+fn looks(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Read(_)
+            | Action::ReadDom(_)
+            | Action::Find(_)
+            | Action::Screenshot(_)
+            | Action::Tabs(policy::Tabs::List)
+    )
 }

@@ -1,7 +1,7 @@
 //! Pictures for the record: what a page showed before an action, with its target marked, and after it. No picture is kept
 //! in which what was typed is not covered.
 
-use super::{Found, Gate};
+use super::{Gate, looks, stations::Found};
 use crate::error::Fault;
 use crate::session::{RecordMode, Session, Stored, Turn};
 use audit::{About, Event, EventKind, Picture};
@@ -10,15 +10,11 @@ use policy::{Action, ElementFacts, Screenshot};
 use std::time::Duration;
 
 /// A page that cannot be pictured in this time is recorded without.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether an action is pictured: what only looks leaves the page as it was.
 pub fn is_pictured(session: &Session, action: &Action) -> bool {
-    let looks = matches!(
-        action,
-        Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_) | Action::Tabs(_)
-    );
-    session.record == RecordMode::Audit && !looks
+    session.record == RecordMode::Audit && !looks(action) && !matches!(action, Action::Tabs(_))
 }
 
 /// A kept picture as the log tells of it.

@@ -3,6 +3,7 @@
 mod answer;
 mod fence;
 mod http;
+mod leading;
 mod progress;
 mod server;
 mod stdio;

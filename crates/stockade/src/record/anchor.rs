@@ -4,11 +4,8 @@
 //! so is its coming back.
 
 use crate::config;
+use crate::post::post;
 use audit::{About, Event, EventKind, Head, Log};
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Request;
-use hyper_util::rt::TokioIo;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -130,7 +127,7 @@ async fn send(place: &Place, head: &Head) -> io::Result<()> {
         match place.clone() {
             Place::File(path) => blocking(move || append(&path, &text)).await,
             Place::Syslog(path) => blocking(move || say(&path, &text)).await,
-            Place::Webhook(url) => post(&url, text).await,
+            Place::Webhook(url) => post(&url, &[], text).await,
         }
     };
     tokio::time::timeout(PATIENCE, sending).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
@@ -160,24 +157,6 @@ fn say(path: &Path, text: &str) -> io::Result<()> {
     let socket = UnixDatagram::unbound()?;
     socket.set_write_timeout(Some(PATIENCE))?;
     socket.send_to(format!("<{PRIORITY}>stockade: audit head {text}").as_bytes(), path).map(|_| ())
-}
-
-async fn post(url: &url::Url, text: String) -> io::Result<()> {
-    let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
-    let stream = tokio::net::TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    let carrying = tokio::spawn(connection);
-    let target = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-    let request = Request::post(target)
-        .header("host", format!("{host}:{port}"))
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(text)))
-        .map_err(io::Error::other)?;
-    let answer = sender.send_request(request).await.map_err(io::Error::other);
-    carrying.abort();
-    let status = answer?.status();
-    if status.is_success() { Ok(()) } else { Err(io::Error::other(format!("it answered {status}"))) }
 }
 
 /// The heads in an anchor file. What is no head, or was not signed by the key it names, is nobody's word.

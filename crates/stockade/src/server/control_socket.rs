@@ -3,6 +3,7 @@
 
 use super::actions;
 use super::guard::answer;
+use super::operator;
 use crate::control::Control;
 use crate::error::Fault;
 use crate::mcp;
@@ -25,7 +26,8 @@ pub const ACTIONS_PATH: &str = "/v1/actions";
 /// Whom the pipe or the action speaks for, as `tenant/actor`.
 pub const SCOPE_HEADER: &str = "x-stockade-scope";
 
-pub fn router(control: Arc<Control>) -> Router {
+/// `console` is where a person finds the console.
+pub fn router(control: Arc<Control>, console: String) -> Router {
     Router::new()
         .route("/v1/sessions", get(list))
         .route("/v1/sessions/{id}", get(show))
@@ -33,6 +35,8 @@ pub fn router(control: Arc<Control>) -> Router {
         .route("/v1/sessions/{id}/archive", post(archive))
         .route(PIPE_PATH, get(pipe))
         .route(ACTIONS_PATH, post(act))
+        .route("/v1/console", get(move || async move { Json(json!({ "console": console })) }))
+        .merge(operator::socket_router())
         .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control)
 }

@@ -16,9 +16,45 @@ pub fn answer(status: StatusCode, fault: Fault) -> Response {
     (status, Json(fault)).into_response()
 }
 
+/// Where this server is, as requests may name it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub address: SocketAddr,
+    /// An address that a proxy of the operator's leads to the console.
+    pub outside: Option<url::Url>,
+}
+
+impl Place {
+    /// The address of the console, as a person opens it.
+    pub fn console(&self) -> String {
+        match &self.outside {
+            Some(outside) => format!("{}/console", outside.as_str().trim_end_matches('/')),
+            None => format!("http://{}/console", self.address),
+        }
+    }
+
+    /// Whether a request for the console came by the operator's own address; agents' routes never do.
+    fn is_outside(&self, request: &Request) -> bool {
+        let Some(outside) = &self.outside else { return false };
+        let path = request.uri().path();
+        let operators = path == "/console" || path.starts_with("/console/") || path.starts_with("/operator/");
+        let headers = request.headers();
+        let is = |name: header::HeaderName, expected: &str| {
+            headers.get_all(name).iter().all(|value| value.as_bytes() == expected.as_bytes())
+        };
+        operators
+            && headers.contains_key(header::HOST)
+            && is(header::HOST, &outside[url::Position::BeforeHost..url::Position::AfterPort])
+            && is(header::ORIGIN, outside.as_str().trim_end_matches('/'))
+    }
+}
+
 /// Refuses requests that name another host (DNS rebinding) or come from a web page of another origin.
-pub async fn this_machine(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
-    match check(request.headers(), request.uri().authority().map(|a| a.as_str()), address) {
+pub async fn this_machine(State(place): State<Place>, request: Request, next: Next) -> Response {
+    if place.is_outside(&request) {
+        return next.run(request).await;
+    }
+    match check(request.headers(), request.uri().authority().map(|a| a.as_str()), place.address) {
         Ok(()) => next.run(request).await,
         Err(fault) => answer(StatusCode::FORBIDDEN, fault),
     }

@@ -5,14 +5,20 @@ mod control_socket;
 mod guard;
 mod listen;
 mod mcp_sessions;
+mod operator;
 mod routes;
 mod status;
 
 pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
+pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES, TOKEN_HEADER};
 
+use crate::config::Config;
 use crate::control::Control;
 use crate::error::Fault;
+use crate::operator::Teller;
+use crate::operator::webhook::Secret;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -43,11 +49,20 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
 pub async fn serve(
     bound: Bound,
     control: Arc<Control>,
-    open: bool,
+    config: &Config,
+    webhook: Option<WebhookEnd>,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
-    let public = routes::public(control.clone(), bound.address, open, stop.child_token());
-    let private = control_socket::router(control);
+    let outside = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
+    let place = guard::Place { address: bound.address, outside };
+    let console = place.console();
+    if let Ok(console) = url::Url::parse(&format!("{console}/")) {
+        control.approvals.console_is_at(console);
+    }
+    let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
+    let doors = operator::Doors::new(control.clone(), &place, secret, stop.child_token());
+    let public = routes::public(doors, place, config.server.open);
+    let private = control_socket::router(control, console);
     let http = async {
         listen::accept(bound.http, public, stop.clone()).await;
         // Connections that are still open finish by themselves, or are cut with the process.
@@ -63,6 +78,36 @@ pub async fn serve(
         () = late => Ok(()),
     };
     served.map_err(|e| Fault::io("internal", "the server stopped", &e))
+}
+
+/// The webhook of the settings: where it is, and the secret that it shares with us.
+pub struct WebhookEnd {
+    url: url::Url,
+    secret: Arc<Secret>,
+}
+
+impl WebhookEnd {
+    /// `None` if there is none; a secret that others could read stops the start.
+    pub fn read(config: &Config) -> Result<Option<WebhookEnd>, Fault> {
+        let webhook = &config.hitl.webhook;
+        let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
+        let secret = Arc::new(Secret::read(Path::new(file))?);
+        let url = url.parse().map_err(|error| Fault::caused("config_value", &error))?;
+        Ok(Some(WebhookEnd { url, secret }))
+    }
+
+    /// Begins to tell it of questions; its answers are checked with the secret.
+    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<Secret> {
+        let teller = Teller {
+            book: control.approvals.clone(),
+            log: control.log.clone(),
+            url: self.url,
+            secret: self.secret.clone(),
+            console: console.to_owned(),
+        };
+        tokio::spawn(teller.run(stop.child_token()));
+        self.secret
+    }
 }
 
 pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {

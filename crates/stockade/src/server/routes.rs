@@ -1,8 +1,9 @@
 //! The HTTP routes that an agent or a browser on this machine can reach.
 
 use super::actions;
-use super::guard::{self, Keys};
+use super::guard::{self, Keys, Place};
 use super::mcp_sessions::{self, McpSessions};
+use super::operator::{self, Doors};
 use super::status;
 use crate::control::Control;
 use crate::error::Fault;
@@ -14,11 +15,11 @@ use axum::routing::get;
 use axum::{Json, Router, middleware};
 use policy::Scope;
 use serde_json::json;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: CancellationToken) -> Router {
+pub fn public(doors: Doors, place: Place, open: bool) -> Router {
+    let (control, stop) = (doors.control.clone(), doors.stop.clone());
     let keys = Keys { control: control.clone(), open };
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))
@@ -32,8 +33,9 @@ pub fn public(control: Arc<Control>, address: SocketAddr, open: bool, stop: Canc
         .route("/healthz", get(health))
         .with_state(control)
         .merge(for_agents)
+        .merge(operator::router(doors))
         .fallback(nothing_here)
-        .layer(middleware::from_fn_with_state(address, guard::this_machine))
+        .layer(middleware::from_fn_with_state(place, guard::this_machine))
 }
 
 fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
@@ -75,6 +77,6 @@ async fn screenshot(
 
 async fn nothing_here() -> Response {
     let fault = Fault::new("not_found", "there is nothing at this address")
-        .hint("Agents use /mcp or /v1/actions; people use /.");
+        .hint("Agents use /mcp or /v1/actions; people use /console.");
     guard::answer(StatusCode::NOT_FOUND, fault)
 }

@@ -17,6 +17,10 @@ pub enum EndReason {
     OutOfMemory,
     /// The browser died and could not be brought back.
     BrowserLost,
+    /// An operator ended it when it asked for guidance.
+    Operator,
+    /// Its browser did not answer the health check.
+    Unhealthy,
     /// The control plane was stopped.
     Shutdown,
 }
@@ -29,6 +33,8 @@ impl EndReason {
             EndReason::ActionLimit => "action_limit",
             EndReason::OutOfMemory => "out_of_memory",
             EndReason::BrowserLost => "browser_lost",
+            EndReason::Operator => "operator",
+            EndReason::Unhealthy => "unhealthy",
             EndReason::Shutdown => "shutdown",
         }
     }
@@ -53,6 +59,14 @@ impl EndReason {
                 "was ended because its browser died and could not be brought back",
                 "Open a new session; if it happens again, `stockade doctor` tells what is wrong with this machine.",
             ),
+            EndReason::Operator => (
+                "was ended by the operator",
+                "Do not go on with the same in another session; tell the person where you stand.",
+            ),
+            EndReason::Unhealthy => (
+                "was ended because its browser did not answer the health check",
+                "Open a new session and avoid the page that did it; `stockade doctor` tells what is wrong with this machine.",
+            ),
             EndReason::Shutdown => {
                 ("was ended by a shutdown", "Open a new session once Stockade runs again.")
             }
@@ -74,6 +88,8 @@ mod tests {
             (EndReason::ActionLimit, "session_ended:action_limit"),
             (EndReason::OutOfMemory, "session_ended:out_of_memory"),
             (EndReason::BrowserLost, "session_ended:browser_lost"),
+            (EndReason::Operator, "session_ended:operator"),
+            (EndReason::Unhealthy, "session_ended:unhealthy"),
             (EndReason::Shutdown, "session_ended:shutdown"),
         ] {
             let fault = reason.fault(&id);

@@ -2,12 +2,14 @@
 
 mod archive;
 mod end;
+mod health;
 mod history;
 mod images;
 mod open;
 mod recover;
 mod registry;
 mod runtime;
+mod standing;
 
 pub use archive::Archived;
 pub use end::EndReason;
@@ -16,7 +18,9 @@ pub use images::Stored;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
 pub use registry::{Registry, SessionSettings};
 pub use runtime::Phase;
+pub use standing::Whereabouts;
 
+use crate::approvals::{ApprovalId, Given};
 use crate::error::Fault;
 use crate::record::Veil;
 use images::Images;
@@ -24,6 +28,7 @@ use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
 use runtime::Runtime;
 use serde::Serialize;
+use standing::Watched;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,6 +61,9 @@ pub struct Session {
     /// What the browser calls itself to sites.
     pub user_agent: String,
     images: Images,
+    /// What people let it do without asking again.
+    pub given: Given,
+    watched: Mutex<Watched>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,6 +101,12 @@ pub struct Summary {
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
+    /// The question for guidance that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_for: Option<ApprovalId>,
+    /// What an operator should know of: `approval_flood`, `credential_typed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<&'static str>,
 }
 
 /// The right to use the browser of a session, one holder at a time.
@@ -171,7 +185,7 @@ impl Session {
     pub fn summary(&self) -> Summary {
         let ended = self.ended();
         let page = lock(&self.last_page).clone();
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.time_left();
         Summary {
             session_id: self.id.clone(),
             session_name: self.name.clone(),
@@ -189,6 +203,8 @@ impl Session {
             title: page.title,
             state: ended.map_or("open", |ended| ended.reason.as_str()),
             closed_at: ended.map(|ended| ended.at),
+            paused_for: self.paused_for(),
+            flags: self.flags(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::images::Images;
 use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
+use crate::approvals::Given;
 use crate::error::Fault;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
@@ -112,11 +113,14 @@ impl Registry {
             veil: Arc::default(),
             user_agent,
             images,
+            given: Given::default(),
+            watched: Mutex::default(),
         });
         built.keep();
         slot.fill(session.clone());
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
+        tokio::spawn(self.clone().guard_health(session.clone()));
         tokio::spawn(crate::record::note_pages(session.clone(), self.log.clone(), page_events));
         tracing::info!(session = %session.id, jail = %session.jail, ms = begun.elapsed().as_millis(), "session opened");
         Ok(session)

@@ -24,6 +24,8 @@ pub struct SessionSettings {
     pub token_lifetime: Duration,
     pub start_timeout: Duration,
     pub action_timeout: Duration,
+    /// How often an idle browser is asked for a sign of life.
+    pub health_interval: Duration,
     pub template: jail::template::Template,
     pub display: Option<(u32, u32)>,
     pub egress: Arc<egress::Rules>,

@@ -16,10 +16,20 @@ pub enum StorageError {
     BadName { tenant: String, actor: String, source: policy::BadName },
     #[error("the database holds a time that is none: {value}")]
     BadTime { value: i64, source: jiff::Error },
+    #[error("the database holds a {column} that is none: '{value}'")]
+    BadWord { column: &'static str, value: String },
+    #[error("a question's card cannot be read or written")]
+    BadCard { source: serde_json::Error },
     #[error("there is no key '{id}'")]
     UnknownKey { id: String },
     #[error("the label has {length} characters, and at most {most} fit")]
     LongLabel { length: usize, most: usize },
+    #[error("there is no operator '{name}'")]
+    UnknownOperator { name: String },
+    #[error("there is an operator '{name}' already")]
+    OperatorExists { name: String },
+    #[error("'{name}' is the only operator")]
+    LastOperator { name: String },
     #[error("no random numbers")]
     NoRandomness { source: getrandom::Error },
 }
@@ -48,9 +58,15 @@ impl StorageError {
             },
             StorageError::File { .. } | StorageError::NoRandomness { .. } => "storage_failed",
             StorageError::Newer { .. } => "storage_newer",
-            StorageError::BadName { .. } | StorageError::BadTime { .. } => "storage_damaged",
+            StorageError::BadName { .. }
+            | StorageError::BadTime { .. }
+            | StorageError::BadWord { .. }
+            | StorageError::BadCard { .. } => "storage_damaged",
             StorageError::UnknownKey { .. } => "unknown_key",
             StorageError::LongLabel { .. } => "bad_label",
+            StorageError::UnknownOperator { .. } => "unknown_operator",
+            StorageError::OperatorExists { .. } => "operator_exists",
+            StorageError::LastOperator { .. } => "last_operator",
         }
     }
 }
@@ -87,6 +103,9 @@ impl From<StorageError> for Fault {
             ),
             "storage_newer" => fault.hint("Use the newer program that wrote it, or another --state folder."),
             "unknown_key" => fault.hint("`stockade key list` shows the keys and their ids."),
+            "unknown_operator" => fault.hint("`stockade operator list` shows who there is."),
+            "operator_exists" => fault.hint("Choose another name, or `stockade operator password NAME`."),
+            "last_operator" => fault.hint("Add another first: stockade operator add NAME"),
             "bad_label" => fault.hint("Choose a shorter label."),
             _ => fault.hint("Check that the state folder can be written to."),
         }

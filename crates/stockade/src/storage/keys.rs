@@ -1,6 +1,6 @@
 //! The keys of agents: make, find, list, revoke.
 
-use crate::storage::{AgentKey, Storage, StorageError, commit, scope, secret};
+use crate::storage::{AgentKey, Storage, StorageError, commit, scope, secret, time};
 use jiff::Timestamp;
 use policy::Scope;
 use serde::Serialize;
@@ -156,8 +156,4 @@ impl KeyRow {
             revoked_at: optional("revoked_at")?,
         })
     }
-}
-
-fn time(value: i64) -> Result<Timestamp, StorageError> {
-    Timestamp::from_millisecond(value).map_err(|source| StorageError::BadTime { value, source })
 }

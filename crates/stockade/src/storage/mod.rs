@@ -1,19 +1,24 @@
-//! Rows: tenants, actors, operators and the keys of agents.
+//! Rows: tenants, actors, operators, the keys of agents, and the questions to people.
 //!
 //! SQLite in the state folder. Statements and schema keep to what PostgreSQL understands too (text, bigint,
 //! `$1`), so that one schema serves both. Times are milliseconds since 1970.
 
+mod approvals;
 mod error;
 mod keys;
+mod operators;
 mod schema;
 mod secret;
+mod visits;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::StorageError;
 pub use keys::KeyRow;
-pub use secret::AgentKey;
+pub use operators::{FIRST_OPERATOR, OperatorRow};
+pub use secret::{AgentKey, OperatorToken};
+pub use visits::{LINK_LIFETIME, LONGEST_VISIT, Visit};
 
 use jiff::Timestamp;
 use policy::{Actor, Scope, Tenant};
@@ -73,20 +78,18 @@ impl Storage {
     /// Makes tenant `default` with actor `agent` and a key, and one operator; `None` if that was done before.
     pub async fn first_start(&self) -> Result<Option<FirstStart>, StorageError> {
         let mut change = self.change().await?;
-        let operators: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM operators")
-            .fetch_one(&mut *change)
-            .await
-            .map_err(StorageError::because("cannot count the operators"))?;
-        if operators > 0 {
+        let now = Timestamp::now();
+        let first = sqlx::query(
+            "INSERT INTO milestones (name, reached_at) VALUES ('first_start', $1) ON CONFLICT DO NOTHING",
+        )
+        .bind(now.as_millisecond())
+        .execute(&mut *change)
+        .await
+        .map_err(StorageError::because("cannot note the first start"))?;
+        if first.rows_affected() == 0 {
             return Ok(None);
         }
-        let now = Timestamp::now();
-        sqlx::query("INSERT INTO operators (name, created_at) VALUES ($1, $2)")
-            .bind("operator")
-            .bind(now.as_millisecond())
-            .execute(&mut *change)
-            .await
-            .map_err(StorageError::because("cannot make the operator"))?;
+        operators::insert_first(&mut change, now).await?;
         let scope = default_scope()?;
         let (agent_key, _) = keys::insert(&mut change, &scope, "first start", now).await?;
         commit(change).await?;
@@ -117,4 +120,8 @@ pub fn default_scope() -> Result<Scope, StorageError> {
 fn scope(tenant: &str, actor: &str) -> Result<Scope, StorageError> {
     let bad = |source| StorageError::BadName { tenant: tenant.to_owned(), actor: actor.to_owned(), source };
     Ok(Scope { tenant: Tenant::parse(tenant).map_err(bad)?, actor: Actor::parse(actor).map_err(bad)? })
+}
+
+fn time(value: i64) -> Result<Timestamp, StorageError> {
+    Timestamp::from_millisecond(value).map_err(|source| StorageError::BadTime { value, source })
 }

@@ -4,22 +4,23 @@ use crate::storage::StorageError;
 use sqlx::sqlite::SqlitePool;
 
 /// Each step is applied once, in order, and never changed after a release.
-const STEPS: &[&[&str]] = &[&[
-    "CREATE TABLE tenants (
+const STEPS: &[&[&str]] = &[
+    &[
+        "CREATE TABLE tenants (
         name TEXT PRIMARY KEY,
         created_at BIGINT NOT NULL
     )",
-    "CREATE TABLE actors (
+        "CREATE TABLE actors (
         tenant TEXT NOT NULL REFERENCES tenants (name),
         name TEXT NOT NULL,
         created_at BIGINT NOT NULL,
         PRIMARY KEY (tenant, name)
     )",
-    "CREATE TABLE operators (
+        "CREATE TABLE operators (
         name TEXT PRIMARY KEY,
         created_at BIGINT NOT NULL
     )",
-    "CREATE TABLE agent_keys (
+        "CREATE TABLE agent_keys (
         id TEXT PRIMARY KEY,
         tenant TEXT NOT NULL,
         actor TEXT NOT NULL,
@@ -30,14 +31,52 @@ const STEPS: &[&[&str]] = &[&[
         revoked_at BIGINT,
         FOREIGN KEY (tenant, actor) REFERENCES actors (tenant, name)
     )",
-    "CREATE TABLE operator_links (
+        "CREATE TABLE operator_links (
         hash TEXT PRIMARY KEY,
         operator TEXT NOT NULL REFERENCES operators (name),
         created_at BIGINT NOT NULL,
         expires_at BIGINT NOT NULL,
         used_at BIGINT
     )",
-]];
+    ],
+    &[
+        "CREATE TABLE approvals (
+        id TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        session TEXT NOT NULL,
+        session_name TEXT,
+        card TEXT NOT NULL,
+        asked_at BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        decided_by TEXT,
+        door TEXT,
+        decided_at BIGINT,
+        for_session BIGINT NOT NULL,
+        note TEXT,
+        outcome TEXT
+    )",
+        "CREATE INDEX approvals_by_state ON approvals (state, asked_at)",
+    ],
+    &[
+        "ALTER TABLE operators ADD COLUMN password TEXT",
+        "CREATE TABLE operator_sessions (
+        hash TEXT PRIMARY KEY,
+        operator TEXT NOT NULL REFERENCES operators (name),
+        created_at BIGINT NOT NULL,
+        used_at BIGINT NOT NULL
+    )",
+        "CREATE TABLE milestones (
+        name TEXT PRIMARY KEY,
+        reached_at BIGINT NOT NULL
+    )",
+        "INSERT INTO milestones (name, reached_at)
+        SELECT 'first_start', created_at FROM operators ORDER BY created_at LIMIT 1",
+    ],
+];
 
 /// Applies the steps that are missing, all or none. Two processes that start at once take turns.
 pub(super) async fn bring_up_to_date(pool: &SqlitePool) -> Result<(), StorageError> {

@@ -29,6 +29,24 @@ impl AgentKey {
     }
 }
 
+/// What a logged-in operator's browser holds, or what a one-time link carries: a random word, stored as a hash.
+pub struct OperatorToken(String);
+
+impl OperatorToken {
+    pub(super) fn random() -> Result<OperatorToken, StorageError> {
+        Ok(OperatorToken(random_text(LENGTH)?))
+    }
+
+    /// The token itself, for the one whom it lets in.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn hash(&self) -> String {
+        hash(&self.0)
+    }
+}
+
 /// What is stored and looked up. A key has 256 random bits, so a plain hash is as good as a slow one.
 pub(super) fn hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

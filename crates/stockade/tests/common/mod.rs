@@ -1,8 +1,12 @@
 //! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod asking;
 pub mod http;
+pub mod login;
 pub mod machine;
+pub mod operator;
+pub mod person;
 pub mod seen;
 pub mod site;
 pub mod table;
@@ -47,6 +51,14 @@ pub fn build_template(folder: &Path, display: &str) -> String {
     id
 }
 
+/// An operator's settings for agents that work alone, and fail as often as they like.
+const UNASKED: &str = "    hitl:
+      medium: allow
+      high: allow
+      critical: allow
+      failures_before_pause: 0
+";
+
 /// A state folder and a configuration of its own.
 pub struct Home {
     pub folder: tempfile::TempDir,
@@ -54,8 +66,15 @@ pub struct Home {
 }
 
 impl Home {
-    /// `settings` is YAML that goes under `security.browser`, each line indented by four.
+    /// `settings` is YAML that goes under `security.browser`, each line indented by four. Unless it has a word on it
+    /// itself, nobody is asked for anything: most tests are not about that.
     pub fn new(settings: &str) -> Home {
+        let unasked = if settings.contains("hitl:") { "" } else { UNASKED };
+        Home::asking(&format!("{settings}{unasked}"))
+    }
+
+    /// With people to ask, as it is unless an operator says otherwise.
+    pub fn asking(settings: &str) -> Home {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("stockade.yaml");
         let body = if settings.trim().is_empty() { "    enabled: true\n" } else { settings };
@@ -210,12 +229,17 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    pub fn start(mut command: Command) -> Mcp {
+    pub fn start(command: Command) -> Mcp {
+        Mcp::start_with(command, json!({}))
+    }
+
+    /// With what the client says that it can do.
+    pub fn start_with(mut command: Command, capabilities: Value) -> Mcp {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut mcp = Mcp { child, input, output, next: 1 };
-        let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
         let answer = mcp.request("initialize", about);
         let told = answer["result"]["instructions"].as_str();
         assert!(told.is_some_and(|told| told.contains("<page:MARK>")), "{answer}");
@@ -237,6 +261,11 @@ impl Mcp {
         id
     }
 
+    /// Answers a request of the server's.
+    pub fn reply(&mut self, id: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
     pub fn notify(&mut self, method: &str, params: Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
@@ -255,6 +284,20 @@ impl Mcp {
             let message = self.next_message();
             if message["id"] == id {
                 return message;
+            }
+        }
+    }
+
+    /// What the call of this number came to: its fields, with `error` among them if it failed.
+    pub fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next_message();
+            if message["id"] == id && message.get("method").is_none() {
+                let fields = message["result"]["structuredContent"].clone();
+                if fields["error"].is_object() {
+                    known(fields["error"].clone());
+                }
+                return fields;
             }
         }
     }

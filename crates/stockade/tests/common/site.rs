@@ -1,13 +1,16 @@
 //! A small web server for pages that a test makes up, on a port of its own.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub struct Site {
     pub address: SocketAddr,
+    requests: Requests,
 }
+
+type Requests = Arc<Mutex<Vec<String>>>;
 
 impl Site {
     /// Serves each path's page as HTML, or as what its name says it is, and 404 for anything else, until the test ends.
@@ -18,13 +21,20 @@ impl Site {
         let pages: HashMap<String, String> =
             pages.iter().map(|(path, page)| (path.to_string(), page.to_string())).collect();
         let pages = Arc::new(pages);
+        let requests = Requests::default();
+        let site = Site { address, requests: requests.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let pages = pages.clone();
-                std::thread::spawn(move || answer(stream, &pages));
+                let (pages, requests) = (pages.clone(), requests.clone());
+                std::thread::spawn(move || answer(stream, &pages, &requests));
             }
         });
-        Site { address }
+        site
+    }
+
+    /// What was asked of it so far: the method and the path of each request.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// The line of a configuration that lets a browser reach this site as `host`.
@@ -34,7 +44,7 @@ impl Site {
     }
 }
 
-fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
+fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {
@@ -43,10 +53,21 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>) {
             return;
         }
         let mut line = String::new();
+        let mut length = 0;
         while reader.read_line(&mut line).unwrap_or(0) > 2 {
+            let header = line.to_ascii_lowercase();
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
             line.clear();
         }
+        let mut body = vec![0; length];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        let method = first.split_whitespace().next().unwrap_or_default();
         let path = first.split_whitespace().nth(1).unwrap_or("/").split('?').next().unwrap_or("/");
+        requests.lock().unwrap().push(format!("{method} {path}"));
         match pages.get(path).map(String::as_str) {
             Some("HANG") => return drop(reader.read_line(&mut first)),
             Some(whole) if whole.starts_with("HTTP/") => return drop(stream.write_all(whole.as_bytes())),

@@ -9,6 +9,7 @@ use crate::session::RecordMode;
 use policy::{Action, Screenshot};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::time::Duration;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -25,6 +26,10 @@ pub struct ActionArguments {
     /// Also take a picture afterwards; after_screenshot in the reply is its screenshot_id. Costs one more call
     #[serde(default)]
     after_screenshot: bool,
+    /// Whether to wait for a person's answer where one is asked (default). With false the call fails at once with the
+    /// code approval_pending:ID; browser_pending fetches what came of it
+    #[serde(default)]
+    wait: Option<bool>,
 }
 
 /// What is left for reading the page after a wait by the clock, in seconds.
@@ -51,7 +56,8 @@ pub async fn perform(
 ) -> Result<Answer, Fault> {
     let timeout = timeout(tool, asked.timeout_seconds)?;
     let session = call.session(asked.session_id).await?;
-    let mut reply = call.act(&session, action, timeout, asked.full).await?;
+    let patience = if asked.wait == Some(false) { Duration::ZERO } else { call.patience };
+    let mut reply = call.act_within(&session, action, timeout, asked.full, patience).await?;
     let picture =
         if asked.after_screenshot { Some(picture(call, reply.session.id.as_str()).await) } else { None };
     reply.actions_left = reply.session.actions_left();

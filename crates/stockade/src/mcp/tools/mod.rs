@@ -13,6 +13,7 @@ mod hover;
 mod navigate;
 mod open_session;
 mod page;
+mod pending;
 mod press_key;
 mod read;
 mod read_dom;
@@ -27,6 +28,7 @@ mod type_text;
 mod wait_for;
 
 pub use page::unexpected;
+pub use pending::fetch;
 
 use super::answer::Answer;
 use super::server::Call;
@@ -87,6 +89,7 @@ pub fn all() -> &'static [Entry] {
             reload,
             tabs,
             dialog,
+            pending,
             screenshot,
             read_dom,
             close_session,

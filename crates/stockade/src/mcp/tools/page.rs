@@ -76,6 +76,33 @@ pub struct DialogFields {
     pub message: String,
 }
 
+impl PageFields {
+    /// A reply that tells of no page.
+    pub fn empty() -> PageFields {
+        PageFields {
+            success: true,
+            session_id: None,
+            status: None,
+            url: None,
+            final_url: None,
+            title: None,
+            navigated: None,
+            snapshot: None,
+            changes: None,
+            delta: None,
+            since: None,
+            snapshot_id: None,
+            dialog: None,
+            opened_tabs: None,
+            after_screenshot: None,
+            incidents: None,
+            notes: None,
+            actions_left: None,
+            error: None,
+        }
+    }
+}
+
 /// What became of the picture after an action.
 pub enum Picture {
     Kept(String),
@@ -127,6 +154,9 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
         }
         None => None,
     };
+    if let Some(note) = &reply.note {
+        notes.push(format!("the operator says: {note}"));
+    }
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }

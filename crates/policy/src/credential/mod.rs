@@ -1,0 +1,94 @@
+//! Whether a text looks like a credential: what an agent must never type, whoever gave it to it.
+//!
+//! The value is looked at where it stands. It is never copied, kept or told; a finding is a kind and no more.
+
+mod card;
+mod entropy;
+mod vendors;
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Longer texts are looked at in their first part; nobody types a novel with a key behind it by accident.
+const LONGEST: usize = 256 * 1024;
+
+/// What a text looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    PrivateKey,
+    WebToken,
+    /// A key or token in the form that one vendor gives it.
+    Vendor,
+    /// A password in an address, or behind a word such as `password=`.
+    Named,
+    Card,
+    /// Letters and digits too disorderly for words.
+    Random,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::PrivateKey => "a private key",
+            Kind::WebToken => "a JSON web token",
+            Kind::Vendor => "a vendor's key or token",
+            Kind::Named => "a password or key by name",
+            Kind::Card => "a card number",
+            Kind::Random => "a random key or token",
+        }
+    }
+}
+
+/// The first kind of credential that the text looks like.
+pub fn found(text: &str) -> Option<Kind> {
+    let text = cut(text);
+    let is = |regex: &LazyLock<Regex>| regex.is_match(text);
+    if is(&PRIVATE_KEY) {
+        Some(Kind::PrivateKey)
+    } else if is(&WEB_TOKEN) {
+        Some(Kind::WebToken)
+    } else if vendors::looks_like_one(text) {
+        Some(Kind::Vendor)
+    } else if card::has_one(text) {
+        Some(Kind::Card)
+    } else if is(&IN_ADDRESS) || NAMED.captures_iter(text).any(|found| entropy::is_mixed(&found[1])) {
+        Some(Kind::Named)
+    } else if text.split(|c: char| !entropy::is_part(c)).any(entropy::is_random) {
+        Some(Kind::Random)
+    } else {
+        None
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(LONGEST);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1[A-Z0-9]{20}",
+    )
+});
+static WEB_TOKEN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\beyJ[A-Za-z0-9_-]{8,}\.(?:eyJ)?[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"));
+/// `scheme://name:password@host`, where the password has a digit, as the `pass` of examples has not.
+static IN_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'<>]{1,64}:[^\s/@'<>]*[0-9][^\s/@'<>]{3,}@[A-Za-z0-9]")
+});
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)(?:api[_-]?key|apikey|secret|token|passw(?:or)?d|passwort|pwd|access[_-]?key|account[_-]?key|auth|bearer|basic)["']?(?:\s*[:=]\s*|\s+)["']?([A-Za-z0-9+/_.~!@#$%^&*=-]{12,200})"#,
+    )
+});
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are part of the program, and a test builds each of them"
+)]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of the scanner is well formed")
+}

@@ -1,0 +1,83 @@
+//! Every rule that comes with Stockade: its name, its risk and what it says.
+
+use crate::Risk;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Builtin {
+    pub name: &'static str,
+    pub risk: Risk,
+    pub says: &'static str,
+}
+
+macro_rules! rules {
+    ($($id:ident = $name:literal, $risk:ident, $says:literal;)*) => {
+        $(pub static $id: Builtin = Builtin { name: $name, risk: Risk::$risk, says: $says };)*
+        /// All of them, in the order of the documentation.
+        pub static ALL: &[&Builtin] = &[$(&$id),*];
+    };
+}
+
+rules! {
+    LOOK = "look", Low, "only looks";
+    BLOCKED = "domain.blocked", High, "leads to a domain that is not on the allowlist";
+
+    NAVIGATE_SAME = "navigate.same-domain", Low, "stays on the domain of the page";
+    NAVIGATE_NEW = "navigate.new-domain", Medium, "goes to another domain";
+    NAVIGATE_NAME = "navigate.sensitive-name", Medium, "goes to a host called mail, admin or settings";
+    NAVIGATE_SENSITIVE = "navigate.sensitive-domain", High, "goes to a sensitive domain";
+
+    RELOAD_POSTS = "reload.posts", High, "sends a form again";
+
+    CLICK_FIELD = "click.field", Low, "puts the cursor into a field";
+    CLICK_GO = "click.navigation", Low, "shows something else";
+    CLICK_LINK = "click.link", Low, "follows a link on the same domain";
+    CLICK_SEARCH = "click.search", Low, "looks something up";
+    CLICK_LINK_NEW = "click.link-new-domain", Medium, "follows a link to another domain";
+    CLICK_LINK_SENSITIVE = "click.link-sensitive-domain", High, "follows a link to a sensitive domain";
+    CLICK_SAVE = "click.save", Medium, "keeps a change";
+    CLICK_CHANGE = "click.change", Medium, "changes a choice";
+    CLICK_OTHER = "click.other", Medium, "clicks something whose effect is not known";
+
+    FORM_SUBMIT = "form.submit", Medium, "submits a form";
+    FORM_ELSEWHERE = "form.other-domain", High, "submits a form to another domain";
+    FORM_DESTROYS = "form.destroys", High, "goes to an address that takes something away";
+    FORM_POWER = "form.power", Critical, "submits a form to an address that gives power away";
+    FORM_PAYS = "form.pays", Critical, "submits a form that pays";
+
+    WORDS_DESTROY = "words.destroy", High, "takes something away";
+    WORDS_SEND = "words.send", High, "reaches other people";
+    WORDS_PAY = "words.pay", Critical, "moves money";
+    WORDS_ACCOUNT = "words.account", Critical, "takes an account or a whole store of things away";
+    WORDS_MINT = "words.mint", Critical, "makes or adds a key or token";
+    WORDS_AUTHORISE = "words.authorise", Critical, "lets another program in";
+    WORDS_ADMIN = "words.admin", Critical, "gives somebody full rights";
+    WORDS_LOGIN = "words.login", Critical, "changes how the account is got into";
+    WORDS_SECOND_FACTOR = "words.second-factor", Critical, "turns a guard off";
+    WORDS_EXPORT = "words.export", Critical, "carries data away";
+
+    TYPE_SEARCH = "type.search", Low, "types into a search box";
+    TYPE_COMMENT = "type.comment", Low, "types into a comment field";
+    TYPE_FIELD = "type.field", Medium, "types into a form field";
+    TYPE_CONFIG = "type.configuration", High, "types into a configuration field or an editor";
+    TYPE_SECRET_NAME = "type.secret-name", Critical, "types into a field that is called a secret";
+    TYPE_SECRET = "type.secret-field", Critical, "types into a secret field";
+    TYPE_CREDENTIAL = "type.credential", Critical, "types what looks like a credential";
+
+    PRESS_MOVE = "press.move", Low, "moves the cursor or the page";
+    PRESS_KEY = "press.key", Medium, "presses a key that a page can act on";
+    PRESS_DELETE = "press.delete", High, "presses Delete outside of a field";
+    PRESS_CLIPBOARD = "press.clipboard", High, "uses the clipboard";
+    PRESS_SECRET = "press.secret-field", Critical, "presses a key in a secret field";
+
+    SELECT_VIEW = "select.view", Low, "chooses how a list is shown";
+    SELECT_OPTION = "select.option", Medium, "chooses from a list";
+    SELECT_ADMIN = "select.admin", High, "chooses full rights";
+    SELECT_SECRET = "select.secret-field", Critical, "chooses in a secret field";
+    CHECK_BOX = "check.box", Medium, "checks or unchecks";
+    CHECK_ADMIN = "check.admin", High, "checks full rights";
+    DRAG_MOVE = "drag.move", Medium, "moves something";
+    DRAG_SECRET = "drag.secret-field", Critical, "drags from or to a secret field";
+    DIALOG_DISMISS = "dialog.dismiss", Low, "says no to a dialog";
+    DIALOG_ACCEPT = "dialog.accept", Medium, "says yes to a dialog";
+    UPLOAD = "upload", High, "chooses a file";
+}

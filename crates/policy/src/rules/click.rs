@@ -1,0 +1,81 @@
+//! A click, and the keys that are one: what its words say, what its form does, where it leads.
+
+use crate::rules::catalog::*;
+use crate::rules::{Findings, Refusal, form, navigate, say};
+use crate::words::{Sense, Senses};
+use crate::{ElementFacts, Facts, Settings};
+
+/// Of anything that is no control, a longer text is something to read and no label.
+const LONGEST_LABEL: usize = 80;
+
+const FIELDS: [&str; 5] = ["textbox", "searchbox", "combobox", "spinbutton", "listbox"];
+const CHOICES: [&str; 7] =
+    ["checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "slider"];
+const SHOWING: [&str; 4] = ["tab", "treeitem", "tabpanel", "tooltip"];
+
+pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
+    let Some(element) = &facts.target else {
+        return findings.found(&CLICK_OTHER, &[]);
+    };
+    if element.input_type.as_deref() == Some("file") {
+        findings.refused(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
+    }
+    if is_field(element) {
+        return field(findings, element);
+    }
+    let senses = labels(findings, element);
+    if let Some(href) = &element.href {
+        form::destroying_link(findings, href);
+        navigate::link(findings, href, facts, settings);
+        if href.starts_with("http:") || href.starts_with("https:") {
+            return;
+        }
+    }
+    if form::submits(element) {
+        return form::submit(findings, element, &senses, settings);
+    }
+    let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
+    if SHOWING.contains(&element.role.as_str()) {
+        findings.found(&CLICK_GO, &role);
+    } else if CHOICES.contains(&element.role.as_str()) {
+        findings.found(&CLICK_CHANGE, &role);
+    } else if senses.has(Sense::Save) {
+        findings.found(&CLICK_SAVE, &role);
+    } else if senses.has(Sense::Search) {
+        findings.found(&CLICK_SEARCH, &role);
+    } else if senses.has(Sense::Go) && is_control(element) {
+        findings.found(&CLICK_GO, &role);
+    } else {
+        findings.found(&CLICK_OTHER, &role);
+    }
+}
+
+pub(super) fn is_field(element: &ElementFacts) -> bool {
+    FIELDS.contains(&element.role.as_str())
+        && !matches!(element.input_type.as_deref(), Some("submit" | "image" | "button" | "reset" | "file"))
+        && element.tag != "button"
+}
+
+fn is_control(element: &ElementFacts) -> bool {
+    matches!(element.role.as_str(), "button" | "link" | "menuitem")
+}
+
+/// The cursor is put into it, and no more; S1's rule on names holds for fields as well.
+fn field(findings: &mut Findings, element: &ElementFacts) {
+    let senses = Senses::of(&element.name);
+    if let Some(word) = senses.word(Sense::Destroy) {
+        findings.found(&WORDS_DESTROY, &[("name", &element.name), ("word", word)]);
+    }
+    findings.found(&CLICK_FIELD, &[("role", &element.role), ("name", &element.name)]);
+}
+
+/// What its name says and what a person reads on it: the stricter of the two counts, so each adds its own.
+pub(super) fn labels(findings: &mut Findings, element: &ElementFacts) -> Senses {
+    let senses = say::words(findings, "name", &element.name);
+    let is_label = is_control(element) || element.text.chars().count() <= LONGEST_LABEL;
+    if element.text.is_empty() || element.text == element.name || !is_label {
+        return senses;
+    }
+    let seen = say::words(findings, "text", &element.text);
+    if element.name.is_empty() { seen } else { senses }
+}

@@ -1,0 +1,177 @@
+//! Actions on resolved elements, in many languages, each with the risk, the decision and the rule that it comes to.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use policy::{
+    Action, AnswerDialog, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts, Facts, Find,
+    FormFacts, Hover, LoadState, Mode, Navigate, Origin, Policy, Press, Read, Screenshot, Scroll, Select,
+    SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
+};
+
+/// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
+const TABLE: &str = include_str!("actions.table");
+
+fn settings() -> Settings {
+    let domains = |list: &[&str]| list.iter().map(|text| DomainPattern::parse(text).unwrap()).collect();
+    Settings {
+        trusted: domains(&["github.com", "stackoverflow.com", "*.trusted.test", "admin.trusted.test"]),
+        ..Settings::default()
+    }
+}
+
+struct Case<'a> {
+    action: &'a str,
+    on: &'a str,
+    facts: &'a str,
+    expected: &'a str,
+}
+
+impl<'a> Case<'a> {
+    fn read(line: &'a str) -> Case<'a> {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [action, on, facts, expected] = cells[..] else { panic!("four cells: {line}") };
+        Case { action, on, facts, expected }
+    }
+
+    fn fact(&self, name: &str) -> Option<&'a str> {
+        self.facts.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    fn is(&self, word: &str) -> bool {
+        self.facts.split_whitespace().any(|given| given == word)
+    }
+
+    fn page(&self) -> &'a str {
+        self.fact("page").unwrap_or("https://app.test/")
+    }
+
+    /// `button "Delete"`, with ` / "text that is seen"` if that is another one.
+    fn element(&self, written: &str) -> Option<ElementFacts> {
+        let (role, rest) = written.split_once(' ').unwrap_or((written, "\"\""));
+        let mut quoted = rest.split('"').skip(1).step_by(2);
+        let name = quoted.next()?.to_owned();
+        let text = quoted.next().map_or_else(|| name.clone(), str::to_owned);
+        let tag = match role {
+            "textbox" | "searchbox" | "checkbox" | "radio" => "input",
+            "combobox" => "select",
+            "link" => "a",
+            other => other,
+        };
+        let form = self.fact("post").map(|action| ("post", action));
+        let form = form.or_else(|| self.fact("get").map(|action| ("get", action)));
+        Some(ElementFacts {
+            element: "e1".into(),
+            role: role.into(),
+            name,
+            text,
+            tag: self.fact("tag").unwrap_or(tag).into(),
+            origin: Origin::of(self.fact("frame").unwrap_or(self.page())),
+            input_type: self.fact("type").map(str::to_owned),
+            secret: self.is("secret"),
+            href: self.fact("href").map(str::to_owned),
+            form: form.map(|(method, action)| FormFacts {
+                method: method.into(),
+                action: action.into(),
+                payment: self.is("payment"),
+            }),
+            matches: 1,
+            sight: Sight::default(),
+        })
+    }
+
+    fn facts(&self) -> Facts {
+        let page_url = self.page().replace("none", "");
+        let mut facts = Facts { page_url, posted: self.is("posted"), ..Facts::default() };
+        let (verb, _) = self.verb();
+        match verb {
+            "navigate" | "read" | "find" | "screenshot" | "back" | "reload" | "tabs" => {}
+            "accept" | "dismiss" => {
+                let message = self.on.trim_matches('"').to_owned();
+                let origin = Origin::of(self.page());
+                facts.dialog = Some(DialogFacts { kind: "confirm".into(), message, origin });
+            }
+            "drag" => {
+                let (from, to) = self.on.split_once(" → ").unwrap();
+                (facts.target, facts.to) = (self.element(from), self.element(to));
+            }
+            _ => facts.target = self.element(self.on),
+        }
+        facts
+    }
+
+    /// The verb and what stands behind it: `press Enter`, `select Owner`.
+    fn verb(&self) -> (&'a str, &'a str) {
+        self.action.split_once(' ').unwrap_or((self.action, ""))
+    }
+
+    fn asked(&self) -> Action {
+        let target = Target::Ref("e1".into());
+        let (verb, what) = self.verb();
+        match verb {
+            "navigate" => {
+                Action::Navigate(Navigate { url: WebUrl::parse(self.on).unwrap(), wait_for: LoadState::Load })
+            }
+            "click" => Action::Click(Click::on(target)),
+            "type" | "enter" => Action::Type(TypeText {
+                target,
+                text: if what.is_empty() { "some text".into() } else { what.into() },
+                clear_first: false,
+                submit: verb == "enter",
+            }),
+            "press" => Action::Press(Press { target, chord: Chord::parse(what).unwrap() }),
+            "select" => Action::Select(Select { target, options: vec![SelectOption::Label(what.into())] }),
+            "check" | "uncheck" => Action::Check(Check { target, checked: verb == "check" }),
+            "drag" => Action::Drag(Drag { from: target.clone(), to: target }),
+            "accept" | "dismiss" => Action::Dialog(AnswerDialog { accept: verb == "accept", text: None }),
+            "hover" => Action::Hover(Hover { target }),
+            "scroll" => Action::Scroll(Scroll::To(target)),
+            "read" => Action::Read(Read::default()),
+            "find" => Action::Find(Find::default()),
+            "screenshot" => Action::Screenshot(Screenshot::default()),
+            "back" => Action::Back,
+            "reload" => Action::Reload,
+            "tabs" => Action::Tabs(Tabs::List),
+            other => panic!("no action {other}"),
+        }
+    }
+}
+
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+#[test]
+fn every_action_of_the_table_comes_to_what_the_table_says() {
+    let policy = Policy::new(settings());
+    let mut wrong = Vec::new();
+    for line in lines() {
+        let case = Case::read(line);
+        let mode = if case.is("clean") { Mode::Clean } else { Mode::Operator };
+        let assessed = policy.assess(&case.asked(), &case.facts(), mode);
+        let found = format!("{} {} {}", assessed.risk.as_str(), assessed.decision.as_str(), assessed.rule);
+        if found != case.expected {
+            wrong.push(format!("{line}\n    came to {found}, because of {:?}", assessed.because));
+        }
+        assert!(!assessed.description.is_empty(), "{line}");
+    }
+    assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), lines().count(), wrong.join("\n"));
+}
+
+#[test]
+fn the_table_is_long_and_leaves_no_rule_out() {
+    assert!(lines().count() >= 300, "{} lines", lines().count());
+    // A domain is blocked by a setting, which the other tests set.
+    for rule in policy::builtin().iter().filter(|rule| rule.name != "domain.blocked") {
+        let shown = lines().any(|line| line.ends_with(&format!(" {}", rule.name)));
+        assert!(shown, "{} has no line in the table", rule.name);
+    }
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let policy = Policy::new(settings());
+    for line in lines() {
+        let case = Case::read(line);
+        let ask = || policy.assess(&case.asked(), &case.facts(), Mode::Operator);
+        assert_eq!(ask(), ask(), "{line}");
+    }
+}

@@ -1,0 +1,131 @@
+//! A question of the policy's that waits for a person. A yes that is found here is the only way from it to a permit.
+
+use super::{Approval, ApprovalId, Decider, Door, Kind, State, Waiting};
+use crate::error::Fault;
+use policy::{Approved, DomainPattern, Leave, Question};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a session was given leave for, and domains that were added for it; beyond it, it is asked again.
+const MOST_GIVEN: usize = 64;
+
+/// The row that is shown to people, and the question that it stands for.
+pub struct Bound {
+    waiting: Waiting,
+    question: Question,
+}
+
+/// A yes, and how far it goes.
+pub struct Yes {
+    pub approved: Approved,
+    /// What needs no further question in this session.
+    pub leave: Option<(Leave, Approval)>,
+    /// A domain that is one of the session's from now on.
+    pub domain: Option<DomainPattern>,
+}
+
+impl Bound {
+    pub fn new(waiting: Waiting, question: Question) -> Bound {
+        Bound { waiting, question }
+    }
+
+    pub fn id(&self) -> &ApprovalId {
+        &self.waiting.asked().id
+    }
+
+    /// Until it is answered or its time is up.
+    pub async fn wait(&self) -> Result<(), Fault> {
+        self.waiting.answered().await.map(|_| ())
+    }
+
+    pub async fn withdraw(&self) -> Result<(), Fault> {
+        self.waiting.withdraw().await
+    }
+
+    /// The answer that is on the row.
+    pub async fn verdict(self) -> Result<Yes, Fault> {
+        let answered = self.waiting.answered().await?;
+        if answered.state != State::Approved {
+            return Err(refused(&answered));
+        }
+        let leave = self.question.leave().filter(|_| answered.approved_for_session);
+        Ok(Yes {
+            domain: self.question.domain().cloned(),
+            approved: self.question.approved_by(who(&answered, "")),
+            leave: leave.map(|leave| (leave, answered)),
+        })
+    }
+}
+
+/// What a no is to the agent.
+fn refused(answered: &Approval) -> Fault {
+    let (code, message) = match (answered.kind, answered.state) {
+        (Kind::Domain, State::Denied) => {
+            ("blocked_domain", "the domain is not on the allowlist, and the operator did not add it")
+        }
+        (Kind::Domain, _) => (
+            "blocked_domain",
+            "the domain is not on the allowlist, and nobody answered in time whether to add it",
+        ),
+        (_, State::Denied) => ("denied_by_operator", "the operator was asked, and said no"),
+        _ => ("approval_timeout", "a person was asked, and nobody answered in time, which is a no"),
+    };
+    let why = answered.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    Fault::new(code, format!("{message}{why}")).hint(
+        "This was decided by a person or for want of one: do not try another way to the same end. Go on without it, or \
+         tell the person that you need it.",
+    )
+}
+
+fn who(answered: &Approval, more: &str) -> String {
+    let by = Decider {
+        operator: answered.decided_by.clone().unwrap_or_default(),
+        door: answered.door.unwrap_or(Door::Console),
+    };
+    format!("operator {} by {}{more} ({})", by.operator, by.door.as_str(), answered.id)
+}
+
+/// What a person let one session do without asking again. It is gone with the session.
+#[derive(Default)]
+pub struct Given(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    leaves: Vec<(Leave, String)>,
+    domains: Vec<DomainPattern>,
+}
+
+impl Given {
+    pub fn add(&self, leave: Leave, answered: &Approval) {
+        let mut lists = self.lock();
+        if lists.leaves.len() < MOST_GIVEN {
+            lists.leaves.push((leave, who(answered, ", for the session")));
+        }
+    }
+
+    pub fn add_domain(&self, domain: DomainPattern) {
+        let mut lists = self.lock();
+        if lists.domains.len() < MOST_GIVEN && !lists.domains.contains(&domain) {
+            lists.domains.push(domain);
+        }
+    }
+
+    pub fn domains(&self) -> Vec<DomainPattern> {
+        self.lock().domains.clone()
+    }
+
+    /// A question that was answered before, for the session; any other comes back.
+    #[expect(clippy::result_large_err, reason = "the question goes on to be asked")]
+    pub fn covers(&self, question: Question) -> Result<Approved, Question> {
+        let Some(wanted) = question.leave() else { return Err(question) };
+        let lists = self.lock();
+        match lists.leaves.iter().find(|(leave, _)| *leave == wanted) {
+            Some((_, who)) => Ok(question.approved_by(who.clone())),
+            None => Err(question),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lists> {
+        // Lists are whole after any panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,255 @@
+//! `stockade approvals`, `approve` and `deny`: what waits for a person, answered by one who is logged in for it.
+
+use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
+use crate::cli::terminal::Asker;
+use crate::cli::{Column, Context, Reply, Table};
+use crate::client::{Visit, segment};
+use crate::error::Fault;
+use crate::operator;
+use crate::storage::FIRST_OPERATOR;
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+These log in as an operator at the `stockade serve` that runs from the same state
+folder, ask for the password at the terminal, and log out again. Nothing is kept.")]
+pub struct LoginArgs {
+    /// The operator who decides
+    #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+    pub operator: String,
+    /// Read the password from the first line of standard input
+    #[arg(long)]
+    pub password_stdin: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// Which: `stockade approvals` lists them
+    id: String,
+    /// Until its session ends, do not ask again for exactly this
+    #[arg(long, conflicts_with = "irreversible")]
+    for_session: bool,
+    /// Yes, although it cannot be undone
+    #[arg(long)]
+    irreversible: bool,
+    #[command(flatten)]
+    login: LoginArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    /// Which: `stockade approvals` lists them
+    id: String,
+    /// Why, for the agent to read
+    #[arg(long, default_value = "")]
+    note: String,
+    #[command(flatten)]
+    login: LoginArgs,
+}
+
+pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
+    let json = visit(context, login, "GET", "/operator/approvals", None)?;
+    let mut table = Table::new(&[
+        Column::Whole("ID"),
+        Column::Short("STATE"),
+        Column::Short("RISK"),
+        Column::Short("ACTION"),
+        Column::Short("DOMAIN"),
+        Column::Short("BY"),
+    ]);
+    for approval in json["approvals"].as_array().into_iter().flatten() {
+        let name = text(&approval["element"], "name");
+        let quoted = if name.is_empty() { name } else { format!(" \"{name}\"") };
+        table.row([
+            text(approval, "id"),
+            state(approval),
+            text(approval, "risk"),
+            format!("{}{quoted}", text(approval, "action")),
+            text(approval, "domain"),
+            text(approval, "decided_by"),
+        ]);
+    }
+    Ok(Reply::new(table.render("Nothing waits, and nothing was decided yet."), json))
+}
+
+pub(super) fn approve(context: &Context, args: &ApproveArgs) -> Result<Reply, Fault> {
+    let verdict = match (args.for_session, args.irreversible) {
+        (true, _) => "approve_session",
+        (_, true) => "approve_irreversible",
+        _ => "approve",
+    };
+    answer(context, &args.login, &args.id, verdict, "")
+}
+
+pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
+    answer(context, &args.login, &args.id, "deny", &args.note)
+}
+
+fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
+    let path = format!("/operator/approvals/{}", segment(id));
+    let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict, "note": note })))?;
+    let approval = &json["approval"];
+    let human = format!("{} is {}.\n", text(approval, "id"), text(approval, "state"));
+    Ok(Reply::new(human, json))
+}
+
+/// In, one request, and out again whatever came of it.
+fn visit(
+    context: &Context,
+    login: &LoginArgs,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value, Fault> {
+    let state = context.open_state()?;
+    let password = ask_password(login)?;
+    context.block_on(async {
+        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        let answered = visit.ask(method, path, body).await;
+        visit.leave().await?;
+        answered
+    })
+}
+
+pub(super) fn ask_password(login: &LoginArgs) -> Result<operator::Password, Fault> {
+    Asker::new(login.password_stdin).ask(&format!("The password of {}", login.operator))
+}
+
+fn state(approval: &Value) -> String {
+    match approval["state"].as_str() {
+        Some("waiting") => format!("waits {}s", seconds_left(approval)),
+        _ => text(approval, "state"),
+    }
+}
+
+pub(super) fn seconds_left(approval: &Value) -> i64 {
+    let expires = approval["expires_at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+    expires.map_or(0, |at| at.duration_since(Timestamp::now()).as_secs().max(0))
+}
+
+/// A question as lines of at most 80 columns: our words plain, a page's in quotes.
+pub(super) fn card(approval: &Value) -> String {
+    let style = match approval["risk"].as_str() {
+        Some("critical") => BAD,
+        Some("high") => HINT,
+        _ => BOLD,
+    };
+    let guidance = approval["kind"] == "guidance";
+    let pill = if guidance {
+        "PAUSED".to_owned()
+    } else {
+        format!("{} RISK", text(approval, "risk").to_uppercase())
+    };
+    let mut out = format!("{style}{pill}{style:#}  {DIM}{}{DIM:#}\n", text(approval, "id"));
+    let mut row = |name: &str, value: String| {
+        if !value.is_empty() {
+            out.push_str(&wrapped(name, &value));
+        }
+    };
+    row("action", text(approval, "action"));
+    let element = &approval["element"];
+    if element.is_object() {
+        row("on", format!("{} {}", page_words(element, "role"), page_words(element, "name")));
+        let shows = element["text"].as_str().filter(|shows| Some(*shows) != element["name"].as_str());
+        row("shows", shows.map(|_| page_words(element, "text")).unwrap_or_default());
+        row("sends form", page_words(element, "form_target"));
+        row("leads to", page_words(element, "href"));
+    }
+    row("puts in", page_words(approval, "input"));
+    row("domain", text(approval, "domain"));
+    row("address", page_words(approval, "url"));
+    row("why", format!("{} ({})", text(approval, "description"), text(approval, "rule")));
+    row("because", said_list(&approval["because"]));
+    row(
+        "agent",
+        format!(
+            "{}/{}, session {}",
+            text(approval, "tenant"),
+            text(approval, "actor"),
+            text(approval, "session")
+        ),
+    );
+    if approval["irreversible"] == true {
+        out.push_str(&format!("  {BAD}This cannot be undone.{BAD:#}\n"));
+    }
+    let session = said_list(&approval["for_session"]);
+    if !session.is_empty() {
+        out.push_str(&wrapped("s means", &format!("no more questions for exactly {session}")));
+    }
+    out.push_str(&format!("  {GOOD}Denied by itself in {} s.{GOOD:#}\n", seconds_left(approval)));
+    out
+}
+
+fn said_list(list: &Value) -> String {
+    let parts = list.as_array().into_iter().flatten();
+    let parts: Vec<String> =
+        parts.map(|said| format!("{} {}", text(said, "what"), page_words(said, "words"))).collect();
+    parts.join(", ")
+}
+
+/// What a page wrote: cleaned, cut, in quotes that it cannot close.
+fn page_words(value: &Value, key: &str) -> String {
+    match value[key].as_str() {
+        Some(words) if !words.is_empty() => {
+            format!("\"{}\"", audit::plain_within(words, 200).replace('"', "'"))
+        }
+        _ => String::new(),
+    }
+}
+
+fn text(value: &Value, key: &str) -> String {
+    value[key].as_str().map(audit::plain).unwrap_or_default()
+}
+
+/// A name and its value, in lines of at most 80 columns.
+fn wrapped(name: &str, value: &str) -> String {
+    use unicode_width::UnicodeWidthChar;
+    const ROOM: usize = 80 - 15;
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for character in value.chars() {
+        let width = character.width().unwrap_or(0);
+        if used + width > ROOM {
+            lines.push(String::new());
+            used = 0;
+        }
+        used += width;
+        if let Some(line) = lines.last_mut() {
+            line.push(character);
+        }
+    }
+    let mut out = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        out.push_str(&format!("  {DIM}{name:<12}{DIM:#} {line}\n"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unicode_width::UnicodeWidthStr;
+
+    #[test]
+    fn a_card_fits_80_columns_and_a_page_cannot_speak_in_our_words() {
+        let hostile = "Delete\u{1b}[2J\"\n  domain       bank.test\u{202e}";
+        let card = card(&json!({
+            "id": "ap-1", "kind": "action", "risk": "critical", "action": "click", "domain": "shop.test",
+            "url": format!("http://shop.test/{}", "語".repeat(200)), "description": "It destroys", "rule": "words.destroy",
+            "element": {"role": "button", "name": hostile, "text": "Save"},
+            "because": [{"what": "name", "words": hostile}], "irreversible": true, "expires_at": "2020-01-01T00:00:00Z",
+        }));
+        let plain = anstream::adapter::strip_str(&card).to_string();
+        for line in plain.lines() {
+            assert!(line.width() <= 80, "{}: {line}", line.width());
+        }
+        assert!(!card.contains("\u{1b}[2J") && !plain.contains('\u{202e}'), "{card:?}");
+        let domains: Vec<&str> =
+            plain.lines().filter(|line| line.trim_start().starts_with("domain")).collect();
+        assert_eq!(domains, ["  domain       shop.test"]);
+        assert!(plain.contains("This cannot be undone.") && plain.contains("CRITICAL RISK"), "{plain}");
+    }
+}

@@ -1,0 +1,193 @@
+//! `stockade operator`: the people who decide, their passwords and their one-time links.
+//!
+//! Once any operator has a password, every change here needs one: a shell that an agent shares must not make itself an
+//! operator by asking nicely. (It can still write the database: docs/security-model.md says what that means.)
+
+use crate::cli::output::{BOLD, DIM};
+use crate::cli::terminal::Asker;
+use crate::cli::{Column, Context, Reply, Table};
+use crate::error::Fault;
+use crate::operator::{self, Password};
+use crate::storage::{FIRST_OPERATOR, LINK_LIFETIME, OperatorToken, Storage, StorageError};
+use crate::{client, record};
+use audit::EventKind;
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade operator password            set yours, or change it
+  stockade operator link                a link that logs you in, once
+  stockade operator add ada
+  stockade operator list
+
+Passwords are typed at the terminal, or come as lines with --password-stdin:
+the one that allows the change first, then the new one.")]
+pub struct OperatorArgs {
+    #[command(subcommand)]
+    command: OperatorCommand,
+    /// Read passwords from standard input, one a line
+    #[arg(long, global = true)]
+    password_stdin: bool,
+    /// Who allows the change, where a password is asked for
+    #[arg(long = "as", global = true, value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+    as_operator: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum OperatorCommand {
+    /// Set a password, or change it; that ends every log-in of that operator
+    Password {
+        #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+        name: String,
+    },
+    /// Show a link that logs in, once, within ten minutes; on a terminal only
+    Link {
+        #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+        name: String,
+    },
+    /// List who may decide
+    List,
+    /// Add one; they set their own password, or get a link
+    Add {
+        #[arg(value_parser = operator::parse_name)]
+        name: String,
+    },
+    /// Remove one, and log them out
+    Remove {
+        #[arg(value_parser = operator::parse_name)]
+        name: String,
+    },
+}
+
+pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault> {
+    let mut asker = Asker::new(args.password_stdin);
+    let allowed_by = args.as_operator;
+    context.block_on(async {
+        let storage = context.open_storage().await?;
+        storage.first_operator().await?;
+        match args.command {
+            OperatorCommand::List => list(&storage).await,
+            OperatorCommand::Password { name } => password(context, &storage, &mut asker, &name).await,
+            OperatorCommand::Link { name } => {
+                if !std::io::stdout().is_terminal() {
+                    return Err(Fault::new("terminal_required", "a link is shown on a terminal only")
+                        .hint("Run it in a terminal of your own, not through a program."));
+                }
+                allow(&storage, &mut asker, &allowed_by).await?;
+                let token = storage.make_link(&name).await?;
+                put_on_record(context, &name, "a one-time link was made").await?;
+                link(context, &name, &token).await
+            }
+            OperatorCommand::Add { name } => {
+                allow(&storage, &mut asker, &allowed_by).await?;
+                let row = storage.add_operator(&name).await?;
+                put_on_record(context, &name, "added").await?;
+                let human = format!(
+                    "{name} is an operator. They set their password with\n  stockade operator password {name}\n"
+                );
+                Ok(Reply::new(human, json!({ "added": row })))
+            }
+            OperatorCommand::Remove { name } => {
+                allow(&storage, &mut asker, &allowed_by).await?;
+                storage.remove_operator(&name).await?;
+                put_on_record(context, &name, "removed").await?;
+                Ok(Reply::new(format!("{name} is no operator any more.\n"), json!({ "removed": name })))
+            }
+        }
+    })
+}
+
+async fn list(storage: &Storage) -> Result<Reply, Fault> {
+    let operators = storage.list_operators().await?;
+    let mut table = Table::new(&[Column::Whole("NAME"), Column::Short("PASSWORD"), Column::Short("MADE")]);
+    for row in &operators {
+        let password = if row.has_password { "set" } else { "none yet" };
+        table.row([row.name.clone(), password.to_owned(), row.created_at.strftime("%Y-%m-%d").to_string()]);
+    }
+    Ok(Reply::new(table.render("There is no operator yet."), json!({ "operators": operators })))
+}
+
+async fn password(
+    context: &Context,
+    storage: &Storage,
+    asker: &mut Asker,
+    name: &str,
+) -> Result<Reply, Fault> {
+    let old = storage
+        .operator_password(name)
+        .await?
+        .ok_or_else(|| StorageError::UnknownOperator { name: name.to_owned() })?;
+    if let Some(old) = &old {
+        check(asker.ask(&format!("The password that {name} has now"))?, old.clone()).await?;
+    }
+    let new = asker.ask_new(&format!("A new password for {name}"))?;
+    let hash = blocking(move || new.hash()).await?;
+    if !storage.set_operator_password(name, old.as_deref(), &hash).await? {
+        return Err(Fault::new("storage_busy", "somebody else changed it at the same moment")
+            .hint("Try again.")
+            .retryable());
+    }
+    put_on_record(context, name, "a password was set").await?;
+    let human = format!("{name} has a new password, and is logged out everywhere.\n");
+    Ok(Reply::new(human, json!({ "password_set": name })))
+}
+
+/// Once there is a password, it takes one to change who decides.
+async fn allow(storage: &Storage, asker: &mut Asker, name: &str) -> Result<(), Fault> {
+    if !storage.any_operator_password().await? {
+        return Ok(());
+    }
+    let stored = storage.operator_password(name).await?.flatten().ok_or_else(wrong)?;
+    check(asker.ask(&format!("The password of {name}"))?, stored).await
+}
+
+async fn check(password: Password, stored: String) -> Result<(), Fault> {
+    let right = blocking(move || password.fits(Some(&stored))).await?;
+    if right { Ok(()) } else { Err(wrong()) }
+}
+
+fn wrong() -> Fault {
+    Fault::new("login_failed", "that is not an operator's name and password")
+        .hint("`--as NAME` says whose password it is; `stockade operator list` shows who has one.")
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused("internal", &error))?
+}
+
+async fn link(context: &Context, name: &str, token: &OperatorToken) -> Result<Reply, Fault> {
+    // Where the server listens is its own to say; without one, where it would.
+    let running = client::ask(&context.open_state()?, "GET", "/v1/console").await;
+    let base = match running.ok().and_then(|answer| answer["console"].as_str().map(str::to_owned)) {
+        Some(base) => base,
+        None => console_address(context.load_config(Vec::new())?.config.server.listen),
+    };
+    let url = link_address(&base, token);
+    let minutes = LINK_LIFETIME.as_secs() / 60;
+    let human = format!(
+        "{BOLD}{url}{BOLD:#}\n{DIM}It logs {name} in once, within {minutes} minutes. Open it yourself.{DIM:#}\n"
+    );
+    Ok(Reply::new(human, json!({ "link": url, "operator": name, "minutes": minutes })))
+}
+
+pub fn console_address(listen: SocketAddr) -> String {
+    format!("http://{listen}/console")
+}
+
+/// Behind a `#`, so that it is in no request, no log and no referrer.
+pub fn link_address(console: &str, token: &OperatorToken) -> String {
+    format!("{console}/link#{}", token.expose())
+}
+
+/// Written by this process: the running server, if there is one, holds another chain.
+async fn put_on_record(context: &Context, operator: &str, what: &str) -> Result<(), Fault> {
+    let config = context.load_config(Vec::new())?.config;
+    let log = record::open_log(&config, &context.open_state()?, "command-line")?;
+    operator::changed(&log, EventKind::OperatorChanged, operator, what).await
+}

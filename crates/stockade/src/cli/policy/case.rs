@@ -1,0 +1,255 @@
+//! A case to try the policy on: an action, what was found in the page, and what it is expected to come to.
+
+use crate::config::read_yaml;
+use crate::error::Fault;
+use clap::Args;
+use policy::{
+    Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormFacts,
+    Hover, LoadState, Mode, Navigate, Origin, Press, Read, Screenshot, Scroll, Select, SelectOption, Tabs,
+    Target, TypeText, WebUrl,
+};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A case as it is written, in a file or in flags.
+#[derive(Debug, Default, Deserialize, Args)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Case {
+    /// What is asked: navigate, click, type, press_key, select, check, ...
+    #[arg(long, required_unless_present = "file")]
+    action: Option<String>,
+    /// The address of the page
+    #[arg(long, default_value = "")]
+    pub page: String,
+    /// Where a navigation goes
+    #[arg(long)]
+    url: Option<String>,
+    /// Text that is typed
+    #[arg(long)]
+    text: Option<String>,
+    /// The key that is pressed, such as Enter
+    #[arg(long)]
+    key: Option<String>,
+    /// The option that is chosen
+    #[arg(long)]
+    option: Option<String>,
+    /// Uncheck instead of check
+    #[arg(long)]
+    uncheck: bool,
+    /// Say no to the dialog instead of yes
+    #[arg(long)]
+    dismiss: bool,
+    /// Press Enter after typing
+    #[arg(long)]
+    submit: bool,
+    /// The page is the answer to a form that was sent
+    #[arg(long)]
+    posted: bool,
+    /// Whether the session is signed in: clean or operator
+    #[arg(long, default_value = "operator", value_parser = ["clean", "operator"])]
+    session: String,
+    #[command(flatten)]
+    element: Element,
+    #[arg(skip)]
+    to: Option<Element>,
+    /// The question of the dialog that waits
+    #[arg(long)]
+    dialog: Option<String>,
+    #[arg(skip)]
+    pub name: Option<String>,
+    #[arg(skip)]
+    pub expect: Option<Expected>,
+}
+
+/// The element that would be hit.
+#[derive(Debug, Default, Deserialize, Args)]
+#[serde(deny_unknown_fields, default)]
+struct Element {
+    /// The element's role
+    #[arg(long)]
+    role: Option<String>,
+    /// The element's name
+    #[arg(long)]
+    name: Option<String>,
+    /// What a person reads on it, if that is not its name
+    #[arg(id = "seen", long = "seen")]
+    text: Option<String>,
+    /// Its tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// Where its frame is from, if not from the page
+    #[arg(long)]
+    origin: Option<String>,
+    /// The type of an input
+    #[arg(long)]
+    input_type: Option<String>,
+    /// It is a secret field
+    #[arg(long)]
+    secret: bool,
+    /// Where a link leads
+    #[arg(long)]
+    href: Option<String>,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Debug, Default, Deserialize, Args)]
+#[serde(deny_unknown_fields, default)]
+struct Form {
+    /// How its form is sent: get or post
+    #[arg(id = "form-method", long = "form-method")]
+    method: Option<String>,
+    /// Where its form goes
+    #[arg(id = "form-action", long = "form-action")]
+    action: Option<String>,
+    /// Its form takes a card
+    #[arg(id = "form-payment", long = "form-payment")]
+    payment: bool,
+}
+
+/// What a case is expected to come to; what is left out does not matter.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Expected {
+    pub risk: Option<String>,
+    pub decision: Option<String>,
+    pub rule: Option<String>,
+}
+
+/// The cases of a file: a list, or a list under `cases`, in YAML or JSON.
+pub(super) fn read(file: &Path) -> Result<Vec<Case>, Fault> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| bad(format!("cannot read {}: {error}", file.display())))?;
+    let value = read_yaml(&text).map_err(|error| bad(format!("{}: {error:?}", file.display())))?;
+    let list = value.get("cases").cloned().unwrap_or(value);
+    let serde_json::Value::Array(items) = list else {
+        return Err(bad(format!("{} has no list of cases", file.display())));
+    };
+    let one = |(at, item)| {
+        serde_json::from_value(item)
+            .map_err(|error| bad(format!("{}: case {}: {error}", file.display(), at + 1)))
+    };
+    items.into_iter().enumerate().map(one).collect()
+}
+
+pub(super) fn bad(message: String) -> Fault {
+    Fault::new("bad_policy_case", message)
+        .hint("docs/policy.md has the form of a case; stockade policy explain --help lists what one can say.")
+}
+
+impl Case {
+    pub fn mode(&self) -> Result<Mode, Fault> {
+        match self.session.as_str() {
+            "clean" => Ok(Mode::Clean),
+            "operator" | "" => Ok(Mode::Operator),
+            other => Err(bad(format!("a session is clean or operator, not {other:?}"))),
+        }
+    }
+
+    /// A name for the table: the one it was given, or what is asked on what.
+    pub fn title(&self) -> String {
+        self.name.clone().unwrap_or_else(|| {
+            let on = self.url.as_deref().or(self.element.name.as_deref()).or(self.dialog.as_deref());
+            format!("{} {}", self.verb(), on.unwrap_or_default())
+        })
+    }
+
+    fn verb(&self) -> &str {
+        let action = self.action.as_deref().unwrap_or_default();
+        action.strip_prefix("browser_").unwrap_or(action)
+    }
+
+    pub fn facts(&self) -> Facts {
+        let page = Origin::of(&self.page);
+        let dialog = self.dialog.as_ref().map(|message| DialogFacts {
+            kind: "confirm".into(),
+            message: message.clone(),
+            origin: page.clone(),
+        });
+        Facts {
+            document: 0,
+            posted: self.posted,
+            page_url: self.page.clone(),
+            target: self.element.facts(&page),
+            to: self.to.as_ref().and_then(|element| element.facts(&page)),
+            dialog,
+        }
+    }
+
+    pub fn asked(&self) -> Result<Action, Fault> {
+        let target = match (&self.element.role, &self.element.name) {
+            (Some(role), name) => Target::Role { role: role.clone(), name: name.clone(), index: 0 },
+            (None, _) => Target::Focused,
+        };
+        let needs = |what: &str, value: &Option<String>| {
+            value.clone().ok_or_else(|| bad(format!("{} needs {what}", self.verb())))
+        };
+        Ok(match self.verb() {
+            "navigate" => {
+                let url = WebUrl::parse(&needs("url", &self.url)?).map_err(|error| bad(error.to_string()))?;
+                Action::Navigate(Navigate { url, wait_for: LoadState::Load })
+            }
+            "click" => Action::Click(Click::on(target)),
+            "type" => {
+                let text = self.text.clone().unwrap_or_default();
+                Action::Type(TypeText { target, text, clear_first: false, submit: self.submit })
+            }
+            "press_key" | "press" => {
+                let chord =
+                    Chord::parse(&needs("key", &self.key)?).map_err(|error| bad(error.to_string()))?;
+                Action::Press(Press { target, chord })
+            }
+            "select" => {
+                let options = vec![SelectOption::Label(needs("option", &self.option)?)];
+                Action::Select(Select { target, options })
+            }
+            "check" => Action::Check(Check { target, checked: !self.uncheck }),
+            "drag" => Action::Drag(Drag { from: target.clone(), to: target }),
+            "dialog" => Action::Dialog(AnswerDialog { accept: !self.dismiss, text: self.text.clone() }),
+            "hover" => Action::Hover(Hover { target }),
+            "scroll" => Action::Scroll(Scroll::To(target)),
+            "read" => Action::Read(Read::default()),
+            "find" => Action::Find(Find::default()),
+            "screenshot" => Action::Screenshot(Screenshot::default()),
+            "back" => Action::Back,
+            "forward" => Action::Forward,
+            "reload" => Action::Reload,
+            "tabs" => Action::Tabs(Tabs::List),
+            other => return Err(bad(format!("there is no action {other:?} to try the policy on"))),
+        })
+    }
+}
+
+impl Element {
+    fn facts(&self, page: &Origin) -> Option<ElementFacts> {
+        let is_given =
+            self.role.is_some() || self.name.is_some() || self.href.is_some() || self.tag.is_some();
+        let form = self.form.action.as_ref().map(|action| FormFacts {
+            method: self.form.method.as_deref().unwrap_or("get").to_ascii_lowercase(),
+            action: action.clone(),
+            payment: self.form.payment,
+        });
+        let role = self.role.clone().unwrap_or_else(|| "generic".into());
+        let tag = match role.as_str() {
+            "textbox" | "searchbox" | "checkbox" | "radio" => "input",
+            "combobox" => "select",
+            "link" => "a",
+            other => other,
+        };
+        let tag = self.tag.clone().unwrap_or_else(|| tag.to_owned());
+        (is_given || self.secret || form.is_some()).then(|| ElementFacts {
+            element: String::new(),
+            name: self.name.clone().unwrap_or_default(),
+            text: self.text.clone().or_else(|| self.name.clone()).unwrap_or_default(),
+            tag,
+            origin: self.origin.as_deref().map_or_else(|| page.clone(), Origin::of),
+            input_type: self.input_type.clone(),
+            secret: self.secret,
+            href: self.href.clone(),
+            form,
+            matches: 1,
+            sight: Default::default(),
+            role,
+        })
+    }
+}

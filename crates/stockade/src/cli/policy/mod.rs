@@ -1,0 +1,162 @@
+//! `stockade policy`: what the rules make of an action, without a browser and without doing it.
+
+mod case;
+
+use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
+use crate::cli::{Column, Context, Reply, Table};
+use crate::error::Fault;
+use anstyle::Style;
+use case::{Case, Expected};
+use clap::{Args, Subcommand};
+use policy::{Assessment, Effect, Policy};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade policy explain --action click --role button --name 'Delete account'
+  stockade policy explain --action navigate --url https://admin.example.org/
+  stockade policy test cases.yaml
+  stockade policy rules")]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Hold a file of cases against the rules in force; exit 1 if one differs
+    Test {
+        /// A list of cases, in YAML or JSON
+        file: PathBuf,
+    },
+    /// Say what one action would come to: which rule, which facts, what is done
+    Explain(Box<ExplainArgs>),
+    /// List the rules that come with Stockade
+    Rules,
+}
+
+#[derive(Debug, Args)]
+struct ExplainArgs {
+    /// Cases to explain, in place of the flags
+    #[arg(long, value_name = "FILE", conflicts_with = "action")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    case: Case,
+}
+
+pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Reply, Fault> {
+    let policy = || Ok::<_, Fault>(Policy::new(context.load_config(Vec::new())?.config.policy()));
+    match args.command {
+        PolicyCommand::Test { file } => test(&policy()?, &case::read(&file)?),
+        PolicyCommand::Explain(args) => match args.file {
+            Some(file) => explain(&policy()?, &case::read(&file)?),
+            None => explain(&policy()?, &[args.case]),
+        },
+        PolicyCommand::Rules => Ok(rules()),
+    }
+}
+
+fn assess(policy: &Policy, case: &Case) -> Result<Assessment, Fault> {
+    Ok(policy.assess(&case.asked()?, &case.facts(), case.mode()?))
+}
+
+fn test(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
+    let mut table = Table::new(&[
+        Column::Whole(""),
+        Column::Short("CASE"),
+        Column::Whole("RISK"),
+        Column::Whole("DECISION"),
+        Column::Short("RULE"),
+        Column::Short("EXPECTED"),
+    ]);
+    let mut list = Vec::new();
+    let mut wrong = 0;
+    for case in cases {
+        let assessed = assess(policy, case)?;
+        let differs =
+            case.expect.as_ref().map(|expected| difference(expected, &assessed)).unwrap_or_default();
+        let fits = differs.is_empty();
+        wrong += usize::from(!fits);
+        let (mark, style) = if fits { ("ok", GOOD) } else { ("no", BAD) };
+        table.styled([
+            (mark.to_owned(), style),
+            (case.title(), Style::new()),
+            (assessed.risk.as_str().to_owned(), Style::new()),
+            (assessed.decision.as_str().to_owned(), Style::new()),
+            (assessed.rule.to_string(), Style::new()),
+            (differs.join(", "), BAD),
+        ]);
+        list.push(json!({ "case": case.title(), "ok": fits, "expected": differs, "found": assessed }));
+    }
+    let total = cases.len();
+    let (style, summary) = match wrong {
+        0 => (GOOD, format!("{total} of {total} are as expected.")),
+        _ => (BAD, format!("{wrong} of {total} are not as expected.")),
+    };
+    let human = format!("{}{style}{summary}{style:#}\n", table.render("The file has no cases."));
+    Ok(Reply { human, json: json!({ "ok": wrong == 0, "wrong": wrong, "cases": list }), ok: wrong == 0 })
+}
+
+/// What was expected and is not so.
+fn difference(expected: &Expected, found: &Assessment) -> Vec<String> {
+    let pairs = [
+        (&expected.risk, found.risk.as_str()),
+        (&expected.decision, found.decision.as_str()),
+        (&expected.rule, found.rule.as_str()),
+    ];
+    pairs.into_iter().filter_map(|(wanted, is)| wanted.clone().filter(|wanted| wanted != is)).collect()
+}
+
+fn explain(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
+    let mut human = String::new();
+    let mut list: Vec<Value> = Vec::new();
+    for case in cases {
+        let assessed = assess(policy, case)?;
+        human.push_str(&in_words(case, &assessed));
+        list.push(json!({ "case": case.title(), "found": assessed }));
+    }
+    let json = if let [one] = &mut list[..] { one.take() } else { json!({ "cases": list }) };
+    Ok(Reply::new(human, json))
+}
+
+fn in_words(case: &Case, assessed: &Assessment) -> String {
+    let style = match assessed.decision {
+        Effect::Allow => GOOD,
+        Effect::Ask => HINT,
+        Effect::Deny => BAD,
+    };
+    let harmless = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    let done = match assessed.decision {
+        Effect::Allow => "it is allowed",
+        Effect::Ask if assessed.risk == policy::Risk::Critical => {
+            "a person is asked, and told that it cannot be undone"
+        }
+        Effect::Ask => "a person is asked",
+        Effect::Deny => "it is refused",
+    };
+    let mut text = format!("{BOLD}{}{BOLD:#}\n", harmless(&case.title()));
+    text.push_str(&format!("  risk      {}\n", assessed.risk.as_str()));
+    text.push_str(&format!("  decision  {style}{}{style:#}: {done}\n", assessed.decision.as_str()));
+    text.push_str(&format!("  rule      {}: {}\n", assessed.rule, harmless(&assessed.description)));
+    for because in &assessed.because {
+        text.push_str(&format!(
+            "  {DIM}because{DIM:#}   {} is {:?}\n",
+            because.fact,
+            harmless(&because.value)
+        ));
+    }
+    text
+}
+
+fn rules() -> Reply {
+    let mut table =
+        Table::new(&[Column::Whole("RULE"), Column::Whole("RISK"), Column::Short("WHAT IT SAYS")]);
+    let mut list = Vec::new();
+    for rule in policy::builtin() {
+        table.row([rule.name, rule.risk.as_str(), rule.says].map(str::to_owned));
+        list.push(json!({ "rule": rule.name, "risk": rule.risk, "description": rule.says }));
+    }
+    Reply::new(table.render("There are none."), json!({ "rules": list }))
+}

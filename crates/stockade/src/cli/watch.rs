@@ -1,0 +1,145 @@
+//! `stockade watch`: each question as it comes, answered by one key.
+
+use crate::cli::approvals::{LoginArgs, ask_password, card, seconds_left};
+use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
+use crate::cli::terminal::Keys;
+use crate::cli::{Context, Reply};
+use crate::client::Visit;
+use crate::error::Fault;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// How often the server is asked, and a key waited for.
+const LOOK: Duration = Duration::from_millis(400);
+/// Keys of the first moment were meant for something else.
+const GRACE: Duration = Duration::from_millis(500);
+
+pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
+    let state = context.open_state()?;
+    let password = ask_password(login)?;
+    context.block_on(async {
+        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        drop(password);
+        let mut keys = Keys::open()?;
+        output::print_text(&format!(
+            "{DIM}Logged in as {}. Questions appear as they come; q ends this.{DIM:#}\n",
+            login.operator
+        ))?;
+        let watched = watch(&visit, &mut keys).await;
+        drop(keys);
+        visit.leave().await?;
+        watched
+    })?;
+    Ok(Reply::new(format!("{DIM}Logged out.{DIM:#}\n"), json!({ "watched": true })))
+}
+
+async fn watch(visit: &Visit<'_>, keys: &mut Keys) -> Result<(), Fault> {
+    let mut passed = HashSet::new();
+    loop {
+        let list = visit.ask("GET", "/operator/approvals", None).await?;
+        let waits = |approval: &&Value| {
+            approval["state"] == "waiting" && approval["id"].as_str().is_some_and(|id| !passed.contains(id))
+        };
+        let next = list["approvals"].as_array().into_iter().flatten().find(waits).cloned();
+        let Some(question) = next else {
+            passed.retain(|id: &String| still_waits(&list, id));
+            if keys.next_within(LOOK)?.is_some_and(is_end) {
+                return Ok(());
+            }
+            continue;
+        };
+        match one(visit, keys, &question).await? {
+            Step::End => return Ok(()),
+            Step::Done => {
+                passed.insert(question["id"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+    }
+}
+
+fn is_end(key: u8) -> bool {
+    matches!(key, b'q' | 3 | 4 | 28)
+}
+
+enum Step {
+    Done,
+    End,
+}
+
+/// Shows one question until it is answered, passed over, or over.
+async fn one(visit: &Visit<'_>, keys: &mut Keys, question: &Value) -> Result<Step, Fault> {
+    let id = question["id"].as_str().unwrap_or_default();
+    let guidance = question["kind"] == "guidance";
+    let irreversible = question["irreversible"] == true;
+    let for_session = question["for_session"].as_array().is_some_and(|list| !list.is_empty());
+    let choice = match (guidance, irreversible, for_session) {
+        (true, ..) => "r resume, e end the session, n not now, q quit",
+        (_, true, _) => "a approve (asks once more), d deny, n not now, q quit",
+        (_, _, true) => "a approve, s approve for the session, d deny, n not now, q quit",
+        _ => "a approve, d deny, n not now, q quit",
+    };
+    output::print_text(&format!("\u{7}\n{}  {BOLD}{choice}{BOLD:#}\n", card(question)))?;
+    tokio::time::sleep(GRACE).await;
+    keys.forget()?;
+    loop {
+        let Some(key) = keys.next_within(LOOK)? else {
+            let list = visit.ask("GET", "/operator/approvals", None).await?;
+            if seconds_left(question) == 0 || !still_waits(&list, id) {
+                output::print_text(&format!("  {DIM}{}{DIM:#}\n", over(&list, id)))?;
+                return Ok(Step::Done);
+            }
+            continue;
+        };
+        let (verdict, note) = match (key, guidance) {
+            (b'a', false) if irreversible => {
+                output::print_text(&format!(
+                    "  {BAD}It cannot be undone. Press y to approve it, any other key to go back.{BAD:#}\n"
+                ))?;
+                keys.forget()?;
+                match keys.next()? {
+                    b'y' => ("approve_irreversible", String::new()),
+                    _ => {
+                        output::print_text(&format!("  {DIM}Not approved. {choice}{DIM:#}\n"))?;
+                        continue;
+                    }
+                }
+            }
+            (b'a', false) => ("approve", String::new()),
+            (b's', false) if for_session => ("approve_session", String::new()),
+            (b'd', false) => ("deny", String::new()),
+            (b'r', true) => ("resume", keys.note("  A note for the agent (may be empty): ")?),
+            (b'e', true) => ("end", String::new()),
+            (b'n', _) => return Ok(Step::Done),
+            (key, _) if is_end(key) => return Ok(Step::End),
+            _ => continue,
+        };
+        let answer = json!({ "verdict": verdict, "note": note });
+        let told = match visit.ask("POST", &format!("/operator/approvals/{id}"), Some(&answer)).await {
+            Ok(answer) => {
+                format!("  {GOOD}{}{GOOD:#}\n", answer["approval"]["state"].as_str().unwrap_or_default())
+            }
+            // Somebody was quicker, or the time was up: the next question is another matter.
+            Err(fault) if fault.code.starts_with("approval_") => output::told(&fault),
+            Err(fault) => return Err(fault),
+        };
+        output::print_text(&told)?;
+        return Ok(Step::Done);
+    }
+}
+
+fn still_waits(list: &Value, id: &str) -> bool {
+    state(list, id) == Some("waiting")
+}
+
+fn state<'a>(list: &'a Value, id: &str) -> Option<&'a str> {
+    let found = list["approvals"].as_array().into_iter().flatten().find(|approval| approval["id"] == id);
+    found.and_then(|approval| approval["state"].as_str())
+}
+
+fn over(list: &Value, id: &str) -> String {
+    match state(list, id) {
+        Some("waiting") | None => "its time is up: denied".to_owned(),
+        Some(state) => format!("it is {state}"),
+    }
+}

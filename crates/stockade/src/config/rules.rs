@@ -1,0 +1,231 @@
+//! The operator's rules as the file has them, and the settings that the policy is made of.
+
+use crate::approvals::ApprovalSettings;
+use crate::config::schema::Config;
+use crate::config::values::{Shown, scalar};
+use crate::config::yaml::{Field, Kind, Node};
+use policy::{CustomRule, Operator, Risk, RuleText, Settings, Subject};
+use serde_json::{Map, Value, json};
+
+/// At most this many: each is tried on every action.
+const MOST_RULES: usize = 200;
+const LONGEST_TEXT: usize = 200;
+
+const EXPECTED: &str = "a list of rules, each with 'tools', 'risk', 'conditions' and 'description',";
+const CONDITION: &str = "a condition of 'param' or 'fact' and one of 'equals', 'not_equals', 'one_of', 'contains', \
+    'starts_with', 'ends_with', 'matches', 'not_matches',";
+
+impl Config {
+    /// What the policy decides by.
+    pub fn policy(&self) -> Settings {
+        Settings {
+            levels: self.hitl.levels,
+            asks: self.hitl.enabled,
+            trusted: self.hitl.trusted_domains.clone(),
+            sensitive: self.hitl.sensitive_domains.clone(),
+            allowlist: self.domain_allowlist.clone(),
+            rules: self.hitl.rules.clone(),
+            credential_scan: self.credential_scan,
+        }
+    }
+
+    /// How people are asked.
+    pub fn approvals(&self) -> ApprovalSettings {
+        ApprovalSettings {
+            timeout: self.hitl.approval_timeout.duration(),
+            most_a_minute: self.hitl.approvals_per_minute,
+        }
+    }
+}
+
+pub(super) fn rules(node: &Node) -> Result<Vec<CustomRule>, String> {
+    match &node.kind {
+        _ if node.is_null() => Ok(Vec::new()),
+        Kind::List(items) if items.len() <= MOST_RULES => {
+            items.iter().enumerate().map(|(at, item)| rule(at + 1, item)).collect()
+        }
+        _ => Err(format!("{EXPECTED} at most {MOST_RULES}")),
+    }
+}
+
+fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
+    let fields = map(node, &["name", "tools", "risk", "conditions", "description"], EXPECTED)?;
+    let text = |key: &str| -> Result<Option<String>, String> {
+        let Some(value) = field(fields, key) else { return Ok(None) };
+        let text = scalar(value).filter(|text| !text.is_empty() && text.len() <= LONGEST_TEXT);
+        text.map(|text| Some(text.to_owned()))
+            .ok_or_else(|| format!("a rule's '{key}' of 1 to {LONGEST_TEXT} bytes"))
+    };
+    let risk = text("risk")?.and_then(|risk| Risk::parse(&risk));
+    let written = RuleText {
+        name: text("name")?.unwrap_or_else(|| format!("rule {number}")),
+        tools: field(fields, "tools").map_or(Ok(Vec::new()), texts)?,
+        risk: risk.ok_or("a rule's 'risk' of 'low', 'medium', 'high' or 'critical'")?,
+        conditions: match field(fields, "conditions").map(|node| &node.kind) {
+            None => Vec::new(),
+            Some(Kind::List(items)) => items.iter().map(|item| condition(item)).collect::<Result<_, _>>()?,
+            Some(_) => return Err(CONDITION.to_owned()),
+        },
+        description: text("description")?.unwrap_or_default(),
+    };
+    CustomRule::new(written).map_err(|bad| format!("rules that are understood ({bad})"))
+}
+
+fn condition(node: &Node) -> Result<(Subject, String, Operator), String> {
+    let known = [
+        "param",
+        "fact",
+        "equals",
+        "not_equals",
+        "one_of",
+        "contains",
+        "starts_with",
+        "ends_with",
+        "matches",
+        "not_matches",
+    ];
+    let fields = map(node, &known, CONDITION)?;
+    let (mut subject, mut operator) = (None, None);
+    for given in fields {
+        let text = || scalar(&given.value).map(str::to_owned).ok_or_else(|| CONDITION.to_owned());
+        let (as_subject, as_operator) = match given.key.as_str() {
+            "param" => (Some((Subject::Param, text()?)), None),
+            "fact" => (Some((Subject::Fact, text()?)), None),
+            "equals" => (None, Some(Operator::Equals(text()?))),
+            "not_equals" => (None, Some(Operator::NotEquals(text()?))),
+            "one_of" => (None, Some(Operator::OneOf(texts(&given.value)?))),
+            "contains" => (None, Some(Operator::Contains(text()?))),
+            "starts_with" => (None, Some(Operator::StartsWith(text()?))),
+            "ends_with" => (None, Some(Operator::EndsWith(text()?))),
+            "matches" => (None, Some(Operator::Matches(text()?))),
+            _ => (None, Some(Operator::NotMatches(text()?))),
+        };
+        let twice =
+            (as_subject.is_some() && subject.is_some()) || (as_operator.is_some() && operator.is_some());
+        if twice {
+            return Err(CONDITION.to_owned());
+        }
+        subject = subject.or(as_subject);
+        operator = operator.or(as_operator);
+    }
+    match (subject, operator) {
+        (Some((subject, name)), Some(operator)) => Ok((subject, name, operator)),
+        _ => Err(CONDITION.to_owned()),
+    }
+}
+
+fn map<'n>(node: &'n Node, known: &[&str], expected: &str) -> Result<&'n [Field], String> {
+    match &node.kind {
+        Kind::Map(fields) => match fields.iter().find(|field| !known.contains(&field.key.as_str())) {
+            Some(unknown) => Err(format!("{expected} and not '{}',", unknown.key.escape_debug())),
+            None => Ok(fields),
+        },
+        _ => Err(expected.to_owned()),
+    }
+}
+
+fn field<'n>(fields: &'n [Field], key: &str) -> Option<&'n Node> {
+    fields.iter().find(|field| field.key == key).map(|field| &*field.value)
+}
+
+/// A list of texts, or one of them alone.
+fn texts(node: &Node) -> Result<Vec<String>, String> {
+    let text = |node: &Node| scalar(node).map(str::to_owned).ok_or_else(|| "a list of texts".to_owned());
+    match &node.kind {
+        Kind::List(items) => items.iter().map(|item| text(item)).collect(),
+        _ => text(node).map(|text| vec![text]),
+    }
+}
+
+/// As the file may have it, so that what is shown can be read again.
+impl Shown for CustomRule {
+    fn shown(&self) -> Value {
+        let conditions: Vec<Value> = self.text.conditions.iter().map(shown).collect();
+        json!({
+            "name": self.name, "tools": self.text.tools, "risk": self.risk.as_str(),
+            "conditions": conditions, "description": self.description,
+        })
+    }
+}
+
+fn shown((subject, name, operator): &(Subject, String, Operator)) -> Value {
+    let subject = match subject {
+        Subject::Param => "param",
+        Subject::Fact => "fact",
+    };
+    let (operator, value) = match operator {
+        Operator::Equals(text) => ("equals", json!(text)),
+        Operator::NotEquals(text) => ("not_equals", json!(text)),
+        Operator::OneOf(texts) => ("one_of", json!(texts)),
+        Operator::Contains(text) => ("contains", json!(text)),
+        Operator::StartsWith(text) => ("starts_with", json!(text)),
+        Operator::EndsWith(text) => ("ends_with", json!(text)),
+        Operator::Matches(text) => ("matches", json!(text)),
+        Operator::NotMatches(text) => ("not_matches", json!(text)),
+    };
+    Value::Object(Map::from_iter([(subject.to_owned(), json!(name)), (operator.to_owned(), value)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::yaml::parse;
+    use policy::{Action, Click, Facts, Mode, Policy, Target};
+
+    /// S1's own three rules, in its words.
+    const S1: &str = r#"
+- tools: [browser_navigate]
+  risk: medium
+  conditions: [{param: url, matches: '^https://(mail|admin|settings)\.'}]
+  description: Sensitive domain navigation
+- tools: [browser_click]
+  risk: high
+  conditions: [{param: name, matches: '(?i)(delete|remove|revoke)'}]
+  description: Destructive button clicks
+- tools: [browser_type]
+  risk: critical
+  conditions:
+    - {param: role, equals: textbox}
+    - {param: name, matches: '(?i)(password|secret)'}
+  description: Password field typing (auto-deny)
+"#;
+
+    #[test]
+    fn s1_rules_are_read_and_what_is_shown_is_read_again() {
+        let read = rules(&parse(S1).unwrap().unwrap()).unwrap();
+        assert_eq!(read.len(), 3);
+        let shown = read.shown();
+        let again = rules(&parse(&shown.to_string()).unwrap().unwrap()).unwrap();
+        assert_eq!(again.shown(), shown);
+        let policy = Policy::new(Settings { rules: read, ..Settings::default() });
+        let target = Target::Role { role: "button".into(), name: Some("Delete".into()), index: 0 };
+        let assessed = policy.assess(&Action::Click(Click::on(target)), &Facts::default(), Mode::Clean);
+        assert_eq!((assessed.rule.as_str(), assessed.risk), ("rule 2", Risk::High));
+    }
+
+    #[test]
+    fn a_rule_that_is_not_understood_is_refused() {
+        for (bad, word) in [
+            ("nonsense", "a list of rules"),
+            ("[{risk: high}]", "no tools"),
+            ("[{tools: click, risk: grave}]", "'risk'"),
+            ("[{tools: fly, risk: high}]", "no tool"),
+            ("[{tools: click, risk: high, colour: red}]", "colour"),
+            ("[{tools: click, risk: high, conditions: [{param: nose, equals: x}]}]", "no parameter"),
+            ("[{tools: click, risk: high, conditions: [{fact: nose, equals: x}]}]", "no fact"),
+            ("[{tools: click, risk: high, conditions: [{param: name}]}]", "a condition of"),
+            (
+                "[{tools: click, risk: high, conditions: [{param: name, equals: a, contains: b}]}]",
+                "a condition of",
+            ),
+            ("[{tools: click, risk: high, conditions: [{param: name, matches: '('}]}]", "pattern"),
+            (
+                "[{tools: click, risk: high, conditions: [{param: name, matches: '(a{1000}){1000}'}]}]",
+                "too large",
+            ),
+        ] {
+            let error = rules(&parse(bad).unwrap().unwrap()).unwrap_err();
+            assert!(error.contains(word), "{bad}: {error}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+// The console's own script: keeps the list live, counts down, and takes keys. Everything works without it but that.
+"use strict";
+(() => {
+  const link = document.querySelector("form[data-link]");
+  if (link && location.hash.length > 1) {
+    link.elements.link.value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname); // the word is for one use, not for the history
+  }
+
+  const live = document.getElementById("live");
+  if (!live) return;
+  const light = document.querySelector(".live");
+  const wishes = { sound: box("sound"), notice: box("notice") };
+  let chosen = null;
+  let known = new Set(cards().map((card) => card.id));
+  let audio = null;
+
+  function box(name) {
+    const input = document.querySelector(`input[name=${name}]`);
+    input.checked = localStorage.getItem(name) === "on";
+    input.addEventListener("change", async () => {
+      if (name === "notice" && input.checked && (await Notification.requestPermission()) !== "granted") input.checked = false;
+      localStorage.setItem(name, input.checked ? "on" : "off");
+      if (name === "sound" && input.checked) ring();
+    });
+    return input;
+  }
+  function cards() { return [...live.querySelectorAll(".card")]; }
+
+  // Times are the server's, told as what is left: this machine's clock may be wrong.
+  function start(card) {
+    card.deadline = performance.now() + Number(card.dataset.left);
+  }
+  function count() {
+    for (const card of cards()) {
+      if (!card.dataset.left) continue;
+      const left = Math.max(0, card.deadline - performance.now());
+      const told = card.querySelector(".left");
+      if (told) told.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
+      const bar = card.querySelector(".bar");
+      if (bar) bar.value = left;
+      if (left === 0 && !card.classList.contains("over")) {
+        card.classList.add("over");
+        card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+        setTimeout(refresh, 400);
+      }
+    }
+  }
+
+  // When cards come and go, what is under a finger may have changed: presses of that moment are not meant.
+  function settle() {
+    live.classList.add("settling");
+    clearTimeout(settle.timer);
+    settle.timer = setTimeout(() => live.classList.remove("settling"), 500);
+  }
+
+  async function refresh() {
+    if (refresh.running) { refresh.again = true; return; }
+    refresh.running = true;
+    try {
+      const answer = await fetch(live.dataset.from, { headers: { accept: "text/html" }, cache: "no-store" });
+      if (answer.status === 401) { location.assign("/console/login"); return; }
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      adopt(page.getElementById("live"));
+    } catch {
+      light.classList.remove("on");
+    } finally {
+      refresh.running = false;
+      if (refresh.again) { refresh.again = false; refresh(); }
+    }
+  }
+
+  // A card that is still the same stays the same element: a note half written and a step half taken are not lost.
+  function adopt(next) {
+    if (!next) return;
+    const before = new Map(cards().map((card) => [card.id, card]));
+    const now = [...next.querySelectorAll(".card")];
+    const changed = now.length !== before.size || now.some((card) => !before.has(card.id));
+    for (const card of now) {
+      const old = before.get(card.id);
+      if (old && old.dataset.state === card.dataset.state) card.replaceWith(old);
+      else { start(card); if (!known.has(card.id)) card.classList.add("fresh"); }
+    }
+    const fresh = now.filter((card) => !known.has(card.id) && card.dataset.state === "waiting");
+    live.replaceChildren(...next.childNodes);
+    known = new Set([...known, ...now.map((card) => card.id)]);
+    if (changed) settle();
+    if (chosen && !live.contains(chosen)) chosen = null;
+    head();
+    count();
+    if (fresh.length) call(fresh);
+  }
+
+  // The server tells UTC; people live elsewhere.
+  function localise() {
+    live.querySelectorAll("time[datetime]").forEach((time) => { time.textContent = new Date(time.dateTime).toLocaleTimeString(); });
+    const zone = live.querySelector("[data-zone]");
+    if (zone) zone.textContent = "";
+  }
+
+  function head() {
+    localise();
+    const waiting = live.querySelectorAll(".card[data-state=waiting]").length;
+    document.title = (waiting ? `(${waiting}) ` : "") + "Console · Stockade";
+  }
+
+  function call(fresh) {
+    if (wishes.sound.checked) ring();
+    if (wishes.notice.checked && Notification.permission === "granted") {
+      for (const card of fresh) {
+        const notice = new Notification("A decision is wanted", { body: card.dataset.told, tag: card.id });
+        notice.onclick = () => { window.focus(); choose(document.getElementById(card.id)); notice.close(); };
+      }
+    }
+  }
+  function ring() {
+    audio ??= new AudioContext();
+    audio.resume();
+    [660, 880].forEach((pitch, index) => {
+      const tone = audio.createOscillator(), loud = audio.createGain(), at = audio.currentTime + index * 0.16;
+      tone.frequency.value = pitch;
+      loud.gain.setValueAtTime(0.0001, at);
+      loud.gain.exponentialRampToValueAtTime(0.12, at + 0.02);
+      loud.gain.exponentialRampToValueAtTime(0.0001, at + 0.3);
+      tone.connect(loud).connect(audio.destination);
+      tone.start(at);
+      tone.stop(at + 0.32);
+    });
+  }
+
+  live.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const form = event.target, card = form.closest(".card"), told = card.querySelector("output");
+    const fields = new URLSearchParams(new FormData(form, event.submitter));
+    card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: fields, headers: { accept: "application/json" } });
+      const said = await answer.json();
+      if (!answer.ok) told.textContent = `${said.message}. ${said.hint}`;
+      if (answer.status === 401) location.assign("/console/login");
+      if (!answer.ok && answer.status !== 409) card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+    } catch {
+      told.textContent = "The server does not answer. Nothing was decided.";
+      card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+    }
+    refresh();
+  });
+
+  function choose(card) {
+    if (!card) return;
+    chosen?.classList.remove("chosen");
+    chosen = card;
+    card.classList.add("chosen");
+    card.scrollIntoView({ block: "nearest" });
+  }
+  function press(name) {
+    const button = chosen?.querySelector(`[data-key=${name}]`);
+    if (!button || live.classList.contains("settling")) return;
+    if (button.tagName === "SUMMARY") { button.parentElement.open = true; button.parentElement.querySelector("button")?.focus(); }
+    else if (!button.disabled) button.click();
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const waiting = cards().filter((card) => card.dataset.state === "waiting");
+    const at = waiting.indexOf(chosen);
+    switch (event.key) {
+      case "j": choose(waiting[Math.min(at + 1, waiting.length - 1)]); break;
+      case "k": choose(waiting[Math.max(at - 1, 0)]); break;
+      case "a": case "s": case "d": case "r": press(event.key); break;
+      case "Escape": chosen?.querySelectorAll("details[open]").forEach((open) => { open.open = false; }); break;
+      default: return;
+    }
+    event.preventDefault();
+  });
+
+  cards().forEach(start);
+  head();
+  count();
+  setInterval(count, 250);
+  const events = new EventSource("/operator/events");
+  events.onopen = () => { light.classList.add("on"); refresh(); };
+  events.addEventListener("change", refresh);
+  events.onerror = () => light.classList.remove("on");
+  // For what the stream does not tell: questions of another process of the same state folder, and no stream at all.
+  setInterval(refresh, 4000);
+})();

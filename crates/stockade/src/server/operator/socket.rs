@@ -1,0 +1,97 @@
+//! The same for the command line, over the control socket: an operator logs in for one command, and out again.
+
+use super::approvals::decide;
+use super::login::status;
+use crate::approvals::{Decider, Door, Filter};
+use crate::control::Control;
+use crate::error::Fault;
+use crate::operator::{Entry, Password, login_required};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// What a logged-in command carries.
+pub const TOKEN_HEADER: &str = "x-stockade-operator";
+
+#[derive(Deserialize)]
+struct Login {
+    operator: String,
+    password: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    verdict: String,
+    #[serde(default)]
+    note: String,
+}
+
+pub fn router() -> Router<Arc<Control>> {
+    Router::new()
+        .route("/operator/login", post(login))
+        .route("/operator/logout", post(logout))
+        .route("/operator/approvals", get(list))
+        .route("/operator/approvals/{id}", post(answer))
+}
+
+async fn login(State(control): State<Arc<Control>>, Json(login): Json<Login>) -> Response {
+    let password = Password::given(login.password);
+    match control.desk.by_password(Entry::Socket, &login.operator, password).await {
+        Ok(token) => Json(json!({ "token": token.expose() })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn logout(State(control): State<Arc<Control>>, headers: HeaderMap) -> Response {
+    match control.desk.leave(token(&headers)).await {
+        Ok(()) => Json(json!({ "left": true })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn list(State(control): State<Arc<Control>>, headers: HeaderMap) -> Response {
+    let listed = async {
+        operator(&control, &headers).await?;
+        control.approvals.list(&Filter::default()).await
+    };
+    match listed.await {
+        Ok(approvals) => Json(json!({ "approvals": approvals })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn answer(
+    State(control): State<Arc<Control>>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+    Json(answer): Json<Answer>,
+) -> Response {
+    let answered = async {
+        let operator = operator(&control, &headers).await?;
+        let by = Decider { operator, door: Door::CommandLine };
+        decide(&control, &id, &answer.verdict, &answer.note, by).await
+    };
+    match answered.await {
+        Ok(approval) => Json(json!({ "approval": approval })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn operator(control: &Control, headers: &HeaderMap) -> Result<String, Fault> {
+    let visit = control.desk.find(token(headers), true).await?;
+    visit.map(|visit| visit.operator).ok_or_else(login_required)
+}
+
+fn token(headers: &HeaderMap) -> &str {
+    headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn told(fault: Fault) -> Response {
+    let status: StatusCode = status(&fault);
+    (status, Json(fault)).into_response()
+}

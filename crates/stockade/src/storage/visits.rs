@@ -1,0 +1,259 @@
+//! Operators who are logged in, and the links that let one in once. Both are random words, kept as hashes.
+
+use crate::storage::{OperatorToken, Storage, StorageError, commit, secret, time};
+use jiff::Timestamp;
+use sqlx::Row;
+use std::time::Duration;
+
+/// How long a link waits to be used.
+pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// A visit ends by itself after this long, whatever is done in it.
+pub const LONGEST_VISIT: Duration = Duration::from_secs(12 * 60 * 60);
+/// And after this long without anything done.
+const LONGEST_REST: Duration = Duration::from_secs(2 * 60 * 60);
+/// Visits and unused links of one operator; another one ends the oldest.
+const MOST: i64 = 16;
+/// How old `used_at` gets before a use writes it again.
+const STALE: Duration = Duration::from_secs(60);
+
+/// One operator, logged in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visit {
+    pub operator: String,
+    pub since: Timestamp,
+}
+
+fn before(now: Timestamp, span: Duration) -> i64 {
+    now.as_millisecond().saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl Storage {
+    /// Makes a link for an operator; it is good once, and not for long.
+    pub async fn make_link(&self, operator: &str) -> Result<OperatorToken, StorageError> {
+        self.make_link_at(operator, Timestamp::now()).await
+    }
+
+    pub(super) async fn make_link_at(
+        &self,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<OperatorToken, StorageError> {
+        let failed = StorageError::because("cannot store the link");
+        if self.operator_password(operator).await?.is_none() {
+            return Err(StorageError::UnknownOperator { name: operator.to_owned() });
+        }
+        let token = OperatorToken::random()?;
+        let mut change = self.change().await?;
+        sqlx::query(
+            "DELETE FROM operator_links WHERE expires_at < $1 OR used_at IS NOT NULL OR hash IN
+             (SELECT hash FROM operator_links WHERE operator = $2 ORDER BY created_at DESC LIMIT $3 OFFSET $4)",
+        )
+        .bind(now.as_millisecond())
+        .bind(operator)
+        .bind(i64::from(i32::MAX))
+        .bind(MOST - 1)
+        .execute(&mut *change)
+        .await
+        .map_err(&failed)?;
+        sqlx::query(
+            "INSERT INTO operator_links (hash, operator, created_at, expires_at) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(token.hash())
+        .bind(operator)
+        .bind(now.as_millisecond())
+        .bind(now.as_millisecond() + i64::try_from(LINK_LIFETIME.as_millis()).unwrap_or(0))
+        .execute(&mut *change)
+        .await
+        .map_err(&failed)?;
+        commit(change).await?;
+        Ok(token)
+    }
+
+    /// Whom a link lets in, once: `None` if it was never made, was used, or is too old.
+    pub async fn use_link(&self, token: &str) -> Result<Option<String>, StorageError> {
+        self.use_link_at(token, Timestamp::now()).await
+    }
+
+    pub(super) async fn use_link_at(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Option<String>, StorageError> {
+        // One statement, so that of two who come at once only one is let in.
+        sqlx::query_scalar(
+            "UPDATE operator_links SET used_at = $1
+             WHERE hash = $2 AND used_at IS NULL AND expires_at >= $1 RETURNING operator",
+        )
+        .bind(now.as_millisecond())
+        .bind(secret::hash(token))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot use the link"))
+    }
+
+    pub async fn open_visit(&self, operator: &str) -> Result<OperatorToken, StorageError> {
+        self.open_visit_at(operator, Timestamp::now()).await
+    }
+
+    pub(super) async fn open_visit_at(
+        &self,
+        operator: &str,
+        now: Timestamp,
+    ) -> Result<OperatorToken, StorageError> {
+        let failed = StorageError::because("cannot store the log-in");
+        let token = OperatorToken::random()?;
+        let mut change = self.change().await?;
+        sqlx::query(
+            "DELETE FROM operator_sessions WHERE created_at < $1 OR used_at < $2 OR hash IN
+             (SELECT hash FROM operator_sessions WHERE operator = $3 ORDER BY used_at DESC LIMIT $4 OFFSET $5)",
+        )
+        .bind(before(now, LONGEST_VISIT))
+        .bind(before(now, LONGEST_REST))
+        .bind(operator)
+        .bind(i64::from(i32::MAX))
+        .bind(MOST - 1)
+        .execute(&mut *change)
+        .await
+        .map_err(&failed)?;
+        sqlx::query(
+            "INSERT INTO operator_sessions (hash, operator, created_at, used_at) VALUES ($1, $2, $3, $3)",
+        )
+        .bind(token.hash())
+        .bind(operator)
+        .bind(now.as_millisecond())
+        .execute(&mut *change)
+        .await
+        .map_err(&failed)?;
+        commit(change).await?;
+        Ok(token)
+    }
+
+    /// Who is in by this token. `busy` is false for what a page does by itself: it keeps nobody logged in.
+    pub async fn find_visit(&self, token: &str, busy: bool) -> Result<Option<Visit>, StorageError> {
+        self.find_visit_at(token, busy, Timestamp::now()).await
+    }
+
+    pub(super) async fn find_visit_at(
+        &self,
+        token: &str,
+        busy: bool,
+        now: Timestamp,
+    ) -> Result<Option<Visit>, StorageError> {
+        let failed = StorageError::because("cannot look for the log-in");
+        let row = sqlx::query(
+            "SELECT operator, created_at, used_at FROM operator_sessions
+             WHERE hash = $1 AND created_at >= $2 AND used_at >= $3",
+        )
+        .bind(secret::hash(token))
+        .bind(before(now, LONGEST_VISIT))
+        .bind(before(now, LONGEST_REST))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(&failed)?;
+        let Some(row) = row else { return Ok(None) };
+        let used: i64 = row.try_get("used_at").map_err(&failed)?;
+        if busy && used < before(now, STALE) {
+            sqlx::query("UPDATE operator_sessions SET used_at = $1 WHERE hash = $2")
+                .bind(now.as_millisecond())
+                .bind(secret::hash(token))
+                .execute(&self.pool)
+                .await
+                .map_err(&failed)?;
+        }
+        let operator = row.try_get("operator").map_err(&failed)?;
+        Ok(Some(Visit { operator, since: time(row.try_get("created_at").map_err(&failed)?)? }))
+    }
+
+    /// Logs out.
+    pub async fn end_visit(&self, token: &str) -> Result<(), StorageError> {
+        sqlx::query("DELETE FROM operator_sessions WHERE hash = $1")
+            .bind(secret::hash(token))
+            .execute(&self.pool)
+            .await
+            .map_err(StorageError::because("cannot log out"))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+
+    async fn storage() -> (tempfile::TempDir, Storage) {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Storage::open(&folder.path().join("stockade.db")).await.unwrap();
+        storage.first_start().await.unwrap();
+        (folder, storage)
+    }
+
+    fn minutes(count: i64) -> SignedDuration {
+        SignedDuration::from_mins(count)
+    }
+
+    #[tokio::test]
+    async fn a_link_lets_one_in_once_and_not_for_long() {
+        let (_folder, storage) = storage().await;
+        let now = Timestamp::now();
+        let link = storage.make_link_at("operator", now).await.unwrap();
+        let (one, two) = tokio::join!(storage.use_link(link.expose()), storage.use_link(link.expose()));
+        assert_eq!(one.unwrap().is_some() as u8 + two.unwrap().is_some() as u8, 1);
+        assert_eq!(storage.use_link(link.expose()).await.unwrap(), None, "used");
+        let late = storage.make_link_at("operator", now).await.unwrap();
+        assert_eq!(storage.use_link_at(late.expose(), now + minutes(11)).await.unwrap(), None, "too old");
+        assert_eq!(storage.use_link_at(late.expose(), now + minutes(9)).await.unwrap().unwrap(), "operator");
+        assert_eq!(storage.use_link("made up").await.unwrap(), None);
+        let error = storage.make_link("nobody").await.err().unwrap();
+        assert_eq!(crate::seen::seen(error.code()), "unknown_operator");
+    }
+
+    #[tokio::test]
+    async fn a_visit_ends_by_rest_by_age_and_by_leaving() {
+        let (_folder, storage) = storage().await;
+        let now = Timestamp::now();
+        let token = storage.open_visit_at("operator", now).await.unwrap();
+        let at = |minute: i64, busy: bool| storage.find_visit_at(token.expose(), busy, now + minutes(minute));
+        assert_eq!(at(119, false).await.unwrap().unwrap().operator, "operator");
+        assert_eq!(at(121, true).await.unwrap(), None, "what a page does by itself keeps nobody in");
+        for minute in (0..720).step_by(100) {
+            assert!(at(minute, true).await.unwrap().is_some(), "{minute}");
+        }
+        assert_eq!(at(721, true).await.unwrap(), None, "half a day is the longest");
+        storage.end_visit(token.expose()).await.unwrap();
+        assert_eq!(at(0, true).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn visits_are_bounded_and_a_new_password_ends_them() {
+        let (_folder, storage) = storage().await;
+        let now = Timestamp::now();
+        let mut tokens = Vec::new();
+        for second in 0..20 {
+            let at = now + SignedDuration::from_secs(second);
+            tokens.push(storage.open_visit_at("operator", at).await.unwrap());
+        }
+        let mut open = 0;
+        for token in &tokens {
+            open += i64::from(storage.find_visit(token.expose(), false).await.unwrap().is_some());
+        }
+        assert_eq!(open, MOST);
+        assert!(storage.set_operator_password("operator", None, "one").await.unwrap());
+        assert_eq!(storage.find_visit(tokens[19].expose(), false).await.unwrap(), None);
+        assert!(!storage.set_operator_password("operator", None, "two").await.unwrap(), "it has one by now");
+        assert!(storage.set_operator_password("operator", Some("one"), "two").await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn operators_come_and_go_and_one_stays() {
+        let (_folder, storage) = storage().await;
+        let code = |error: StorageError| crate::seen::seen(error.code());
+        assert!(!storage.add_operator("ada").await.unwrap().has_password);
+        assert_eq!(code(storage.add_operator("ada").await.unwrap_err()), "operator_exists");
+        let token = storage.open_visit("ada").await.unwrap();
+        storage.remove_operator("ada").await.unwrap();
+        assert_eq!(storage.find_visit(token.expose(), true).await.unwrap(), None);
+        assert_eq!(code(storage.remove_operator("ada").await.unwrap_err()), "unknown_operator");
+        assert_eq!(code(storage.remove_operator("operator").await.unwrap_err()), "last_operator");
+        assert_eq!(storage.list_operators().await.unwrap().len(), 1);
+    }
+}

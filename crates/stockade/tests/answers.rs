@@ -1,0 +1,266 @@
+//! Answers from the command line and by webhook, with a real agent waiting for them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::PROGRAM;
+use common::asking::Asking;
+use common::login::{PASSWORD, request, status_and_code};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+#[test]
+fn the_command_line_approves_and_denies_and_silence_is_a_no() {
+    let mut asking = Asking::start("      approval_timeout: 12\n");
+    let call = asking.click("Delete");
+    let id = asking.waiting()["id"].clone();
+    let (code, told) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
+    assert_eq!((code, &told["approval"]["state"]), (0, &json!("approved")), "{told}");
+    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    let (code, told) = asking.home.as_operator(&["deny", id.as_str().unwrap()]);
+    assert_eq!((code, &told["error"]["code"]), (1, &json!("approval_decided")), "one answer counts");
+
+    asking.again();
+    let call = asking.click("Delete");
+    let id = asking.waiting()["id"].clone();
+    let deny = ["deny", id.as_str().unwrap(), "--note", "not this one"];
+    assert_eq!(asking.home.as_operator(&deny).0, 0);
+    let denied = asking.error_of(call);
+    assert_eq!(denied["code"], "denied_by_operator");
+    assert!(denied["message"].as_str().unwrap().ends_with("and said no: not this one"), "{denied}");
+    let decided = asking.decided(&id);
+    assert_eq!((&decided["decided_by"], &decided["door"]), (&json!("operator"), &json!("command_line")));
+
+    let call = asking.click("Delete account");
+    let id = asking.waiting()["id"].clone();
+    let (_, told) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
+    assert_eq!(told["error"]["code"], "confirmation_required", "{told}");
+    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    let (_, told) = asking.home.as_operator(&["approve", id.as_str().unwrap(), "--irreversible"]);
+    let code = told["error"]["code"].as_str().unwrap();
+    assert!(matches!(code, "approval_expired" | "approval_decided"), "{told}");
+}
+
+/// `stockade watch` on a terminal of its own; keys go in by [`Terminal::press`].
+struct Terminal {
+    child: Child,
+    shown: std::sync::Arc<std::sync::Mutex<String>>,
+}
+
+impl Terminal {
+    fn watch(asking: &Asking) -> Terminal {
+        let (config, state) = (asking.home.config.display(), asking.home.state());
+        let line = format!("{PROGRAM} watch --no-color --config {config} --state {}", state.display());
+        let mut child = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let shown = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+        let (mut output, keep) = (child.stdout.take().unwrap(), shown.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut buffer) {
+                keep.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+        });
+        Terminal { child, shown }
+    }
+
+    fn until(&self, text: &str) {
+        common::machine::until(text, Duration::from_secs(20), || {
+            self.shown.lock().unwrap().contains(text).then_some(())
+        });
+    }
+
+    fn press(&mut self, keys: &str) {
+        let input = self.child.stdin.as_mut().unwrap();
+        input.write_all(keys.as_bytes()).unwrap();
+        input.flush().unwrap();
+    }
+}
+
+#[test]
+fn watch_shows_each_question_and_takes_keys_that_were_meant_for_it() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut terminal = Terminal::watch(&asking);
+    terminal.until("The password of operator");
+    terminal.press(&format!("{PASSWORD}\r"));
+    terminal.until("Logged in as operator");
+    // Pressed before there was anything to decide.
+    terminal.press("aaa");
+    let call = asking.click("Delete");
+    terminal.until("HIGH RISK");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(asking.waiting()["state"], "waiting", "an early key decides nothing");
+    terminal.press("d");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    terminal.until("denied");
+
+    let call = asking.click("Delete account");
+    terminal.until("This cannot be undone.");
+    std::thread::sleep(Duration::from_millis(1500));
+    terminal.press("a");
+    terminal.until("Press y to approve it");
+    std::thread::sleep(Duration::from_millis(300));
+    terminal.press("y");
+    assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
+    terminal.press("q");
+    terminal.until("Logged out.");
+    assert!(terminal.child.wait().unwrap().success());
+    let shown = terminal.shown.lock().unwrap().clone();
+    assert!(!shown.contains(PASSWORD), "{shown}");
+    for line in shown.lines() {
+        assert!(line.trim_end().chars().count() <= 80, "{line}");
+    }
+}
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// Computed here, not by the program that is tested.
+fn signature(direction: &str, time: &str, nonce: &str, body: &str) -> String {
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(format!("v1.{direction}.{time}.{nonce}.{body}").as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// A bot: takes one question, checks its signature.
+fn take_question(listener: &TcpListener) -> Value {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut text = String::new();
+    let mut buffer = [0; 8192];
+    let body = loop {
+        let count = stream.read(&mut buffer).unwrap();
+        text.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            if body.len() >= length.parse().unwrap() {
+                break body.to_owned();
+            }
+        }
+    };
+    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    let header = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+            .unwrap_or_else(|| panic!("{text}"))
+    };
+    let (time, nonce) = (header("x-stockade-timestamp"), header("x-stockade-nonce"));
+    assert!(now().abs_diff(time.parse().unwrap()) < 30);
+    assert_eq!(header("x-stockade-signature"), signature("ask", time, nonce, &body));
+    assert!(!text.contains(SECRET));
+    serde_json::from_str(&body).unwrap()
+}
+
+fn headers(direction: &str, time: u64, nonce: &str, body: &str) -> String {
+    let signature = signature(direction, &time.to_string(), nonce, body);
+    format!(
+        "x-stockade-timestamp: {time}\r\nx-stockade-nonce: {nonce}\r\nx-stockade-signature: {signature}\r\n"
+    )
+}
+
+#[test]
+fn a_webhook_is_told_and_answers_once_and_only_signed_and_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    let mut secret =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file).unwrap();
+    secret.write_all(SECRET.as_bytes()).unwrap();
+    let mut asking = Asking::start(&format!(
+        "      approval_timeout: 20\n      webhook:\n        url: http://{}/hook\n        secret_file: {}\n",
+        listener.local_addr().unwrap(),
+        file.display()
+    ));
+    let answer = |asking: &Asking, headers: &str, body: &str| {
+        status_and_code(&request(&asking.server, "POST", "/operator/webhook", headers, body))
+    };
+
+    let call = asking.click("Delete");
+    let question = take_question(&listener);
+    assert_eq!(
+        (&question["risk"], &question["tool"]),
+        (&json!("high"), &json!("browser_click")),
+        "{question}"
+    );
+    assert_eq!(question["page_says"]["element"]["name"], "Delete");
+    let console = question["console"].as_str().unwrap();
+    assert!(
+        console.starts_with(&asking.console()) && console.ends_with(question["approval"].as_str().unwrap())
+    );
+    let body = json!({"approval": question["approval"], "verdict": "approve", "by": "ada"}).to_string();
+    let changed = body.replace("approve\"", "deny\"");
+    for (what, headers, body, code) in [
+        ("unsigned", String::new(), &body, "webhook_refused"),
+        ("our own direction", headers("ask", now(), "nonce-nonce-0001", &body), &body, "webhook_refused"),
+        ("changed", headers("answer", now(), "nonce-nonce-0002", &body), &changed, "webhook_refused"),
+        ("old", headers("answer", now() - 120, "nonce-nonce-0003", &body), &body, "webhook_refused"),
+        (
+            "of the future",
+            headers("answer", now() + 120, "nonce-nonce-0004", &body),
+            &body,
+            "webhook_refused",
+        ),
+    ] {
+        assert_eq!(answer(&asking, &headers, body), (401, code.into()), "{what}");
+    }
+    let key = format!("authorization: Bearer {}\r\n", asking.server.key());
+    let good = headers("answer", now(), "nonce-nonce-0005", &body);
+    assert_eq!(answer(&asking, &format!("{good}{key}"), &body), (403, "operator_only".into()));
+    assert_eq!(answer(&asking, &good, &body).0, 200);
+    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(answer(&asking, &good, &body), (401, "webhook_refused".into()), "sent again");
+    let decided = asking.decided(&question["approval"]);
+    assert_eq!((&decided["decided_by"], &decided["door"]), (&json!("ada"), &json!("webhook")));
+
+    asking.again();
+    let call = asking.click("Delete account");
+    let question = take_question(&listener);
+    let verdict = |verdict: &str| {
+        json!({"approval": question["approval"], "verdict": verdict, "by": "ada"}).to_string()
+    };
+    for (nonce, word, expected) in [
+        ("nonce-nonce-0006", "approve", (400, "confirmation_required")),
+        ("nonce-nonce-0007", "maybe", (400, "bad_verdict")),
+        ("nonce-nonce-0008", "deny", (200, "")),
+    ] {
+        let body = verdict(word);
+        let told = answer(&asking, &headers("answer", now(), nonce, &body), &body);
+        assert_eq!(told, (expected.0, expected.1.into()), "{word}");
+    }
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+
+    // Told, and no answer comes: that is a no.
+    let call = asking.click("Delete");
+    take_question(&listener);
+    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+}
+
+#[test]
+fn a_secret_that_others_can_read_stops_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, SECRET).unwrap();
+    std::os::unix::fs::chown(&file, None, None).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let home = common::Home::new(&format!(
+        "    hitl:\n      webhook:\n        url: http://127.0.0.1:9/\n        secret_file: {}\n",
+        file.display()
+    ));
+    let (code, told) = home.json(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!((code, &told["error"]["code"]), (1, &json!("webhook_secret")), "{told}");
+    assert!(!told.to_string().contains(SECRET));
+    let half = common::Home::new("    hitl:\n      webhook:\n        url: http://127.0.0.1:9/\n");
+    let (code, told) = half.json(&["config", "check"]);
+    assert_eq!((code, &told["problems"][0]["code"]), (1, &json!("config_value")), "{told}");
+}

@@ -1,0 +1,161 @@
+//! A page that changes what a person was asked about, between question and answer: nothing is done to anything else.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::Home;
+use common::operator::Operator;
+use common::site::Site;
+use serde_json::json;
+
+/// What the page does to the button when the mouse is over the heading, and how the page differs from the plain one.
+struct Way {
+    name: &'static str,
+    page: &'static str,
+    change: &'static str,
+}
+
+const FORM: &str = "<form method=post action=/right><input type=hidden name=amount value=1>\
+    <button id=it aria-label='Delete item'>Delete item</button></form>";
+const LINK: &str = "<a id=it href=/right>Delete item</a>";
+const FRAME: &str = "<iframe id=frame src=/frame width=400 height=200></iframe>";
+const SHADOW: &str = "<div id=host></div><script>\
+    const root = host.attachShadow({mode: 'open'});\
+    const draw = () => { root.innerHTML = '<form method=post action=/right><button>Delete item</button></form>'; };\
+    draw();</script>";
+const CLOSED: &str = "<div id=host></div><script>\
+    const root = host.attachShadow({mode: 'closed'});\
+    const draw = () => { root.innerHTML = '<form method=post action=/right><button>Delete item</button></form>'; };\
+    draw();</script>";
+
+const WAYS: [Way; 20] = [
+    Way { name: "text", page: FORM, change: "it.textContent = 'Buy everything'" },
+    Way { name: "role", page: FORM, change: "it.setAttribute('role', 'link')" },
+    Way { name: "label", page: FORM, change: "it.setAttribute('aria-label', 'Delete all items')" },
+    Way { name: "form target", page: FORM, change: "document.forms[0].action = '/wrong'" },
+    Way { name: "form method", page: FORM, change: "document.forms[0].method = 'get'" },
+    Way { name: "formaction", page: FORM, change: "it.setAttribute('formaction', '/wrong')" },
+    Way { name: "hidden field", page: FORM, change: "document.forms[0].amount.value = '1000000'" },
+    Way {
+        name: "another form",
+        page: FORM,
+        change: "document.body.insertAdjacentHTML('beforeend', '<form method=post action=/wrong id=f2></form>'); it.setAttribute('form', 'f2')",
+    },
+    Way { name: "position", page: FORM, change: "it.style.marginLeft = '200px'" },
+    Way { name: "size", page: FORM, change: "it.style.padding = '60px'" },
+    Way {
+        name: "overlay",
+        page: FORM,
+        change: "document.body.insertAdjacentHTML('beforeend', '<button style=\"position:fixed;inset:0\" onclick=\"fetch(\\'/wrong\\')\">Delete item!</button>')",
+    },
+    Way { name: "removed", page: FORM, change: "it.remove()" },
+    Way { name: "swapped for its twin", page: FORM, change: "it.outerHTML = it.outerHTML" },
+    Way { name: "disabled", page: FORM, change: "it.disabled = true" },
+    Way { name: "href", page: LINK, change: "it.href = '/wrong'" },
+    Way { name: "frame navigation", page: FRAME, change: "frame.src = '/twin'" },
+    Way { name: "redirect", page: FORM, change: "location.replace('/same')" },
+    Way { name: "shadow swap", page: SHADOW, change: "draw()" },
+    Way { name: "closed shadow swap", page: CLOSED, change: "draw()" },
+    Way { name: "address", page: FORM, change: "history.pushState(null, '', '/elsewhere')" },
+];
+
+fn page_of(way: &Way) -> String {
+    let change = way.change.replace('&', "&amp;").replace('"', "&quot;");
+    format!(
+        "<title>{}</title><h1 onmouseover=\"{change}; this.textContent = 'Changed'\">Plain</h1>{}",
+        way.name, way.page
+    )
+}
+
+#[test]
+fn a_button_that_changes_between_question_and_answer_is_never_pressed() {
+    let frame = "<form method=post action=/right><button>Delete item</button></form>";
+    let twin = "<form method=post action=/wrong><button>Delete item</button></form>";
+    let pages: Vec<(String, String)> =
+        WAYS.iter().enumerate().map(|(n, way)| (format!("/{n}"), page_of(way))).collect();
+    let mut served: Vec<(&str, &str)> =
+        pages.iter().map(|(path, page)| (path.as_str(), page.as_str())).collect();
+    let same = format!("<title>Same</title><h1>Plain</h1>{FORM}");
+    served.extend([
+        ("/frame", frame),
+        ("/twin", twin),
+        ("/same", same.as_str()),
+        ("/right", "done"),
+        ("/wrong", "wrong"),
+    ]);
+    let site = Site::serve(&served);
+    let setting = site.setting(&["item.test"]);
+    let home = Home::asking(&format!(
+        "{setting}    max_actions_per_session: 1000\n    session_timeout: 900\n    hitl:\n      approvals_per_minute: 60\n      \
+         failures_before_pause: 0\n"
+    ));
+    let mut mcp = home.mcp();
+    let done = |site: &Site| {
+        let wanted = ["POST /right", "GET /right", "POST /wrong", "GET /wrong"];
+        site.requests().into_iter().filter(|one| wanted.contains(&one.as_str())).collect::<Vec<_>>()
+    };
+    let mut operator = None;
+    for (n, way) in WAYS.iter().enumerate() {
+        let role = if way.page == LINK { "link" } else { "button" };
+        let click = json!({"name": "browser_click", "arguments": {"role": role, "name": "Delete item"}});
+        for changes in [true, false] {
+            mcp.ok("browser_navigate", json!({"url": format!("http://item.test/{n}")}));
+            let operator = operator.get_or_insert_with(|| Operator::of(&home));
+            let before = done(&site);
+            let call = mcp.begin("tools/call", click.clone());
+            let asked = operator.next();
+            if changes {
+                mcp.ok("browser_hover", json!({"role": "heading"}));
+            }
+            operator.approves(&asked.id);
+            let answer = mcp.answer_to(call);
+            if changes {
+                assert_eq!(answer["error"]["code"], "approval_void", "{}: {answer}", way.name);
+                assert_eq!(done(&site), before, "{}", way.name);
+            } else {
+                assert!(answer["error"].is_null(), "{}: {answer}", way.name);
+                assert_eq!(done(&site).len(), before.len() + 1, "{}", way.name);
+                assert!(done(&site).last().unwrap().ends_with("/right"), "{}", way.name);
+            }
+        }
+    }
+    assert!(home.audit_log().contains(r#""result":"approval_void""#));
+}
+
+#[test]
+fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
+    let page = "<h1 onmouseover=\"other.focus()\">Plain</h1><form method=post action=/right><button id=it>Delete item</button></form>\
+        <form method=post action=/wrong><button id=other>Delete item</button></form>";
+    let field = "<h1 onmouseover=\"document.forms[0].action = '/wrong'\">Plain</h1><form action=/right>\
+        <input aria-label='Configuration'></form>";
+    let site = Site::serve(&[("/keys", page), ("/type", field), ("/right", "done"), ("/wrong", "wrong")]);
+    let home =
+        Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
+    let mut mcp = home.mcp();
+    let enter = json!({"name": "browser_press_key", "arguments": {"key": "Enter"}});
+    let typed = json!({"name": "browser_type", "arguments": {"role": "textbox", "name": "Configuration", "text": "x", "submit": true}});
+    let mut operator = None;
+    for (path, call) in [("keys", enter), ("type", typed)] {
+        for changes in [true, false] {
+            mcp.ok("browser_navigate", json!({"url": format!("http://item.test/{path}")}));
+            let operator = operator.get_or_insert_with(|| Operator::of(&home));
+            mcp.ok("browser_press_key", json!({"key": "Tab"}));
+            let before = site.requests().len();
+            let call = mcp.begin("tools/call", call.clone());
+            let asked = operator.next();
+            if changes {
+                mcp.ok("browser_hover", json!({"role": "heading"}));
+            }
+            operator.approves(&asked.id);
+            let answer = mcp.answer_to(call);
+            let done = site.requests().split_off(before);
+            if changes {
+                assert_eq!(answer["error"]["code"], "approval_void", "{path}: {answer}");
+                assert_eq!(done, Vec::<String>::new(), "{path}");
+            } else {
+                assert!(answer["error"].is_null(), "{path}: {answer}");
+                assert!(done[0].ends_with(" /right"), "{path}: {done:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! While a person decides: the call stays alive, hangs up, comes back; the control plane dies; the session ends.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::machine::{self, until};
+use common::operator::Operator;
+use common::site::Site;
+use common::{Home, Mcp, Server, http};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use stockade::approvals::{ApprovalId, State, Verdict};
+
+const ITEM: &str = "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>";
+
+fn shop() -> Site {
+    Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")])
+}
+
+fn home(site: &Site) -> Home {
+    let hosts = site.setting(&["item.test"]);
+    Home::asking(&format!("{hosts}    health_interval: 2\n    hitl:\n      approvals_per_minute: 60\n"))
+}
+
+fn delete(arguments: Value) -> Value {
+    let mut all = json!({"role": "button", "name": "Delete item"});
+    all.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
+    all
+}
+
+fn posts(site: &Site) -> usize {
+    site.requests().iter().filter(|request| request.starts_with("POST ")).count()
+}
+
+/// One action over HTTP.
+fn act(server: &Server, request: Value) -> Value {
+    http::post(&server.address(), server.key(), "/v1/actions", &request.to_string()).1
+}
+
+fn open(server: &Server) -> String {
+    let session = act(server, json!({"action": "session.start"}))["session_id"].as_str().unwrap().to_owned();
+    let page = act(server, json!({"action": "page.goto", "session": session, "url": "http://item.test/"}));
+    assert_eq!(page["success"], true, "{page}");
+    session
+}
+
+fn ask(server: &Server, session: &str, more: Value) -> Value {
+    let mut request = delete(more);
+    request["action"] = json!("page.click");
+    request["session"] = json!(session);
+    act(server, request)
+}
+
+fn pending(server: &Server, id: &ApprovalId) -> Value {
+    act(server, json!({"action": "session.pending", "pending_id": id.as_str(), "wait_seconds": 20}))
+}
+
+#[test]
+fn a_client_hears_that_a_person_is_asked_and_is_led_to_the_page_where_they_answer() {
+    let site = shop();
+    let home = home(&site);
+    let server = home.serve(&[]);
+    let mut mcp = Mcp::start_with(home.command(&["mcp"]), json!({"elicitation": {"url": {}}}));
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let operator = Operator::of(&home);
+    let call =
+        json!({"name": "browser_click", "arguments": delete(json!({})), "_meta": {"progressToken": "p1"}});
+    let call = mcp.begin("tools/call", call);
+    let asked = operator.next();
+    let (mut led, mut told) = (None, Vec::new());
+    let begun = Instant::now();
+    while led.is_none() || told.len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{led:?} {told:?}");
+        let message = mcp.next_message();
+        match message["method"].as_str() {
+            Some("elicitation/create") => {
+                mcp.reply(&message["id"], json!({"action": "accept"}));
+                led = Some(message["params"].clone());
+            }
+            Some("notifications/progress") => told.push(message["params"]["message"].to_string()),
+            _ => panic!("{message}"),
+        }
+    }
+    let led = led.unwrap();
+    let page = format!("http://{}/console/approvals/{}", server.address(), asked.id);
+    assert_eq!((led["mode"].as_str(), led["url"].as_str()), (Some("url"), Some(page.as_str())), "{led}");
+    assert!(told.iter().all(|told| told.contains(asked.id.as_str()) && told.contains(&page)), "{told:?}");
+    assert_eq!(operator.find(&asked.id).state, State::Waiting, "opening the page decides nothing");
+    assert_eq!(posts(&site), 0);
+    operator.approves(&asked.id);
+    assert_eq!(mcp.answer_to(call)["title"], "Gone");
+    assert_eq!(posts(&site), 1);
+}
+
+#[test]
+fn a_client_that_hangs_up_comes_back_for_its_answer_and_nobody_else_gets_it() {
+    let site = shop();
+    let home = home(&site);
+    let server = home.serve(&[]);
+    let session = open(&server);
+    let operator = Operator::of(&home);
+    let mut click = delete(json!({}));
+    click["action"] = json!("page.click");
+    click["session"] = json!(session);
+    let hanging = http::send(&server.address(), server.key(), "/v1/actions", &click.to_string());
+    let asked = operator.next();
+    drop(hanging);
+    std::thread::sleep(Duration::from_millis(300));
+    operator.approves(&asked.id);
+    assert_eq!(pending(&server, &asked.id)["data"]["title"], "Gone");
+    assert_eq!(posts(&site), 1);
+    let mut other = Mcp::start(home.command(&["mcp", "--actor", "other"]));
+    assert_eq!(other.code("browser_pending", json!({"pending_id": asked.id.as_str()})), "unknown_approval");
+    assert_eq!(other.ok("browser_pending", json!({}))["pending"], json!([]));
+}
+
+#[test]
+fn a_session_that_is_closed_takes_its_question_back() {
+    let site = shop();
+    let home = home(&site);
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let operator = Operator::of(&home);
+    let call = mcp.begin("tools/call", json!({"name": "browser_click", "arguments": delete(json!({}))}));
+    let asked = operator.next();
+    let close = mcp.begin("tools/call", json!({"name": "browser_close_session", "arguments": {}}));
+    let mut answers = Vec::new();
+    while answers.len() < 2 {
+        let message = mcp.next_message();
+        if message["id"] == call || message["id"] == close {
+            answers.push(message);
+        }
+    }
+    let told = answers.iter().find(|answer| answer["id"] == call).unwrap();
+    assert_eq!(told["result"]["structuredContent"]["error"]["code"], "session_ended:closed", "{told}");
+    until("the question is withdrawn", Duration::from_secs(5), || {
+        (operator.find(&asked.id).state == State::Withdrawn).then_some(())
+    });
+    assert!(operator.says(&asked.id, Verdict::Approve { for_session: false }).is_err());
+    assert_eq!(posts(&site), 0);
+}
+
+#[test]
+fn a_call_that_is_taken_back_takes_its_question_back() {
+    let site = shop();
+    let home = home(&site);
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let operator = Operator::of(&home);
+    let call = mcp.begin("tools/call", json!({"name": "browser_click", "arguments": delete(json!({}))}));
+    let asked = operator.next();
+    mcp.notify("notifications/cancelled", json!({"requestId": call}));
+    until("the question is withdrawn", Duration::from_secs(5), || {
+        (operator.find(&asked.id).state == State::Withdrawn).then_some(())
+    });
+    assert_eq!(mcp.code("browser_pending", json!({"pending_id": asked.id.as_str()})), "cancelled");
+    assert_eq!(posts(&site), 0);
+}
+
+#[test]
+fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
+    let site = shop();
+    let home = home(&site);
+    let mut server = home.serve(&[]);
+    let key = server.key().to_owned();
+    let operator = Operator::of(&home);
+    let session = open(&server);
+    let code = ask(&server, &session, json!({"wait": false}))["error"]["code"].as_str().unwrap().to_owned();
+    assert!(code.starts_with("approval_pending:"), "{code}");
+    let waiting = operator.next().id;
+    machine::signal(server.child.id(), "KILL");
+    server.child.wait().unwrap();
+
+    // What waits is closed by the next start, and cannot be answered.
+    let mut server = home.serve(&[]);
+    server.banner["key"] = json!(key);
+    assert_eq!(operator.find(&waiting).state, State::Interrupted);
+    let late = operator.says(&waiting, Verdict::Approve { for_session: false }).unwrap_err();
+    assert_eq!(late.code, "approval_decided");
+    assert_eq!(pending(&server, &waiting)["data"]["state"], "interrupted");
+
+    // What was approved and not done yet is not done later.
+    let session = open(&server);
+    ask(&server, &session, json!({"wait": false}));
+    let approved = operator.next().id;
+    machine::signal(server.child.id(), "STOP");
+    operator.approves(&approved);
+    machine::signal(server.child.id(), "KILL");
+    server.child.wait().unwrap();
+    let mut server = home.serve(&[]);
+    server.banner["key"] = json!(key);
+    let told = pending(&server, &approved);
+    assert_eq!(told["data"]["state"], "approved", "{told}");
+    assert!(told["data"]["notes"].to_string().contains("was not done"), "{told}");
+    std::thread::sleep(Duration::from_secs(1));
+    let row = operator.find(&approved);
+    assert_eq!((row.state, row.outcome), (State::Approved, None));
+    assert_eq!(posts(&site), 0);
+}
+
+#[test]
+fn a_browser_that_gives_no_sign_of_life_ends_its_session() {
+    let site = shop();
+    let home = home(&site);
+    let server = home.serve(&[]);
+    let session = open(&server);
+    let browsers: Vec<u32> = machine::family(server.child.id())
+        .into_iter()
+        .filter(|process| process.arguments.first().is_some_and(|name| name.contains("headless")))
+        .map(|process| process.pid)
+        .collect();
+    assert!(!browsers.is_empty());
+    for pid in browsers {
+        machine::signal(pid, "STOP");
+    }
+    until("the session ends", Duration::from_secs(30), || {
+        let shown = act(&server, json!({"action": "session.show", "session": session}));
+        (shown["data"]["session"]["state"] == "unhealthy").then_some(())
+    });
+    let late = act(&server, json!({"action": "page.back", "session": session}));
+    assert_eq!(late["error"]["code"], "session_ended:unhealthy");
+}

@@ -1,0 +1,70 @@
+//! A person who answers: the book of approvals, opened by the test on the state folder of a running control plane.
+
+use super::Home;
+use audit::{Key, Log, LogOptions};
+use std::time::{Duration, Instant};
+use stockade::approvals::{
+    Approval, ApprovalId, ApprovalSettings, Book, Decider, Door, Filter, State, Verdict,
+};
+use stockade::error::Fault;
+use stockade::storage::Storage;
+use tokio::runtime::Runtime;
+
+pub struct Operator {
+    runtime: Runtime,
+    book: Book,
+}
+
+impl Operator {
+    /// Once a control plane has been started from this home.
+    pub fn of(home: &Home) -> Operator {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let state = home.state();
+        let book = runtime.block_on(async {
+            let storage = Storage::open(&state.join("stockade.db")).await.unwrap();
+            let key = Key::load_or_create(&state.join("keys/audit.key")).unwrap();
+            let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
+            let log = Log::open(&state.join("audit"), "operator", options).unwrap();
+            let settings = ApprovalSettings { timeout: Duration::from_secs(30), most_a_minute: 60 };
+            Book::open(storage, log, settings).await.unwrap()
+        });
+        Operator { runtime, book }
+    }
+
+    /// The next question that waits.
+    pub fn next(&self) -> Approval {
+        let begun = Instant::now();
+        loop {
+            let filter = Filter { only_waiting: true, scope: None };
+            if let Some(one) = self.runtime.block_on(self.book.list(&filter)).unwrap().into_iter().next() {
+                return one;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "nobody was asked");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub fn waiting(&self) -> usize {
+        let filter = Filter { only_waiting: true, scope: None };
+        self.runtime.block_on(self.book.list(&filter)).unwrap().len()
+    }
+
+    pub fn find(&self, id: &ApprovalId) -> Approval {
+        self.runtime.block_on(self.book.find(id)).unwrap().unwrap()
+    }
+
+    pub fn says(&self, id: &ApprovalId, verdict: Verdict) -> Result<Approval, Fault> {
+        let by = Decider { operator: "alice".into(), door: Door::CommandLine };
+        self.runtime.block_on(self.book.answer(id, verdict, &by))
+    }
+
+    pub fn approves(&self, id: &ApprovalId) {
+        let answered = self.says(id, Verdict::Approve { for_session: false }).unwrap();
+        assert_eq!(answered.state, State::Approved);
+    }
+
+    pub fn denies(&self, id: &ApprovalId) {
+        self.says(id, Verdict::Deny).unwrap();
+    }
+}

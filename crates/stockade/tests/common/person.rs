@@ -1,0 +1,195 @@
+//! A person's own browser: a real Chromium with its sandbox on, driven by mouse and keys over CDP.
+
+use super::machine;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
+/// The user that Chromium runs as when the tests run as root.
+const NOBODY: &str = "65534";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Person {
+    child: Child,
+    _profile: tempfile::TempDir,
+    runtime: Runtime,
+    socket: WebSocketStream<TcpStream>,
+    session: String,
+    next: u64,
+}
+
+impl Person {
+    pub fn start() -> Person {
+        let profile = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+            .tempdir()
+            .unwrap();
+        let mut command = if machine::uid() == 0 {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", PROGRAM]);
+            command
+        } else {
+            Command::new(PROGRAM)
+        };
+        let mut child = command
+            .args(["--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
+            .args(["--disable-component-update", "--disable-sync", "--hide-scrollbars"])
+            .arg("--remote-debugging-port=0")
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .env("HOME", profile.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = said
+            .find_map(|line| line.unwrap().strip_prefix("DevTools listening on ").map(str::to_owned))
+            .expect("Chromium says where it listens");
+        // Whatever else it says must not fill the pipe.
+        std::thread::spawn(move || said.for_each(drop));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let socket = runtime.block_on(async {
+            let authority = address.trim_start_matches("ws://").split('/').next().unwrap();
+            let stream = TcpStream::connect(authority).await.unwrap();
+            tokio_tungstenite::client_async(&address, stream).await.unwrap().0
+        });
+        let mut person =
+            Person { child, _profile: profile, runtime, socket, session: String::new(), next: 1 };
+        let target = person.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
+        let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
+        person.session = attached["sessionId"].as_str().unwrap().to_owned();
+        person.call("Page.enable", json!({}));
+        person
+    }
+
+    /// One CDP call.
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        let mut request = json!({"id": id, "method": method, "params": params});
+        if !self.session.is_empty() {
+            request["sessionId"] = json!(self.session);
+        }
+        let socket = &mut self.socket;
+        self.runtime.block_on(async {
+            socket.send(Message::text(request.to_string())).await.unwrap();
+            loop {
+                let message = tokio::time::timeout(PATIENCE, socket.next()).await;
+                let message = message.unwrap_or_else(|_| panic!("{method} takes too long")).unwrap().unwrap();
+                let Message::Text(text) = message else { continue };
+                let answer: Value = serde_json::from_str(&text).unwrap();
+                if answer["id"] == id {
+                    assert!(answer["error"].is_null(), "{method}: {answer}");
+                    return answer["result"].clone();
+                }
+            }
+        })
+    }
+
+    /// The window's width and height, and whether the person likes it dark.
+    pub fn window(&mut self, width: u32, height: u32, dark: bool) {
+        let mobile = width < 500;
+        let scale = if mobile { 2 } else { 1 };
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": scale, "mobile": mobile});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let scheme = if dark { "dark" } else { "light" };
+        let feature = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.call("Emulation.setEmulatedMedia", feature);
+    }
+
+    pub fn go(&mut self, url: &str) {
+        self.call("Page.navigate", json!({ "url": url }));
+        self.until("document.readyState === 'complete'");
+    }
+
+    /// What an expression comes to in the page.
+    pub fn eval(&mut self, expression: &str) -> Value {
+        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let result = self.call("Runtime.evaluate", params);
+        assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
+        result["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true.
+    pub fn until(&mut self, expression: &str) {
+        let begun = Instant::now();
+        while self.try_eval(expression) != json!(true) {
+            if begun.elapsed() > PATIENCE {
+                let page = self.eval("document.documentElement.outerHTML");
+                panic!("{expression}: not within {PATIENCE:?}: {page}");
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    /// The same, while a page may be on its way to another.
+    fn try_eval(&mut self, expression: &str) -> Value {
+        let params = json!({"expression": format!("!!({expression})"), "returnByValue": true});
+        self.call("Runtime.evaluate", params)["result"]["value"].clone()
+    }
+
+    /// Presses the mouse in the middle of the element, as it is on the screen.
+    pub fn press(&mut self, selector: &str) {
+        let selector = json!(selector);
+        self.until(&format!("document.querySelector({selector})"));
+        let place = self.eval(&format!(
+            "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});
+             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event =
+                json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// One key with a character.
+    pub fn key(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({"type": kind, "key": key});
+            if key == "Enter" {
+                event["windowsVirtualKeyCode"] = json!(13);
+                event["text"] = json!("\r");
+            } else if kind == "keyDown" {
+                event["text"] = json!(key);
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    pub fn write(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
+    }
+
+    pub fn picture(&mut self, path: &Path) {
+        use base64::Engine;
+        let shot = self.call("Page.captureScreenshot", json!({"format": "png"}));
+        let bytes = base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// Logs in on the console's own page.
+    pub fn log_in(&mut self, console: &str, password: &str) {
+        self.go(console);
+        self.until("location.pathname === '/console/login'");
+        self.press("input[name=password]");
+        self.write(password);
+        self.key("Enter");
+        self.until("document.getElementById('live')");
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

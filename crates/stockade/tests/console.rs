@@ -1,0 +1,335 @@
+//! The console in a real Chromium, with a real agent waiting for what the person presses.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::Home;
+use common::asking::{Asking, MARKUP};
+use common::login::PASSWORD;
+use common::person::Person;
+use common::site::Site;
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn logged_in(asking: &Asking) -> Person {
+    let mut person = Person::start();
+    person.window(1280, 900, false);
+    person.log_in(&asking.console(), PASSWORD);
+    person.until("document.querySelector('.live.on')");
+    person
+}
+
+/// A question is on the page, and its buttons take presses.
+const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling')";
+
+#[test]
+fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
+    let mut asking = Asking::start("      approval_timeout: 15\n");
+    let mut person = logged_in(&asking);
+
+    let call = asking.click("Delete");
+    let begun = Instant::now();
+    person.until("document.querySelector('.card')");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    person.until(SHOWN);
+    let text = person.eval("document.querySelector('.card').innerText");
+    let text = text.as_str().unwrap();
+    for part in ["HIGH RISK", "browser_click", "account.test", "Delete", "post http://account.test/files"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    // The picture is there, is a picture, and the frame is on it.
+    person.until("document.querySelector('.picture image')");
+    let loaded = person.eval(
+        "new Promise(done => { const i = new Image(); i.onload = () => done(i.naturalWidth); i.onerror = () => done(0);
+         i.src = document.querySelector('.picture image').getAttribute('href'); })",
+    );
+    assert_eq!(loaded, json!(1280));
+    assert!(
+        person.eval("document.querySelector('.whole rect').getBoundingClientRect().width").as_f64().unwrap()
+            > 10.0
+    );
+    person.press(".card button[value=approve]");
+    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    person.until("!document.querySelector('.card') && document.querySelector('.past .approved')");
+    assert!(
+        person
+            .eval("document.querySelector('.past .by').innerText")
+            .as_str()
+            .unwrap()
+            .contains("operator in the console")
+    );
+
+    // By keyboard: nothing is chosen until somebody chooses.
+    asking.again();
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    person.key("d");
+    assert_eq!(person.eval("document.querySelectorAll('.card').length"), json!(1));
+    person.key("j");
+    person.key("d");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    person.until("!document.querySelector('.card') && document.querySelector('.past .denied')");
+
+    // Nobody answers.
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
+    );
+    let log = asking.home.audit_log();
+    assert!(log.contains("operator operator by console"), "who and by which door");
+}
+
+#[test]
+fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete account");
+    person.until(SHOWN);
+    assert!(
+        person
+            .eval("document.querySelector('.card').innerText")
+            .as_str()
+            .unwrap()
+            .contains("This cannot be undone.")
+    );
+    assert_eq!(person.eval("document.querySelector('.card button[value=approve]')"), json!(null));
+    // A form that leaves the second step out is refused by the server.
+    let refused = person.eval(
+        "(async () => { const f = document.querySelector('.card form'); const b = new URLSearchParams(new FormData(f)); b.set('verdict', 'approve');
+         const a = await fetch(f.action, {method: 'POST', body: b, headers: {accept: 'application/json'}}); return [a.status, await a.json()]; })()",
+    );
+    assert_eq!((&refused[0], &refused[1]["code"]), (&json!(400), &json!("confirmation_required")));
+    common::known(refused[1].clone());
+    person.key("j");
+    person.key("a");
+    person.until("document.querySelector('details.grave').open");
+    person.press(".card button[value=approve_irreversible]");
+    assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
+
+    asking.again();
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    person.press(".card summary[data-key=s]");
+    let meant = person.eval("document.querySelector('.card details p').innerText");
+    assert!(meant.as_str().unwrap().contains("account.test"), "{meant}");
+    person.press(".card button[value=approve_session]");
+    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    asking.again();
+    let call = asking.click("Delete");
+    assert_eq!(
+        asking.came_to(call),
+        Ok("http://account.test/files".into()),
+        "exactly this is not asked again"
+    );
+}
+
+#[test]
+fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete these");
+    person.until(SHOWN);
+    let said = person.eval("document.querySelector('.said blockquote').textContent");
+    assert_eq!(said, json!(format!("Delete {MARKUP}")));
+    for nothing in ["#live script", "#live img", "#live .said *:not(figcaption):not(blockquote):not(bdi)"] {
+        assert_eq!(
+            person.eval(&format!("document.querySelectorAll('{nothing}').length")),
+            json!(0),
+            "{nothing}"
+        );
+    }
+    assert!(person.eval("document.title").as_str().unwrap().contains("Stockade"));
+    // Its words have a face, a ground and a border that nothing of ours has.
+    let differs = person.eval(
+        "(() => { const page = getComputedStyle(document.querySelector('.said blockquote')), ours = getComputedStyle(document.querySelector('.card h2'));
+         const box = getComputedStyle(document.querySelector('.said'));
+         return page.fontFamily !== ours.fontFamily && box.borderTopStyle === 'dashed' && page.unicodeBidi.includes('isolate'); })()",
+    );
+    assert_eq!(differs, json!(true));
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    person.until("document.querySelector('.past li')");
+    assert_eq!(person.eval("document.querySelectorAll('.past img, .past script').length"), json!(0));
+}
+
+#[test]
+fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let call = asking.click("Delete");
+    let id = asking.waiting()["id"].as_str().unwrap().to_owned();
+    let mut person = Person::start();
+    person.window(390, 844, true);
+    person.go(&format!("{}/approvals/{id}", asking.console()));
+    person.until("location.pathname === '/console/login'");
+    person.press("input[name=password]");
+    person.write(asking.password());
+    person.key("Enter");
+    person.until(&format!("location.pathname === '/console/approvals/{id}' && {SHOWN}"));
+    // A phone: nothing is wider than the screen, and what is pressed is large enough.
+    assert_eq!(person.eval("document.documentElement.scrollWidth <= 390"), json!(true));
+    let small = "[...document.querySelectorAll('.verdict button')].every(b => !b.offsetHeight || b.offsetHeight >= 44)";
+    assert_eq!(person.eval(small), json!(true));
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
+}
+
+#[test]
+fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    let id = person.eval("document.querySelector('.card').id");
+    let question = format!("{}/approvals/{}", asking.console(), id.as_str().unwrap());
+    let answer = format!("http://{}/operator/approvals/{}", asking.server.address(), id.as_str().unwrap());
+    let token = person.eval("document.querySelector('.card input[name=form]').value");
+    let picture = format!("{answer}/picture");
+    // With the word of the form, which no other page can know: it does not help.
+    let hostile = format!(
+        "<title>Elsewhere</title><a href='{question}'>Look</a><iframe src='{question}'></iframe>
+         <form method=post action='{answer}' target=there><input name=form value={token}><input name=verdict value=approve>
+         <button>Send</button></form><iframe name=there></iframe>
+         <script>
+         const i = new Image(); i.onload = () => window.seen = 1; i.onerror = () => window.seen = 0; i.src = '{picture}';
+         fetch('{answer}', {{method: 'POST', credentials: 'include', body: new URLSearchParams({{form: {token}, verdict: 'approve'}})}})
+           .then(() => window.sent = 1, () => window.sent = 0);
+         </script>"
+    );
+    let site = Site::serve(&[("/", &hostile)]);
+    // Another site, and another port of the very same host, which is the same site for cookies.
+    for host in ["localhost", "127.0.0.1"] {
+        person.go(&format!("http://{host}:{}/", site.address.port()));
+        person.until("window.seen === 0 && window.sent === 0");
+        person.press("button");
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(asking.waiting()["id"], id, "{host}: it still waits");
+        assert_eq!(person.eval("frames[0].length + frames[1].length"), json!(0));
+        assert_eq!(person.eval("[0, 1].map(n => { try { return frames[n].document.body.innerText } catch { return '' } }).join('')"), json!(""));
+        // A link is all it can do: whoever is logged in sees the question, and decides.
+        person.press("a");
+        person.until(&format!("location.pathname.startsWith('/console/approvals/') && {SHOWN}"));
+    }
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+}
+
+/// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
+#[test]
+fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
+    const ITEM: &str =
+        "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>";
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = tests.join("../../target/clients/python/bin/python");
+    assert!(python.exists(), "the public clients are not installed: run script/setup test");
+    let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
+    let settings = format!("{}    hitl:\n      approval_timeout: 12\n", site.setting(&["item.test"]));
+    let home = Home::new(&settings);
+    home.set_password();
+    let server = home.serve(&[]);
+    let mut person = Person::start();
+    person.log_in(&format!("http://{}/console", server.address()), PASSWORD);
+    for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
+        let mut client = Command::new(&python)
+            .arg(tests.join("tests/clients/approving.py"))
+            .args([mode, server.url(), server.key(), "http://item.test/"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
+        for (press, expected) in [
+            (Some("deny"), "denied_by_operator"),
+            (None, "approval_timeout"),
+            (Some("approve"), "http://item.test/gone"),
+        ] {
+            let led = said.next().unwrap();
+            person.go(led.strip_prefix("led ").unwrap_or_else(|| panic!("{led}")));
+            person.until(SHOWN);
+            if let Some(press) = press {
+                person.press(&format!(".card button[value={press}]"));
+            }
+            assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
+        }
+        assert!(client.wait().unwrap().success());
+    }
+    assert!(home.audit_log().contains("operator operator by elicitation"), "by which door");
+}
+
+#[test]
+fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
+    let mut asking = Asking::start("");
+    let mut person = logged_in(&asking);
+    let fail = |asking: &mut Asking| {
+        let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
+        asking.mcp.call("browser_click", missing).unwrap_err()
+    };
+    for _ in 0..3 {
+        assert_eq!(fail(&mut asking)["code"], "element_not_found");
+    }
+    person.until(SHOWN);
+    let text = person.eval("document.querySelector('.card').innerText");
+    let text = text.as_str().unwrap();
+    assert!(text.contains("PAUSED") && text.contains("element_not_found"), "{text}");
+    person.press(".card textarea");
+    person.write("Look in the menu <b>at the top</b>.");
+    // News that come meanwhile do not take away what is half written.
+    std::thread::sleep(Duration::from_secs(5));
+    person.press(".card button[value=resume]");
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('resumed')",
+    );
+    let went = asking.mcp.goto(&asking.session, "http://account.test/");
+    assert!(went.to_string().contains("Look in the menu <b>at the top</b>."), "{went}");
+
+    for _ in 0..3 {
+        fail(&mut asking);
+    }
+    person.until(SHOWN);
+    person.key("j");
+    person.key("d");
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('ended')",
+    );
+    let code = asking.mcp.code("browser_read", json!({"session_id": asking.session}));
+    assert_eq!(code, "session_ended:operator");
+}
+
+/// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.
+#[test]
+fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
+    let mut asking = Asking::start("      approval_timeout: 120\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    asking.mcp.goto(&asking.session, "http://shop.test/order?product=stoneware-mug");
+    asking.click("Place order");
+    person.until(&format!("{SHOWN} && document.querySelector('.past li')"));
+    let folder = std::env::var_os("STOCKADE_PICTURES");
+    for (name, width, height, dark) in
+        [("console", 1280, 900, false), ("console-dark", 1280, 900, true), ("console-phone", 390, 844, false)]
+    {
+        person.window(width, height, dark);
+        person.eval("scrollTo(0, 0)");
+        assert_eq!(
+            person.eval(&format!("document.documentElement.scrollWidth <= {width}")),
+            json!(true),
+            "{name}"
+        );
+        if let Some(folder) = &folder {
+            person.picture(&Path::new(folder).join(format!("{name}.png")));
+        }
+    }
+    // The second step, and what is behind "for this session", are read before they can be pressed.
+    person.press("details.grave summary");
+    person.until("document.querySelector('details.grave').open");
+    if let Some(folder) = &folder {
+        person.picture(&Path::new(folder).join("console-second-step.png"));
+    }
+}
