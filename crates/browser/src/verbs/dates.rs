@@ -2,9 +2,10 @@
 
 use super::keyboard::Stroke;
 use crate::{
-    ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand, locate::Element,
+    aim::How, ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand,
+    locate::Element,
 };
-use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, NamedKey};
+use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
 
 /// More parts than any field has, so that the first one is reached from wherever the focus is.
@@ -124,7 +125,8 @@ impl Browser {
         kind: Kind,
         text: &str,
         element: &Element,
-        strike: impl AsyncFn(Hand<'_>) -> Result<(), BrowserError>,
+        how: How,
+        decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let moment = match text.trim() {
@@ -138,7 +140,8 @@ impl Browser {
         let Orders { orders } = self.of_field(element, "partsOf", &field, deadline).await?;
         for order in &orders {
             self.in_field(element, "focusField", &field, deadline).await?;
-            strike(Hand::Keys(&strokes(&moment, order))).await?;
+            let strokes = strokes(&moment, order);
+            self.keys_to(element, how, decided, Hand::Keys(&strokes), deadline).await?;
             let Held { value } = self.of_field(element, "momentIn", &field, deadline).await?;
             if value.is_some_and(|value| moment.is(&value)) {
                 return Ok(());

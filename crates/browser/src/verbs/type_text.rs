@@ -57,8 +57,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         if let Some(kind) = dates::Kind::of(decided.input_type.as_deref()) {
-            let strike = async |hand: Hand<'_>| self.keys_to(element, how, decided, hand, deadline).await;
-            return self.put_moment(kind, &typing.text, element, strike, deadline).await;
+            return self.put_moment(kind, &typing.text, element, how, decided, deadline).await;
         }
         self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
         let text = typing.text.replace("\r\n", "\n");
@@ -91,7 +90,7 @@ impl Browser {
         Ok(())
     }
 
-    async fn keys_to(
+    pub(super) async fn keys_to(
         &self,
         element: &Element,
         how: How,
