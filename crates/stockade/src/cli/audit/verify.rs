@@ -47,7 +47,42 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     };
     let key = given.or(own);
     let reports = chains(&folder, key.as_ref(), &anchors).map_err(|e| unreadable(&e))?;
-    Ok(reply(&reports, key.is_some()))
+    if reports.is_empty() && args.path.is_some() && anchors.is_empty() {
+        let place = audit::plain(&folder.display().to_string());
+        return Err(Fault::new(
+            "audit_unreadable",
+            format!("there is no audit log and no bundle at {place}"),
+        )
+        .hint("Name a bundle, a chain's folder, or the audit folder of a state folder."));
+    }
+    // One chain's folder says nothing about the others.
+    let gone = if reports.len() == 1 && !folder.join(&reports[0].0).exists() {
+        Vec::new()
+    } else {
+        gone(&anchors, &reports, key.as_ref())
+    };
+    Ok(reply(&reports, &gone, key.is_some()))
+}
+
+/// The last anchored head of each chain that is not there any more. Chains are never dropped: one that was anchored and
+/// is gone was taken away. An anchor file may tell of other logs as well, which have keys of their own.
+fn gone<'a>(anchors: &'a [Head], reports: &[(String, Report)], key: Option<&PublicKey>) -> Vec<&'a Head> {
+    let known: Vec<String> = match key {
+        Some(key) => vec![key.to_string()],
+        None => reports.iter().filter_map(|(_, report)| report.key.clone()).collect(),
+    };
+    let mut gone: Vec<&Head> = Vec::new();
+    for anchor in anchors.iter().filter(|anchor| known.is_empty() || known.contains(&anchor.key)) {
+        if reports.iter().any(|(_, report)| report.chain.as_ref() == Some(&anchor.chain)) {
+            continue;
+        }
+        match gone.iter_mut().find(|known| known.chain == anchor.chain) {
+            Some(known) if known.seq < anchor.seq => *known = anchor,
+            Some(_) => {}
+            None => gone.push(anchor),
+        }
+    }
+    gone
 }
 
 /// The chains of an audit folder, or the one chain that the folder is.
@@ -94,7 +129,7 @@ fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
     Reply { human, json, ok: bad.is_none() }
 }
 
-fn reply(reports: &[(String, Report)], key_is_known: bool) -> Reply {
+fn reply(reports: &[(String, Report)], gone: &[&Head], key_is_known: bool) -> Reply {
     let mut human = String::new();
     let mut json = Vec::new();
     for (name, report) in reports {
@@ -107,12 +142,22 @@ fn reply(reports: &[(String, Report)], key_is_known: bool) -> Reply {
         }
         json.push(value);
     }
-    if reports.is_empty() {
+    for head in gone {
+        let chain = audit::plain(&head.chain);
+        let message = format!(
+            "the chain is gone; its line {} was anchored at {}",
+            head.seq,
+            audit::plain(&head.signed_at)
+        );
+        human.push_str(&format!("{BAD}BAD{BAD:#}    {chain}\n       {}\n", wrapped(&message, 7)));
+        json.push(json!({ "name": head.chain, "ok": false, "bad": { "message": message } }));
+    }
+    if reports.is_empty() && gone.is_empty() {
         human.push_str("Nothing is on record.\n");
     } else if !key_is_known {
         human.push_str("Signed by the key that each head names; --key insists on one.\n");
     }
-    let ok = reports.iter().all(|(_, report)| report.ok());
+    let ok = gone.is_empty() && reports.iter().all(|(_, report)| report.ok());
     Reply { human, json: json!({ "ok": ok, "chains": json }), ok }
 }
 
@@ -138,4 +183,35 @@ fn told(name: &str, report: &Report) -> String {
         out.push_str(&format!("       {DIM}key {key}{DIM:#}\n"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use audit::{Log, LogOptions};
+
+    fn anchored(folder: &Path) -> Vec<Head> {
+        let key = Key::load_or_create(&folder.join("audit.key")).unwrap();
+        let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
+        drop(Log::open(&folder.join("audit"), "i1", options).unwrap());
+        audit::read_head(&folder.join("audit/chain-1")).unwrap().into_iter().collect()
+    }
+
+    #[test]
+    fn a_chain_that_was_anchored_and_is_gone_is_told() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let heads = anchored(folder.path());
+        let audit = folder.path().join("audit");
+        let own = PublicKey::parse(&heads[0].key).unwrap();
+        let all: Vec<Head> = heads.iter().cloned().chain(anchored(other.path())).collect();
+        let reports = chains(&audit, Some(&own), &all).unwrap();
+        assert!(gone(&all, &reports, Some(&own)).is_empty());
+        assert!(gone(&all, &reports, None).is_empty(), "another log's anchors are not ours");
+        std::fs::remove_dir_all(audit.join("chain-1")).unwrap();
+        let reports = chains(&audit, Some(&own), &all).unwrap();
+        let missing = gone(&all, &reports, Some(&own));
+        assert_eq!(missing, [&heads[0]]);
+        let reply = reply(&reports, &missing, true);
+        assert!(!reply.ok && reply.human.contains("the chain is gone"), "{}", reply.human);
+    }
 }
