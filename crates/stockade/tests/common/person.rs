@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
 /// The user that Chromium runs as when the tests run as root.
 const NOBODY: &str = "65534";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 pub struct Person {
     child: Child,
