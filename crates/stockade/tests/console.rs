@@ -326,6 +326,11 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
         person.window(width, height, dark);
         person.eval("scrollTo(0, 0)");
         assert_eq!(
+            person.eval("document.querySelectorAll('#waiting > *').length"),
+            json!(1),
+            "the card alone"
+        );
+        assert_eq!(
             person.eval(&format!("document.documentElement.scrollWidth <= {width}")),
             json!(true),
             "{name}"

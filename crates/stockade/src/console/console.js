@@ -78,7 +78,8 @@
     for (const node of next.querySelector("#waiting").children) wanted.set(node.id, node);
     const before = here.children.length;
     for (const old of [...here.children]) {
-      if (wanted.get(old.id)?.dataset.state === old.dataset.state) wanted.delete(old.id);
+      const now = wanted.get(old.id);
+      if (now && now.dataset.state === old.dataset.state) wanted.delete(old.id);
       else old.remove();
     }
     const fresh = [...wanted.values()];
