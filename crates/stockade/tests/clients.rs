@@ -3,12 +3,14 @@
 
 mod common;
 
+use common::machine::until;
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, PROGRAM};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use stockade::approvals::Verdict;
 
 fn clients() -> PathBuf {
@@ -88,23 +90,38 @@ fn the_python_client_works_over_http_in_both_eras() {
 fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_eras() {
     let item = "<form method=post action=/gone><button>Delete item</button></form>";
     let site = Site::serve(&[("/", item), ("/gone", item)]);
-    for (mode, version) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
+    // Where there is no console, there is no page to be led to, and the call waits all the same.
+    for (mode, version, has_console) in
+        [("auto", "2026-07-28", true), ("legacy", "2025-11-25", true), ("auto", "2026-07-28", false)]
+    {
         let hosts = site.setting(&["item.test"]);
         let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 6\n"));
-        let server = home.serve(&[]);
-        let operator = Operator::of(&home);
+        let server = has_console.then(|| home.serve(&[]));
         let mut command = Command::new(clients().join("python/bin/python"));
-        command.arg(script("approving.py")).args([mode, server.url(), server.key(), "http://item.test/"]);
+        command.arg(script("approving.py")).args([
+            if has_console { "http" } else { "stdio" },
+            mode,
+            "http://item.test/",
+        ]);
+        match &server {
+            Some(server) => drop(command.args([server.url(), server.key()])),
+            None => over_stdio(&mut command, &home),
+        }
         let mut client = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let state = home.state().join("keys/audit.key");
+        until("the control plane is there", Duration::from_secs(30), || state.exists().then_some(()));
+        let operator = Operator::of(&home);
         for (verdict, expected) in [
             (Some(Verdict::Deny), "denied_by_operator"),
             (None, "approval_timeout"),
             (Some(Verdict::Approve { for_session: false }), "http://item.test/gone"),
         ] {
             let asked = operator.next();
-            let page = format!("led http://{}/console/approvals/{}", server.address(), asked.id);
-            assert_eq!(said.next(), Some(page), "{mode}");
+            if let Some(server) = &server {
+                let page = format!("led http://{}/console/approvals/{}", server.address(), asked.id);
+                assert_eq!(said.next(), Some(page), "{mode}");
+            }
             if let Some(verdict) = verdict {
                 operator.says(&asked.id, verdict).unwrap();
             }
@@ -112,7 +129,7 @@ fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_e
         }
         assert!(client.wait().unwrap().success());
     }
-    assert_eq!(site.requests().iter().filter(|request| *request == "POST /gone").count(), 2);
+    assert_eq!(site.requests().iter().filter(|request| *request == "POST /gone").count(), 3);
 }
 
 #[test]

@@ -27,13 +27,17 @@ const SHOWN: &str = "document.querySelector('.card') && !document.querySelector(
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 15\n");
+    let mut asking = Asking::start("      approval_timeout: 25\n");
     let mut person = logged_in(&asking);
 
+    // The console looks for itself now and then as well, so the news are counted on their own.
+    person.eval("window.news = 0; new EventSource('/operator/events').addEventListener('change', () => window.news++); 0");
+    std::thread::sleep(Duration::from_secs(1));
     let call = asking.click("Delete");
     let begun = Instant::now();
     person.until("document.querySelector('.card')");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(person.eval("window.news").as_u64().unwrap() > 0, "news come by themselves");
+    println!("a question was on the screen {:?} after the call", begun.elapsed());
     person.until(SHOWN);
     let text = person.eval("document.querySelector('.card').innerText");
     let text = text.as_str().unwrap();
@@ -132,6 +136,8 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
     let mut asking = Asking::start("      approval_timeout: 60\n");
     let mut person = logged_in(&asking);
+    person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
+    person.press("input[name=sound]");
     let call = asking.click("Delete these");
     person.until(SHOWN);
     let said = person.eval("document.querySelector('.said blockquote').textContent");
@@ -151,7 +157,9 @@ fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
          return page.fontFamily !== ours.fontFamily && box.borderTopStyle === 'dashed' && page.unicodeBidi.includes('isolate'); })()",
     );
     assert_eq!(differs, json!(true));
-    person.press(".card button[value=deny]");
+    assert_eq!(person.eval("window.broken"), json!(0), "our own page keeps to its own policy");
+    // The list is looked at again every four seconds: a press that lasts longer is a press all the same.
+    person.press_for(".card button[value=deny]", Duration::from_secs(5));
     assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
     person.until("document.querySelector('.past li')");
     assert_eq!(person.eval("document.querySelectorAll('.past img, .past script').length"), json!(0));
@@ -317,6 +325,11 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
     {
         person.window(width, height, dark);
         person.eval("scrollTo(0, 0)");
+        assert_eq!(
+            person.eval("document.querySelectorAll('#waiting > *').length"),
+            json!(1),
+            "the card alone"
+        );
         assert_eq!(
             person.eval(&format!("document.documentElement.scrollWidth <= {width}")),
             json!(true),

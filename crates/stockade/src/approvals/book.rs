@@ -111,6 +111,10 @@ impl Book {
         self.0.console.get_or_init(|| url);
     }
 
+    pub fn has_console(&self) -> bool {
+        self.0.console.get().is_some()
+    }
+
     /// The console's page of one question. It carries no authority.
     pub fn page_of(&self, id: &ApprovalId) -> Option<Url> {
         self.0.console.get().and_then(|console| console.join(&format!("approvals/{id}")).ok())

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-These log in as an operator at the `stockade serve` that runs from the same state
-folder, ask for the password at the terminal, and log out again. Nothing is kept.")]
+These log in as an operator at the `stockade serve` of the same state folder:
+the password is asked for at the terminal, and nothing is kept.")]
 pub struct LoginArgs {
     /// The operator who decides
     #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]

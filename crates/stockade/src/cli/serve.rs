@@ -54,12 +54,10 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start(&config, &state, storage).await?);
         let key = first.map(|first| first.agent_key);
-        output::print_now(
-            context,
-            &banner(&config, bound.address, key.as_ref(), args.demo, control.is_weaker()),
-        )?;
-        drop(key);
-        print_way_in(context, &control, bound.address).await?;
+        let way_in = way_in(context, &control, bound.address).await?;
+        let banner = banner(&config, bound.address, key.as_ref(), &way_in, args.demo, control.is_weaker());
+        output::print_now(context, &banner)?;
+        drop((key, banner, way_in));
 
         let stop = Stop::watch(control.clone())?;
         let served = server::serve(bound, control.clone(), &config, webhook, stop.token.clone()).await;
@@ -87,24 +85,31 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
 
 /// How the operator gets in. A link is shown only to a terminal, where a person sits, and only until there is a
 /// password: then nobody who can start this gets in by starting it.
-async fn print_way_in(context: &Context, control: &Control, address: SocketAddr) -> Result<(), Fault> {
-    let storage = &control.storage;
-    if context.json() || storage.any_operator_password().await? {
-        return Ok(());
+async fn way_in(context: &Context, control: &Control, address: SocketAddr) -> Result<String, Fault> {
+    const PASSWORD: &str = "stockade operator password";
+    if context.json() || control.storage.any_operator_password().await? {
+        return Ok(String::new());
     }
     if !std::io::stdout().is_terminal() {
-        let text =
-            format!("{BOLD}Operator{BOLD:#}  no password yet; in a terminal: stockade operator password\n");
-        return output::print_text(&text);
+        return Ok(format!(
+            "           {DIM}no operator has a password yet; in a terminal: {PASSWORD}{DIM:#}\n"
+        ));
     }
     let token = control.desk.link_at_start(FIRST_OPERATOR).await?;
     let link = operator::link_address(&operator::console_address(address), &token);
-    output::print_text(&format!(
-        "{BOLD}Log in{BOLD:#}   {link}\n         {DIM}once, within ten minutes; then: stockade operator password{DIM:#}\n"
+    Ok(format!(
+        "  {BOLD}Log in{BOLD:#}   {link}\n           {DIM}works once, within ten minutes; then set a password: {PASSWORD}{DIM:#}\n"
     ))
 }
 
-fn banner(config: &Config, address: SocketAddr, key: Option<&AgentKey>, demo: bool, weaker: bool) -> Reply {
+fn banner(
+    config: &Config,
+    address: SocketAddr,
+    key: Option<&AgentKey>,
+    way_in: &str,
+    demo: bool,
+    weaker: bool,
+) -> Reply {
     let url = format!("http://{address}/mcp");
     let console = operator::console_address(address);
     let program =
@@ -115,7 +120,7 @@ fn banner(config: &Config, address: SocketAddr, key: Option<&AgentKey>, demo: bo
     };
     let header = format!("Authorization: Bearer {shown}");
     let mut human = format!(
-        "{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n  {BOLD}MCP{BOLD:#}      {url}\n"
+        "{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n{way_in}  {BOLD}MCP{BOLD:#}      {url}\n"
     );
     human.push_str(&match key {
         _ if config.server.open => format!("  {BOLD}Key{BOLD:#}      {BAD}none is asked for: anyone on this machine can use the browser{BAD:#}\n"),

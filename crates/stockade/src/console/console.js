@@ -12,7 +12,7 @@
   const light = document.querySelector(".live");
   const wishes = { sound: box("sound"), notice: box("notice") };
   let chosen = null;
-  let known = new Set(cards().map((card) => card.id));
+  const known = new Set(cards().map((card) => card.id));
   let audio = null;
 
   function box(name) {
@@ -71,25 +71,37 @@
     }
   }
 
-  // A card that is still the same stays the same element: a note half written and a step half taken are not lost.
+  // What is still the same is not touched: a press that has begun, a note half written and a step half taken go on.
   function adopt(next) {
     if (!next) return;
-    const before = new Map(cards().map((card) => [card.id, card]));
-    const now = [...next.querySelectorAll(".card")];
-    const changed = now.length !== before.size || now.some((card) => !before.has(card.id));
-    for (const card of now) {
-      const old = before.get(card.id);
-      if (old && old.dataset.state === card.dataset.state) card.replaceWith(old);
-      else { start(card); if (!known.has(card.id)) card.classList.add("fresh"); }
+    const here = live.querySelector("#waiting"), wanted = new Map();
+    for (const node of next.querySelector("#waiting").children) wanted.set(node.id, node);
+    const before = here.children.length;
+    for (const old of [...here.children]) {
+      const now = wanted.get(old.id);
+      if (now && now.dataset.state === old.dataset.state) wanted.delete(old.id);
+      else old.remove();
     }
-    const fresh = now.filter((card) => !known.has(card.id) && card.dataset.state === "waiting");
-    live.replaceChildren(...next.childNodes);
-    known = new Set([...known, ...now.map((card) => card.id)]);
-    if (changed) settle();
+    const fresh = [...wanted.values()];
+    if (fresh.length || here.children.length !== before) settle();
+    for (const node of fresh) {
+      start(node);
+      if (!known.has(node.id)) node.classList.add("fresh");
+      here.append(node);
+    }
+    for (const name of ["count", "past"]) {
+      const told = next.querySelector(`#${name}`), shown = live.querySelector(`#${name}`);
+      if (told && adopt[name] !== told.innerHTML) {
+        adopt[name] = told.innerHTML;
+        shown.replaceChildren(...told.childNodes);
+      }
+    }
     if (chosen && !live.contains(chosen)) chosen = null;
     head();
     count();
-    if (fresh.length) call(fresh);
+    const news = fresh.filter((node) => !known.has(node.id) && node.dataset.state === "waiting");
+    for (const node of fresh) known.add(node.id);
+    if (news.length) call(news);
   }
 
   // The server tells UTC; people live elsewhere.

@@ -61,7 +61,7 @@ pub fn live(view: &View) -> String {
         .collect();
     let count = waiting.len();
     let waiting = if waiting.is_empty() {
-        "<p class=\"empty\"><b>Nothing waits for you.</b> What an agent asks for appears here by itself.</p>"
+        "<p class=\"empty\" id=\"empty\"><b>Nothing waits for you.</b> What an agent asks for appears here by itself.</p>"
             .to_owned()
     } else {
         waiting.concat()
@@ -72,10 +72,10 @@ pub fn live(view: &View) -> String {
         format!("<ol class=\"past\">{past}</ol>")
     };
     format!(
-        r#"<div id="live" data-from="{}"><div class="section"><h1>Waiting for you</h1><span class="count">{count}</span></div>
-{waiting}
+        r#"<div id="live" data-from="{}"><div class="section"><h1>Waiting for you</h1><span class="count" id="count">{count}</span></div>
+<div id="waiting">{waiting}</div>
 <div class="section"><h2>Latest decisions</h2><span class="count" data-zone>times in UTC</span></div>
-{past}</div>"#,
+<div id="past">{past}</div></div>"#,
         view.from
     )
 }
@@ -85,7 +85,7 @@ pub fn single(view: &View) -> String {
     let card: String = view.approvals.iter().map(|approval| one(approval, view)).collect();
     format!(
         r#"<div id="live" data-from="{}"><div class="section"><h1>One question</h1><span class="count"><a href="/console">all that waits</a></span></div>
-{card}</div>"#,
+<div id="waiting">{card}</div></div>"#,
         view.from
     )
 }

@@ -245,7 +245,7 @@ impl ServerHandler for McpServer {
             return Ok(CallToolResponse::from(answer::result(answer)));
         }
         let waits = arguments.get("wait") != Some(&serde_json::Value::Bool(false));
-        let by_reply = waits && leading::by_reply(&context);
+        let by_reply = waits && approvals.has_console() && leading::by_reply(&context);
         if by_reply {
             call.patience = Duration::ZERO;
         }

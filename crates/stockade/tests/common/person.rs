@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
 /// The user that Chromium runs as when the tests run as root.
 const NOBODY: &str = "65534";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 pub struct Person {
     child: Child,
@@ -138,16 +138,22 @@ impl Person {
 
     /// Presses the mouse in the middle of the element, as it is on the screen.
     pub fn press(&mut self, selector: &str) {
+        self.press_for(selector, Duration::ZERO);
+    }
+
+    /// The same by somebody whose finger rests on the button for a while.
+    pub fn press_for(&mut self, selector: &str, rest: Duration) {
         let selector = json!(selector);
         self.until(&format!("document.querySelector({selector})"));
         let place = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});
              const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
         ));
-        for kind in ["mousePressed", "mouseReleased"] {
+        for (kind, rest) in [("mousePressed", rest), ("mouseReleased", Duration::ZERO)] {
             let event =
                 json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
             self.call("Input.dispatchMouseEvent", event);
+            std::thread::sleep(rest);
         }
     }
 

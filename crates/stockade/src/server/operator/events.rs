@@ -42,7 +42,8 @@ pub async fn stream(State(doors): State<Doors>, Extension(caller): Extension<Cal
             };
             match changed {
                 Ok(_) | Err(RecvError::Lagged(_)) => {
-                    let event = Event::default().event("change").data("");
+                    // Browsers pass no event on that has no data.
+                    let event = Event::default().event("change").data("approvals");
                     return Some((Ok::<_, Infallible>(event), (doors, caller, changes, place)));
                 }
                 Err(RecvError::Closed) => return None,
