@@ -8,8 +8,7 @@ use serde::Serialize;
 pub struct Facts {
     /// The address of the page at the moment of resolving; empty before the first navigation.
     pub page_url: String,
-    /// Which document of its tab it is, by count.
-    pub document: u64,
+    pub document: Document,
     /// The page is the answer to a form that was sent, or may be one: to load it again sends the form again.
     pub posted: bool,
     pub target: Option<ElementFacts>,
@@ -17,6 +16,13 @@ pub struct Facts {
     pub to: Option<ElementFacts>,
     /// The question that waits for an answer.
     pub dialog: Option<DialogFacts>,
+}
+
+/// Which document of which tab it is, by their numbers; neither is used twice in a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Document {
+    pub tab: u32,
+    pub count: u64,
 }
 
 /// A dialog that a page has opened and that waits.

@@ -179,7 +179,7 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Click, Decision, FormFacts, Origin, Policy, Sight, Standing, Target};
+    use crate::{Click, Decision, Document, FormFacts, Origin, Policy, Sight, Standing, Target};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -200,7 +200,8 @@ mod tests {
 
     fn page(target: ElementFacts) -> Facts {
         let page_url = "http://shop.test/".to_owned();
-        Facts { page_url, document: 3, target: Some(target), ..Facts::default() }
+        let document = Document { tab: 1, count: 3 };
+        Facts { page_url, document, target: Some(target), ..Facts::default() }
     }
 
     fn asked(facts: Facts) -> Question {
@@ -239,7 +240,14 @@ mod tests {
                 page(ElementFacts { sight: Sight { form: "x".into(), ..button().sight }, ..button() }),
                 Some("what its form holds"),
             ),
-            (Facts { document: 4, ..page(button()) }, Some("another document is there")),
+            (
+                Facts { document: Document { tab: 1, count: 4 }, ..page(button()) },
+                Some("another document is there"),
+            ),
+            (
+                Facts { document: Document { tab: 2, count: 3 }, ..page(button()) },
+                Some("another document is there"),
+            ),
             (
                 Facts { page_url: "http://shop.test/#a".into(), ..page(button()) },
                 Some("the address of the page"),

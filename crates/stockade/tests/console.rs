@@ -245,7 +245,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         let mut client = Command::new(&python)
             .arg(tests.join("tests/clients/approving.py"))
-            .args([mode, server.url(), server.key(), "http://item.test/"])
+            .args(["http", mode, "http://item.test/", server.url(), server.key()])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -38,7 +38,7 @@ use crate::{
     snapshot::{CallerId, Found, Snapshot},
 };
 use history::Step;
-use policy::{Action, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
+use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
 /// What an action came to.
 #[derive(Clone, Debug)]
@@ -259,7 +259,7 @@ impl Browser {
         let tab = state.tab.as_ref();
         Facts {
             page_url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
-            document: tab.map(|tab| tab.commits).unwrap_or_default(),
+            document: tab.map(|tab| Document { tab: tab.id.0, count: tab.commits }).unwrap_or_default(),
             posted: tab.is_some_and(|tab| tab.posted),
             ..Facts::default()
         }

@@ -270,10 +270,10 @@ impl Book {
         }
         let mut rates = self.0.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let (most, now) = (self.0.settings.most_a_minute, Instant::now());
-        if !guides
-            && !(rates.sessions.take(session, most, now)
-                && rates.agents.take(scope, most * SESSIONS_WORTH, now))
-        {
+        let mut fits = || {
+            rates.sessions.take(session, most, now) && rates.agents.take(scope, most * SESSIONS_WORTH, now)
+        };
+        if !guides && !fits() {
             return Err(flood());
         }
         open.insert(id.clone(), Open { session: session.clone(), kind, picture });

@@ -72,6 +72,12 @@ impl Person {
 
     /// One CDP call.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.exchange(method, params);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    fn exchange(&mut self, method: &str, params: Value) -> Value {
         let id = self.next;
         self.next += 1;
         let mut request = json!({"id": id, "method": method, "params": params});
@@ -87,8 +93,7 @@ impl Person {
                 let Message::Text(text) = message else { continue };
                 let answer: Value = serde_json::from_str(&text).unwrap();
                 if answer["id"] == id {
-                    assert!(answer["error"].is_null(), "{method}: {answer}");
-                    return answer["result"].clone();
+                    return answer;
                 }
             }
         })
@@ -133,7 +138,7 @@ impl Person {
     /// The same, while a page may be on its way to another.
     fn try_eval(&mut self, expression: &str) -> Value {
         let params = json!({"expression": format!("!!({expression})"), "returnByValue": true});
-        self.call("Runtime.evaluate", params)["result"]["value"].clone()
+        self.exchange("Runtime.evaluate", params)["result"]["result"]["value"].clone()
     }
 
     /// Presses the mouse in the middle of the element, as it is on the screen.

@@ -40,7 +40,18 @@ fn parts(entry: &Entry) -> (&'static str, String, String) {
         }
         kind => {
             let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
-            ("·", kind.to_owned(), joined(&[&result, &count, &get("detail"), &get("url")]))
+            (
+                "·",
+                kind.to_owned(),
+                joined(&[
+                    &result,
+                    &count,
+                    &get("decided_by"),
+                    &get("detail"),
+                    &get("target_element"),
+                    &get("url"),
+                ]),
+            )
         }
     }
 }

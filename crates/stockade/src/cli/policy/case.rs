@@ -167,7 +167,7 @@ impl Case {
             origin: page.clone(),
         });
         Facts {
-            document: 0,
+            document: Default::default(),
             posted: self.posted,
             page_url: self.page.clone(),
             target: self.element.facts(&page),

@@ -121,7 +121,9 @@ fn name_of(path: &str) -> String {
 
 fn note(kind: &str, entry: &Entry) -> Shown {
     let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
-    let parts = [entry.get("result"), &count, entry.get("detail"), entry.get("url")];
+    let get = |key| entry.get(key);
+    // Who decided, and about what, is told of questions to people.
+    let parts = [get("result"), &count, get("decided_by"), get("detail"), get("target_element"), get("url")];
     let text: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Shown { time: clock(entry.get("timestamp")), what: kind.replace('_', " "), text: text.join(" · ") }
 }
