@@ -1,0 +1,1 @@
+//! Credentials at rest and their backends; grants that release them.
