@@ -20,10 +20,13 @@ impl Bao {
     /// Initialised, unsealed, with a KV mount of version 2 at `secrets/`.
     pub fn start() -> Bao {
         let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
-        let data = folder.path().join("data");
+        let (data, cluster) = (folder.path().join("data"), free_port());
+        std::fs::create_dir(&data).unwrap();
         let config = format!(
-            "storage \"file\" {{ path = \"{}\" }}\n\
-             listener \"tcp\" {{ address = \"127.0.0.1:{port}\"\n tls_disable = true }}\n",
+            "storage \"raft\" {{\n path = \"{}\"\n node_id = \"one\"\n performance_multiplier = 1\n}}\n\
+             listener \"tcp\" {{\n address = \"127.0.0.1:{port}\"\n cluster_address = \"127.0.0.1:{cluster}\"\n \
+             tls_disable = true\n}}\n\
+             api_addr = \"http://127.0.0.1:{port}\"\ncluster_addr = \"http://127.0.0.1:{cluster}\"\n",
             data.display()
         );
         std::fs::write(folder.path().join("bao.hcl"), config).unwrap();
