@@ -6,7 +6,8 @@ use common::bao::{Bao, TlsBao};
 use common::{GrantDesk, assert_same, code, fault, full_document, id, tenant};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use vault::{Issuer, KvAuth, KvBackend, KvSecret, KvSettings, Leave, Secret, Vault};
 
@@ -195,18 +196,37 @@ fn jwt(account: &str) -> String {
     format!("{}.{}.{}", encode(r#"{"alg":"RS256","typ":"JWT"}"#), encode(&claims), encode("signature"))
 }
 
+/// OpenBao wants one, even where the server speaks plain HTTP.
+fn authority(folder: &Path) -> PathBuf {
+    let file = folder.join("kubernetes-ca.pem");
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ed25519",
+            "-nodes",
+            "-subj",
+            "/CN=kubernetes",
+            "-keyout",
+            "/dev/null",
+            "-out",
+        ])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    file
+}
+
 #[tokio::test]
 async fn a_pod_logs_in_by_its_service_account() {
     let room = room().await;
     room.bao.cli(&["auth", "enable", "kubernetes"]);
     let reviews = format!("kubernetes_host={}", token_reviews());
-    room.bao.cli(&[
-        "write",
-        "auth/kubernetes/config",
-        &reviews,
-        "disable_local_ca_jwt=true",
-        "token_reviewer_jwt=x",
-    ]);
+    let authority = format!("kubernetes_ca_cert=@{}", authority(room.bao.folder.path()).display());
+    let reviewer = ["disable_local_ca_jwt=true", "token_reviewer_jwt=x"];
+    room.bao.cli(&[&["write", "auth/kubernetes/config", &reviews, &authority], &reviewer[..]].concat());
     room.bao.cli(&[
         "write",
         "auth/kubernetes/role/stockade",

@@ -169,7 +169,7 @@ async fn a_wrong_or_missing_master_key_fails_loudly_and_is_never_made_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rotation_loses_nothing_while_others_read_and_write() {
-    const ROWS: usize = 250;
+    const ROWS: usize = 120;
     let desk = GrantDesk::new();
     for room in Room::both() {
         let writer = room.store();

@@ -4,7 +4,7 @@
 use crate::error::VaultError;
 use jiff::Timestamp;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyPool, Executor, Transaction};
+use sqlx::{Any, AnyPool, Transaction};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -112,21 +112,6 @@ impl Database {
         let pool = AnyPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)
-            .after_connect(move |connection, _| {
-                Box::pin(async move {
-                    if kind == Kind::Sqlite {
-                        // A grant that was used stays used after a power cut.
-                        for pragma in [
-                            "PRAGMA busy_timeout = 5000",
-                            "PRAGMA journal_mode = WAL",
-                            "PRAGMA synchronous = FULL",
-                        ] {
-                            connection.execute(pragma).await?;
-                        }
-                    }
-                    Ok(())
-                })
-            })
             .connect_lazy_with(options);
         Ok(Database { pool, kind, up_to_date: Arc::new(OnceCell::new()) })
     }
@@ -160,6 +145,11 @@ impl Database {
     /// Applies the steps that are missing, all or none. Two processes that start at once take turns.
     async fn bring_up_to_date(&self) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot bring the database up to date");
+        if self.kind == Kind::Sqlite {
+            // Readers and a writer do not wait for each other. It stays with the file. What is left as it is: a
+            // statement waits five seconds for another's, and what was committed survives a power cut.
+            sqlx::query("PRAGMA journal_mode = WAL").execute(&self.pool).await.map_err(&failed)?;
+        }
         let mut change = self.begin().await?;
         if self.kind == Kind::Postgres {
             sqlx::query("DO $$ BEGIN PERFORM pg_advisory_xact_lock(7315423801); END $$")

@@ -71,10 +71,6 @@ impl MasterKeys {
         self.0.first().map_or("", |(id, _)| id)
     }
 
-    pub(super) fn current(&self) -> &SecretKey {
-        &self.0[0].1
-    }
-
     pub(super) fn ids(&self) -> Vec<&str> {
         self.0.iter().map(|(id, _)| id.as_str()).collect()
     }

@@ -74,6 +74,18 @@ impl Store {
         Ok(())
     }
 
+    /// A store with nothing in it has nothing to lose with its key.
+    async fn begin_anew(&self, keys: &MasterKeys) -> Result<(), VaultError> {
+        let failed = VaultError::store("cannot look at the master key in use");
+        let pool = self.database.pool().await?;
+        let row = sqlx::query("SELECT master_key FROM vault_state WHERE one = 1").fetch_one(pool).await;
+        let at: String = row.and_then(|row| row.try_get("master_key")).map_err(&failed)?;
+        if keys.get(&at).is_none() {
+            self.go_over(keys).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn list(&self, tenant: &Tenant) -> Result<Vec<Summary>, VaultError> {
         let rows = sqlx::query("SELECT * FROM credentials WHERE tenant = $1 ORDER BY id")
             .bind(tenant.as_str())
@@ -115,44 +127,21 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), VaultError> {
         self.ready().await?;
-        // One more try with the keys of a rotation that was faster; two in a row mean that the source is another one.
-        for _ in 0..2 {
-            let keys = self.keys.lock().await.clone();
-            if self.put_with(&keys, tenant, id, credential, now).await? {
-                return Ok(());
-            }
-            self.reload().await?;
-        }
-        let keys = self.keys.lock().await.clone();
-        Err(self.wrong_key("of another source", &keys))
-    }
-
-    /// False if the database has gone over to another master key meanwhile: nothing was written.
-    async fn put_with(
-        &self,
-        keys: &MasterKeys,
-        tenant: &Tenant,
-        id: &CredentialId,
-        credential: &Credential,
-        now: Timestamp,
-    ) -> Result<bool, VaultError> {
         let failed = VaultError::store("cannot store the credential");
         let scope = credential.grant_scope;
         let place =
             Place { tenant: tenant.as_str(), id: id.as_str(), domain: credential.domain.as_str(), scope };
-        let (data_key, sealed) = place.seal(keys, credential.to_json().as_bytes())?;
         let mut change = self.database.change().await?;
-        // Holds the row until the end, so that a rotation cannot begin before this is written, nor this be written
-        // with the old key after it.
-        let held =
-            sqlx::query("UPDATE vault_state SET writes = writes + 1 WHERE one = 1 AND master_key = $1")
-                .bind(keys.current_id())
-                .execute(&mut *change)
+        // Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is
+        // written with the key that the database is at, whichever stands first in the source.
+        let row =
+            sqlx::query("UPDATE vault_state SET writes = writes + 1 WHERE one = 1 RETURNING master_key")
+                .fetch_one(&mut *change)
                 .await
                 .map_err(&failed)?;
-        if held.rows_affected() == 0 {
-            return Ok(false);
-        }
+        let master_key: String = row.try_get("master_key").map_err(&failed)?;
+        let keys = self.keys_with(&master_key).await?;
+        let (data_key, sealed) = place.seal(&keys, &master_key, credential.to_json().as_bytes())?;
         sqlx::query(
             "INSERT INTO credentials (tenant, id, domain, grant_scope, sealed, data_key, master_key, created_at,
                 last_refreshed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -166,14 +155,13 @@ impl Store {
         .bind(scope.as_str())
         .bind(sealed)
         .bind(data_key)
-        .bind(keys.current_id())
+        .bind(master_key)
         .bind(now.as_millisecond())
         .bind(credential.last_refreshed_at.unwrap_or(now).as_millisecond())
         .execute(&mut *change)
         .await
         .map_err(&failed)?;
-        change.commit().await.map_err(&failed)?;
-        Ok(true)
+        change.commit().await.map_err(&failed)
     }
 
     pub(crate) async fn remove(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {

@@ -42,7 +42,7 @@ impl Store {
         Ok(Rotation { current: known.current_id().to_owned(), rewrapped, old_keys_dropped })
     }
 
-    async fn go_over(&self, keys: &MasterKeys) -> Result<(), VaultError> {
+    pub(super) async fn go_over(&self, keys: &MasterKeys) -> Result<(), VaultError> {
         sqlx::query("UPDATE vault_state SET master_key = $1 WHERE one = 1")
             .bind(keys.current_id())
             .execute(self.database.pool().await?)
@@ -85,7 +85,7 @@ impl Store {
             return Err(self.wrong_key(&stored.master_key, keys));
         }
         let data_key = place.unwrap(keys, &stored.master_key, &stored.data_key)?;
-        let wrapped = place.wrap(keys, &data_key)?;
+        let wrapped = place.wrap(keys, keys.current_id(), &data_key)?;
         let done = sqlx::query(
             "UPDATE credentials SET data_key = $1, master_key = $2
              WHERE tenant = $3 AND id = $4 AND data_key = $5",

@@ -22,16 +22,26 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// A new data key, wrapped by the current master key, and the document sealed with it.
-    pub(super) fn seal(&self, keys: &MasterKeys, document: &[u8]) -> Result<(String, String), VaultError> {
+    /// A new data key, wrapped by that master key, and the document sealed with it.
+    pub(super) fn seal(
+        &self,
+        keys: &MasterKeys,
+        master_key: &str,
+        document: &[u8],
+    ) -> Result<(String, String), VaultError> {
         let data_key = SecretKey::random().map_err(|source| VaultError::NoRandomness { source })?;
         let sealed = seal(&data_key, document, &self.bound("stockade credential 1", ""))?;
-        Ok((self.wrap(keys, &data_key)?, sealed))
+        Ok((self.wrap(keys, master_key, &data_key)?, sealed))
     }
 
-    pub(super) fn wrap(&self, keys: &MasterKeys, data_key: &SecretKey) -> Result<String, VaultError> {
-        let bound = self.bound("stockade data key 1", keys.current_id());
-        seal(keys.current(), data_key.expose_secret(), &bound)
+    pub(super) fn wrap(
+        &self,
+        keys: &MasterKeys,
+        master_key: &str,
+        data_key: &SecretKey,
+    ) -> Result<String, VaultError> {
+        let master = keys.get(master_key).ok_or_else(|| self.altered())?;
+        seal(master, data_key.expose_secret(), &self.bound("stockade data key 1", master_key))
     }
 
     pub(super) fn unwrap(

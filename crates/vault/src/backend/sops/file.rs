@@ -55,7 +55,7 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
     if *stored.text != computed {
         return Err(Trouble::Altered(Malformed::new("sops.mac", "the MAC does not fit the values")));
     }
-    Ok(clear)
+    clear.ok_or_else(|| Malformed::new("", "it is no map").into())
 }
 
 impl Metadata {
@@ -135,7 +135,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn node(&mut self, node: Node, field: &str) -> Result<Node, Trouble> {
+    /// The node in the clear; `None` for a comment.
+    fn node(&mut self, node: Node, field: &str) -> Result<Option<Node>, Trouble> {
         match node {
             Node::Map(map) => {
                 let mut clear = Vec::with_capacity(map.len());
@@ -143,36 +144,41 @@ impl Walk<'_> {
                     let field =
                         if field.is_empty() { shown(&name) } else { format!("{field}.{}", shown(&name)) };
                     self.names.push(name.clone());
-                    clear.push((name, self.node(value, &field)?));
+                    let value = self.node(value, &field)?;
+                    clear.extend(value.map(|value| (name, value)));
                     self.names.pop();
                 }
-                Ok(Node::Map(clear))
+                Ok(Some(Node::Map(clear)))
             }
             Node::List(list) => {
                 let items = list.into_iter().enumerate();
                 let clear = items.map(|(number, item)| self.node(item, &format!("{field}[{number}]")));
-                Ok(Node::List(clear.collect::<Result<_, _>>()?))
+                let clear: Vec<Option<Node>> = clear.collect::<Result<_, _>>()?;
+                Ok(Some(Node::List(clear.into_iter().flatten().collect())))
             }
-            Node::Null => Ok(Node::Null),
+            Node::Null => Ok(Some(Node::Null)),
             leaf => self.leaf(leaf, field),
         }
     }
 
-    fn leaf(&mut self, leaf: Node, field: &str) -> Result<Node, Trouble> {
+    fn leaf(&mut self, leaf: Node, field: &str) -> Result<Option<Node>, Trouble> {
         if !self.metadata.rule.seals(&self.names) {
             self.hash.update(as_sops_hashes(&leaf).as_bytes());
-            return Ok(leaf);
+            return Ok(Some(leaf));
         }
         let sealed =
             leaf.text(field).map_err(|_| Malformed::new(field, "this value should be sealed and is not"))?;
         // sops leaves an empty text as it is.
         if sealed.is_empty() {
-            return Ok(Node::Text(sealed));
+            return Ok(Some(Node::Text(sealed)));
         }
         let place = format!("{}:", self.names.join(":"));
         let opened = seal::open(&sealed, self.key, &place, field)?;
+        if opened.is_comment() {
+            return Ok(None);
+        }
         self.hash.update(opened.text.as_bytes());
-        Ok(opened.into_node(field)?)
+        Ok(Some(opened.into_node(field)?))
     }
 }
 

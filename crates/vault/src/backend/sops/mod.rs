@@ -4,9 +4,6 @@ mod file;
 mod seal;
 mod yaml;
 
-#[cfg(test)]
-mod tests;
-
 use crate::backend::env::read_file;
 use crate::backend::unknown;
 use crate::credential::{Credential, CredentialId, TenantPath};

@@ -54,6 +54,11 @@ pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> R
 }
 
 impl Opened {
+    /// sops writes a comment at the head of a list as an item of the list.
+    pub(super) fn is_comment(&self) -> bool {
+        self.kind == "comment"
+    }
+
     pub(super) fn into_node(self, field: &str) -> Result<Node, Malformed> {
         let bad = || Malformed::new(field, "this value is not of the type that sops wrote");
         match self.kind.as_str() {
