@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),
+    ("vault", &["policy"]),
     ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy"]),
 ];
 

@@ -191,7 +191,7 @@ fn jwt(account: &str) -> String {
     use base64::Engine;
     let encode = |text: &str| base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(text);
     let claims = format!(
-        r#"{{"iss":"kubernetes/serviceaccount","kubernetes.io/serviceaccount/namespace":"web","kubernetes.io/serviceaccount/service-account.name":"{account}","kubernetes.io/serviceaccount/service-account.uid":"u-1","sub":"system:serviceaccount:web:{account}","exp":4000000000}}"#
+        r#"{{"iss":"kubernetes/serviceaccount","kubernetes.io/serviceaccount/namespace":"web","kubernetes.io/serviceaccount/service-account.name":"{account}","kubernetes.io/serviceaccount/service-account.uid":"u-1","sub":"system:serviceaccount:web:{account}","iat":1700000000,"nbf":1700000000,"exp":4000000000}}"#
     );
     format!("{}.{}.{}", encode(r#"{"alg":"RS256","typ":"JWT"}"#), encode(&claims), encode("signature"))
 }

@@ -167,6 +167,18 @@ async fn a_wrong_or_missing_master_key_fails_loudly_and_is_never_made_up() {
     }
 }
 
+#[tokio::test]
+async fn a_store_with_nothing_in_it_takes_a_new_key() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    for room in Room::both() {
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        room.store().remove(&tenant("default"), &id("github.com")).await.unwrap();
+        std::fs::remove_file(room.key()).unwrap();
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        assert!(room.store().release(&leave, &id("github.com")).await.is_ok());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rotation_loses_nothing_while_others_read_and_write() {
     const ROWS: usize = 120;
@@ -242,7 +254,7 @@ async fn a_rotation_that_was_cut_short_is_carried_on_and_one_at_a_time() {
     put(&room.store(), "default", "second", &full_document("github.com")).await;
 
     let held = std::fs::File::create(room.key().with_extension("lock")).unwrap();
-    held.lock().unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let busy = fault(room.open(MasterKeySource::File(room.key())).rotate().await);
     assert!(busy.to_string().contains("under way"), "{busy}");
     drop(held);

@@ -68,7 +68,7 @@ async fn suite<P: Place>(mut place: P) {
         let error = fault(place.vault().release(&leave, &id("broken")).await);
         assert!(error.to_string().contains("cookies[0].sameSite"), "{error}");
         assert!(!error.to_string().contains(CANARY), "{error}");
-        assert_eq!(error.code(), "credential_malformed");
+        assert_eq!(code::<()>(Err(error)), "credential_malformed");
         let credential = Credential::from_json(github.as_bytes()).unwrap();
         let put = place.vault().put(&tenant("default"), &id("x"), &credential, Timestamp::now()).await;
         assert_eq!(code(put), "credential_read_only");
@@ -379,6 +379,15 @@ async fn the_store_lists_removes_and_notes_uses() {
     vault.remove(&tenant("default"), &id("github.com")).await.unwrap();
     assert_eq!(code(vault.remove(&tenant("default"), &id("github.com")).await), "unknown_credential");
     assert_eq!(code(vault.release(&leave, &id("github.com")).await), "unknown_credential");
+}
+
+#[test]
+fn a_file_with_nothing_for_the_host_is_no_import() {
+    let text = format!("other.test\tFALSE\t/\tFALSE\t0\tsid\t{CANARY}\n");
+    assert_eq!(
+        code(vault::import(text.as_bytes(), &host("github.com"), Timestamp::now())),
+        "import_malformed"
+    );
 }
 
 #[test]

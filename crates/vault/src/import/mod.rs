@@ -11,7 +11,7 @@ mod tests;
 
 use crate::Secret;
 use crate::credential::{Cookie, Credential, Host, MOST_COOKIES, SameSite, Value};
-use crate::error::Malformed;
+use crate::error::{Malformed, VaultError};
 use crate::node::Node;
 use jiff::Timestamp;
 use zeroize::Zeroizing;
@@ -38,7 +38,11 @@ pub struct Imported {
 const MOST_IN_A_FILE: usize = 20_000;
 
 /// Reads what a file holds for `domain`; its form is seen from its content.
-pub fn import(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, Malformed> {
+pub fn import(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, VaultError> {
+    read(text, domain, now).map_err(VaultError::Import)
+}
+
+fn read(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, Malformed> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let start = text.iter().find(|byte| !byte.is_ascii_whitespace());
     let mut draft = Draft::new(domain, now);

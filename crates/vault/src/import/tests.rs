@@ -1,12 +1,12 @@
 //! What other programs write, and what becomes of it.
 
 use crate::credential::{Host, SameSite};
-use crate::import::{ImportFormat, Imported, import};
+use crate::import::{ImportFormat, Imported};
 use jiff::Timestamp;
 
 fn read(text: &str, domain: &str) -> Result<Imported, crate::Malformed> {
     let now = Timestamp::from_second(1_800_000_000).unwrap();
-    import(text.as_bytes(), &Host::parse(domain).unwrap(), now)
+    super::read(text.as_bytes(), &Host::parse(domain).unwrap(), now)
 }
 
 /// `name=value; domain; path; expires; flags` of each cookie.

@@ -74,7 +74,7 @@ const STEPS: &[&[&str]] = &[&[
 ]];
 
 impl Database {
-    /// A file, made with mode 0600 if it is not there.
+    /// A file, made with mode 0600 if it is not there. Called within a Tokio runtime, as is [`Database::postgres`].
     pub fn sqlite(file: &Path) -> Result<Database, VaultError> {
         // Made here and not by SQLite, so that it is closed to others from its first moment. SQLite itself may not
         // make it: a file that is gone later is an error, and not an empty vault.

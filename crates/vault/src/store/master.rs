@@ -7,6 +7,7 @@ use crate::secret::{Secret, SecretKey};
 use crate::store::keyring;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Write};
@@ -144,7 +145,8 @@ impl MasterKeySource {
         let failed = |reason: String| self.unreadable(format!("{}: {reason}", beside.display()));
         let lock = fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&beside);
         let lock = lock.map_err(|error| failed(error.to_string()))?;
-        lock.try_lock().map_err(|_| failed("a rotation is under way".to_owned()))?;
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| failed("a rotation is under way".to_owned()))?;
         Ok(Some(lock))
     }
 

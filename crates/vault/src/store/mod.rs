@@ -70,6 +70,9 @@ impl Store {
         .execute(self.database.pool().await?)
         .await
         .map_err(&failed)?;
+        if used.is_empty() {
+            self.begin_anew(&keys).await?;
+        }
         *self.keys.lock().await = Arc::new(keys);
         Ok(())
     }
