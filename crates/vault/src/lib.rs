@@ -9,6 +9,7 @@ mod error;
 mod grant;
 mod import;
 mod node;
+mod redact;
 mod secret;
 mod store;
 
@@ -22,5 +23,6 @@ pub use credential::{
 pub use error::{Malformed, VaultError};
 pub use grant::{Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer, Leave};
 pub use import::{ImportFormat, Imported, import};
+pub use redact::{MASK, Redactor, Stream};
 pub use secret::Secret;
 pub use store::{Database, MasterKeySource, Rotation, Store};
