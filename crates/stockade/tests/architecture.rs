@@ -15,7 +15,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("jail", &[]),
     ("bridge", &[]),
     ("vault", &["policy"]),
-    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy"]),
+    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
 ];
 
 /// A file longer than this asks to be split by what it does; tests may be longer.

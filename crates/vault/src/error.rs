@@ -198,9 +198,7 @@ impl VaultError {
             "credential_store_newer" => "Use the newer program that wrote it.",
             "credential_store_damaged" => "Restore a copy of the database.",
             "credential_store_failed" => "See the database's own log.",
-            "master_key_missing" => {
-                "Put the key back, or make one with `stockade credential rotate-key --first`."
-            }
+            "master_key_missing" => "Put the key back: without it these credentials are lost.",
             "master_key_unsafe" => "`chmod 600` the file; if others could read it, rotate the key.",
             "master_key_malformed" => "Restore the key from its copy.",
             "master_key_wrong" => {

@@ -1,4 +1,5 @@
 //! Grants on SQLite and PostgreSQL: consumed once, refused for good reasons, revoked at once, collected.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

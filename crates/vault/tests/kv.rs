@@ -1,4 +1,5 @@
 //! A real OpenBao: every way to log in, renewal, namespaces, wrapping, TLS, and what it says when it will not.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Files that the real sops made, the ways in which it can make them, and what becomes of files that were changed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

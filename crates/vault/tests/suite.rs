@@ -1,4 +1,5 @@
 //! One suite for every backend: OpenBao, sops, the environment, SQLite, PostgreSQL.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -6,6 +6,7 @@
 mod audit;
 mod config;
 mod context;
+mod credential;
 mod demo;
 mod doctor;
 mod jail;
@@ -84,6 +85,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
+    /// The logins in the store: put, import, list, show, remove, rotate-key
+    Credential(credential::CredentialArgs),
     /// The settings: show, check, path
     Config(config::ConfigArgs),
     /// The file trees that jails run from: build, verify, list
@@ -120,6 +123,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Page(args) => page::run(context, args),
         Command::Audit(args) => audit::run(context, args),
         Command::Key(args) => key::run(context, args),
+        Command::Credential(args) => credential::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
         Command::Jail(args) => jail::run(args),

@@ -122,7 +122,7 @@ impl Redactor {
     fn search(&self, automaton: &AhoCorasick, view: &View, literal: bool, found: &mut Vec<Range<usize>>) {
         let bytes = view.bytes();
         // Up to where each form has been matched: what lies before it was looked at, so that a page of nothing but
-        // pieces costs no more than its length.
+        // pieces costs no more than its length. (A secret that repeats itself may keep a few characters at an end.)
         let mut done = vec![0; self.forms.len()];
         for hit in automaton.find_overlapping_iter(bytes) {
             let (number, start) = self.pieces[hit.pattern().as_usize()];
@@ -157,7 +157,8 @@ impl Stream<'_> {
     /// Takes a piece; gives what may go out.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        if self.held.len() <= HELD_BACK {
+        // Twice that much is waited for, so that text in small pieces is not searched at every piece.
+        if self.held.len() <= 2 * HELD_BACK {
             return String::new();
         }
         let mut cut = self.held.len() - HELD_BACK;
