@@ -1,9 +1,10 @@
 # The two commands that matter are `make run` and `make test`; each does all its own set-up.
 ARGS ?=
+FUZZ_SECONDS ?= 600
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: run test bench build lint check setup setup-bench setup-test clean help
+.PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -26,6 +27,9 @@ lint: ## Formatting and clippy, warnings are errors
 
 bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios
+
+fuzz: setup-test ## Ten minutes of broken files for each reader of credentials (FUZZ_SECONDS=60 for less)
+	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test fuzz -- --nocapture
 
 setup: ## Install what the browser needs on this machine
 	@script/setup run

@@ -14,7 +14,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),
-    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy"]),
+    ("vault", &["policy"]),
+    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
 ];
 
 /// A file longer than this asks to be split by what it does; tests may be longer.

@@ -454,3 +454,66 @@ fn a_reader_that_went_away_and_a_full_disk_are_no_reason_to_panic() {
         assert_ne!(full.status.code(), Some(0), "{arguments:?}: the answer did not arrive");
     }
 }
+
+#[test]
+fn credentials_go_in_by_standard_input_and_never_come_out() {
+    const SECRET: &str = "c4n4ry-of-a-login";
+    let user = User::new();
+    let feed = |arguments: &[&str], text: &str| {
+        let mut child = user.command(arguments);
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let said = |output: &Output| {
+        let text = format!("{}{}", stdout(output), stderr(output));
+        assert!(!text.contains(SECRET), "{text}");
+        text
+    };
+    let document = format!(r#"{{"domain":"shop.test","cookies":[{{"name":"sid","value":"{SECRET}"}}]}}"#);
+    let cookies =
+        format!("git.test\tFALSE\t/\tTRUE\t0\tsid\t{SECRET}\nother.test\tFALSE\t/\tTRUE\t0\tx\ty\n");
+
+    assert!(user.ok(&["credential", "list"]).contains("no credentials yet"));
+    let put = feed(&["credential", "put"], &document);
+    assert!(put.status.success() && said(&put).contains("shop.test of default: 1 cookies"), "{}", said(&put));
+    let imported = feed(&["credential", "import", "--domain", "git.test", "--id", "git"], &cookies);
+    assert!(
+        imported.status.success() && said(&imported).contains("1 cookies of other hosts"),
+        "{}",
+        said(&imported)
+    );
+
+    let list: Value = serde_json::from_str(&user.ok(&["credential", "list", "--json"])).unwrap();
+    assert_eq!(
+        (&list["credentials"][0]["id"], &list["credentials"][1]["domain"]),
+        (&"git".into(), &"shop.test".into())
+    );
+    assert!(user.ok(&["credential", "show", "git"]).contains("git.test"));
+    let other: Value =
+        serde_json::from_str(&user.ok(&["credential", "list", "--tenant", "other", "--json"])).unwrap();
+    assert_eq!(other["credentials"].as_array().unwrap().len(), 0);
+
+    let rotated: Value = serde_json::from_str(&user.ok(&["credential", "rotate-key", "--json"])).unwrap();
+    assert_eq!((&rotated["rewrapped"], &rotated["old_keys_dropped"]), (&2.into(), &true.into()));
+    user.ok(&["credential", "remove", "git"]);
+
+    for (arguments, text, code) in [
+        (&["credential", "put", "--json"][..], document.replace("sid", "s;d"), "credential_malformed"),
+        (&["credential", "import", "--domain", "nothing.test", "--json"], cookies, "import_malformed"),
+        (&["credential", "remove", "git", "--json"], String::new(), "unknown_credential"),
+        (&["credential", "show", "git", "--json"], String::new(), "unknown_credential"),
+    ] {
+        let failed = feed(arguments, &text);
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(!said(&failed).is_empty());
+        let error: Value = serde_json::from_str(&stdout(&failed)).unwrap();
+        assert_eq!(seen(error["error"]["code"].as_str().unwrap()), code);
+    }
+    let state = user.path(".local/share/stockade");
+    for file in ["vault.db", "master.key"] {
+        let mode = fs::metadata(state.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+}

@@ -7,6 +7,7 @@ mod approvals;
 mod audit;
 mod config;
 mod context;
+mod credential;
 mod demo;
 mod doctor;
 mod jail;
@@ -102,6 +103,8 @@ enum Command {
     Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
+    /// The logins in the store: put, import, list, show, remove, rotate-key
+    Credential(credential::CredentialArgs),
     /// The settings: show, check, path
     Config(config::ConfigArgs),
     /// The file trees that jails run from: build, verify, list
@@ -144,6 +147,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Watch(args) => watch::run(context, &args),
         Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),
+        Command::Credential(args) => credential::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
         Command::Jail(args) => jail::run(args),

@@ -67,6 +67,15 @@ impl State {
         self.folder.join("stockade.db")
     }
 
+    /// Credentials and grants, and the key that seals them.
+    pub fn vault_database(&self) -> PathBuf {
+        self.folder.join("vault.db")
+    }
+
+    pub fn master_key(&self) -> PathBuf {
+        self.folder.join("master.key")
+    }
+
     /// Becomes the one control plane that serves from this folder, until the lock is dropped.
     pub fn lock(&self) -> Result<ServeLock, StateError> {
         ServeLock::take(self.clone())

@@ -1,0 +1,84 @@
+//! Credentials out of the environment: a JSON document in a variable, or the name of a file that holds it.
+//!
+//! `STOCKADE_CREDENTIAL_GITHUB_COM` is credential `github.com`, and `STOCKADE_CREDENTIAL_GITHUB_COM_FILE` names a file
+//! with it. An underscore stands for a dot, two for a dash. The variables are taken once, at the start: they cannot be
+//! changed from outside afterwards. A file is read at every opening. All of it is tenant `default`'s: a name that is made
+//! of a tenant's and a credential's could be read in two ways.
+
+use crate::backend::unknown;
+use crate::credential::{Credential, CredentialId};
+use crate::error::VaultError;
+use crate::node::LARGEST_DOCUMENT;
+use crate::secret::Secret;
+use policy::Tenant;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use tokio::io::AsyncReadExt;
+use zeroize::Zeroizing;
+
+pub struct EnvBackend {
+    prefix: String,
+    variables: BTreeMap<String, Secret>,
+}
+
+const FILE: &str = "_FILE";
+
+impl EnvBackend {
+    /// Takes what begins with the prefix out of `variables`: `std::env::vars_os()`.
+    pub fn new(prefix: &str, variables: impl Iterator<Item = (OsString, OsString)>) -> EnvBackend {
+        let variables = variables
+            .filter_map(|(name, value)| {
+                Some((name.into_string().ok()?, Secret::new(value.into_string().ok()?)))
+            })
+            .filter(|(name, _)| name.starts_with(prefix))
+            .collect();
+        EnvBackend { prefix: prefix.to_owned(), variables }
+    }
+
+    pub(super) fn list(&self, tenant: &Tenant) -> Vec<CredentialId> {
+        if !serves(tenant) {
+            return Vec::new();
+        }
+        let names = self.variables.keys().filter_map(|name| name.strip_prefix(&self.prefix));
+        names.filter_map(|name| id_of(name.strip_suffix(FILE).unwrap_or(name))).collect()
+    }
+
+    pub(super) async fn open(&self, tenant: &Tenant, id: &CredentialId) -> Result<Credential, VaultError> {
+        let name = name_of(id).filter(|_| serves(tenant)).ok_or_else(|| unknown(id))?;
+        let name = format!("{}{name}", self.prefix);
+        if let Some(value) = self.variables.get(&name) {
+            return Ok(Credential::from_json(value.expose_secret().as_bytes())?);
+        }
+        let variable = format!("{name}{FILE}");
+        let file = self.variables.get(&variable).ok_or_else(|| unknown(id))?;
+        let file = PathBuf::from(file.expose_secret());
+        let text = read_file(&file).await.map_err(|source| VaultError::EnvFile { variable, file, source })?;
+        Ok(Credential::from_json(&text)?)
+    }
+}
+
+fn serves(tenant: &Tenant) -> bool {
+    tenant.as_str() == "default"
+}
+
+/// A file as wiped memory, up to the largest document and a byte, which is then found to be too large.
+pub(super) async fn read_file(file: &std::path::Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    let handle = tokio::fs::File::open(file).await?;
+    let size = usize::try_from(handle.metadata().await?.len()).unwrap_or(usize::MAX);
+    // Reserved in one piece, so that growing leaves no copy behind.
+    let mut text = Zeroizing::new(Vec::with_capacity(size.min(LARGEST_DOCUMENT) + 1024));
+    handle.take(LARGEST_DOCUMENT as u64 + 1).read_to_end(&mut text).await?;
+    Ok(text)
+}
+
+/// The variable of an id; `None` for an id with an underscore, which no variable can name.
+fn name_of(id: &CredentialId) -> Option<String> {
+    (!id.as_str().contains('_'))
+        .then(|| id.as_str().replace('-', "__").replace('.', "_").to_ascii_uppercase())
+}
+
+fn id_of(name: &str) -> Option<CredentialId> {
+    let id = CredentialId::parse(&name.to_ascii_lowercase().replace("__", "-").replace('_', ".")).ok()?;
+    (name_of(&id).as_deref() == Some(name)).then_some(id)
+}

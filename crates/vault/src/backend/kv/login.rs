@@ -1,0 +1,270 @@
+//! Logging in to a vault, and staying so: the token is renewed while it lives and replaced when it is gone.
+
+use super::http::Client;
+use super::text_at;
+use crate::backend::env::read_file;
+use crate::error::VaultError;
+use crate::node::Node;
+use crate::secret::Secret;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use zeroize::Zeroizing;
+
+/// How we prove who we are.
+pub enum KvAuth {
+    Token(KvSecret),
+    AppRole {
+        mount: String,
+        role_id: String,
+        secret_id: KvSecret,
+    },
+    /// By the service account's token of the pod we run in.
+    Kubernetes {
+        mount: String,
+        role: String,
+        token_file: PathBuf,
+    },
+}
+
+pub enum KvSecret {
+    Plain(Secret),
+    /// Read at every login, so that what an agent of the vault's renews in it is used.
+    File(PathBuf),
+    /// A wrapping token that holds it: good for one unwrapping, so that a second one shows that somebody was first.
+    Wrapped(Secret),
+}
+
+/// A token that is in use.
+struct Held {
+    token: Secret,
+    /// `None` for one that lives for ever.
+    until: Option<Instant>,
+    lease: Duration,
+    renewable: bool,
+}
+
+pub(super) struct Keeper {
+    client: Client,
+    auth: KvAuth,
+    held: Mutex<Option<Held>>,
+    /// What came out of a wrapping token: it cannot be asked for again.
+    unwrapped: Mutex<Option<Secret>>,
+}
+
+/// A token that is not longer good than this is not used for a call.
+const MARGIN: Duration = Duration::from_millis(500);
+/// The shortest time between two renewals, and the pause after one that failed.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+impl Keeper {
+    pub(super) fn new(client: Client, auth: KvAuth) -> Arc<Keeper> {
+        Arc::new(Keeper { client, auth, held: Mutex::new(None), unwrapped: Mutex::new(None) })
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A token that is good now; logs in if there is none. Callers wait for one login, they do not start ten.
+    pub(super) async fn token(self: &Arc<Keeper>) -> Result<Secret, VaultError> {
+        let mut held = self.held.lock().await;
+        let good =
+            held.as_ref().filter(|held| held.until.is_none_or(|until| until > Instant::now() + MARGIN));
+        if let Some(good) = good {
+            return Ok(good.token.duplicate());
+        }
+        let fresh = self.log_in().await?;
+        let token = fresh.token.duplicate();
+        if fresh.renewable {
+            tokio::spawn(keep_alive(Arc::downgrade(self), token.duplicate(), fresh.lease));
+        }
+        *held = Some(fresh);
+        Ok(token)
+    }
+
+    /// Another token for one that was refused; `None` if logging in can give no other.
+    pub(super) async fn replace(self: &Arc<Keeper>, refused: &Secret) -> Result<Option<Secret>, VaultError> {
+        {
+            let mut held = self.held.lock().await;
+            if held.as_ref().is_some_and(|held| held.token.expose_secret() == refused.expose_secret()) {
+                *held = None;
+            }
+        }
+        let token = self.token().await?;
+        Ok((token.expose_secret() != refused.expose_secret()).then_some(token))
+    }
+
+    async fn log_in(&self) -> Result<Held, VaultError> {
+        match &self.auth {
+            KvAuth::Token(secret) => {
+                let token = self.open(secret, "token", "auth", "client_token").await?;
+                self.look_up(token).await
+            }
+            KvAuth::AppRole { mount, role_id, secret_id } => {
+                let secret_id = self.open(secret_id, "AppRole", "data", "secret_id").await?;
+                let body = object(&[("role_id", role_id), ("secret_id", secret_id.expose_secret())]);
+                self.log_in_by("AppRole", mount, body).await
+            }
+            KvAuth::Kubernetes { mount, role, token_file } => {
+                let jwt = self.file(token_file, "Kubernetes").await?;
+                let body = object(&[("role", role), ("jwt", jwt.expose_secret())]);
+                self.log_in_by("Kubernetes", mount, body).await
+            }
+        }
+    }
+
+    async fn log_in_by(
+        &self,
+        method: &'static str,
+        mount: &str,
+        body: Zeroizing<String>,
+    ) -> Result<Held, VaultError> {
+        let path = format!("auth/{}/login", mount.trim_matches('/'));
+        let answer = self.client.call("POST", &path, None, Some(body)).await?;
+        if answer.status != 200 {
+            return Err(self.failed(method, answer.reason()));
+        }
+        self.held(method, answer.body)
+    }
+
+    /// What the server says about a token that was given to us.
+    async fn look_up(&self, token: Secret) -> Result<Held, VaultError> {
+        let answer = self.client.call("GET", "auth/token/lookup-self", Some(&token), None).await?;
+        if answer.status != 200 {
+            return Err(self.failed("token", answer.reason()));
+        }
+        let fields = answer.body.fields("").and_then(|mut fields| fields.need("data")?.fields("data"));
+        let mut fields = fields.map_err(|bad| self.failed("token", bad.to_string()))?;
+        let seconds = fields.optional("ttl", Node::number).ok().flatten().unwrap_or(0);
+        let renewable = fields.optional("renewable", Node::truth).ok().flatten().unwrap_or(false);
+        Ok(Held::new(token, seconds, renewable))
+    }
+
+    fn held(&self, method: &'static str, body: Node) -> Result<Held, VaultError> {
+        let read = || -> Result<Held, crate::Malformed> {
+            let mut auth = body.fields("")?.need("auth")?.fields("auth")?;
+            let token = Secret::new(auth.need("client_token")?.text("auth.client_token")?);
+            let seconds = auth.optional("lease_duration", Node::number)?.unwrap_or(0);
+            let renewable = auth.optional("renewable", Node::truth)?.unwrap_or(false);
+            Ok(Held::new(token, seconds, renewable))
+        };
+        read().map_err(|bad| self.failed(method, bad.to_string()))
+    }
+
+    async fn open(
+        &self,
+        secret: &KvSecret,
+        method: &'static str,
+        outer: &str,
+        inner: &str,
+    ) -> Result<Secret, VaultError> {
+        match secret {
+            KvSecret::Plain(secret) => Ok(secret.duplicate()),
+            KvSecret::File(file) => self.file(file, method).await,
+            KvSecret::Wrapped(wrapping) => {
+                let mut unwrapped = self.unwrapped.lock().await;
+                if let Some(secret) = &*unwrapped {
+                    return Ok(secret.duplicate());
+                }
+                let answer = self.client.call("POST", "sys/wrapping/unwrap", Some(wrapping), None).await?;
+                if answer.status != 200 {
+                    return Err(VaultError::WrappingSpent);
+                }
+                let secret = text_at(answer.body, outer, inner)
+                    .ok_or_else(|| self.failed(method, format!("the wrapping token holds no {inner}")))?;
+                *unwrapped = Some(secret.duplicate());
+                Ok(secret)
+            }
+        }
+    }
+
+    async fn file(&self, file: &std::path::Path, method: &'static str) -> Result<Secret, VaultError> {
+        let failed = |reason: String| self.failed(method, format!("{}: {reason}", file.display()));
+        let bytes = read_file(file).await.map_err(|error| failed(error.to_string()))?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| failed(error.to_string()))?.trim();
+        Ok(Secret::new(text.to_owned()))
+    }
+
+    fn failed(&self, method: &'static str, reason: String) -> VaultError {
+        VaultError::LoginFailed { address: self.client.address().to_owned(), method, reason }
+    }
+
+    /// Renews the token if it is still the one in use; says how long it is good for then.
+    async fn renew(&self, token: &Secret) -> Result<Option<Duration>, VaultError> {
+        let answer = self.client.call("POST", "auth/token/renew-self", Some(token), None).await?;
+        let mut held = self.held.lock().await;
+        let in_use = held.as_ref().is_some_and(|held| held.token.expose_secret() == token.expose_secret());
+        if !in_use {
+            return Ok(None);
+        }
+        if answer.status != 200 {
+            // Revoked, or as old as it may get: the next caller logs in anew.
+            *held = None;
+            return Ok(None);
+        }
+        let renewed = self.held("token", answer.body)?;
+        let lease = renewed.lease;
+        *held = Some(renewed);
+        Ok(Some(lease))
+    }
+}
+
+impl Held {
+    /// A time of 0 is how the server says "for ever".
+    fn new(token: Secret, seconds: i64, renewable: bool) -> Held {
+        let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        let until = (!lease.is_zero()).then(|| Instant::now() + lease);
+        Held { token, until, lease, renewable: renewable && until.is_some() }
+    }
+}
+
+/// Renews at two thirds of the token's time, for as long as somebody holds the keeper and the token is in use.
+async fn keep_alive(keeper: Weak<Keeper>, token: Secret, mut lease: Duration) {
+    let mut end = Instant::now() + lease;
+    let mut pause = lease * 2 / 3;
+    loop {
+        tokio::time::sleep(pause.max(SHORTEST_PAUSE)).await;
+        let Some(keeper) = keeper.upgrade() else { return };
+        match keeper.renew(&token).await {
+            Ok(Some(next)) => {
+                lease = next;
+                end = Instant::now() + lease;
+                pause = lease * 2 / 3;
+            }
+            Ok(None) => return,
+            Err(error) if Instant::now() < end => {
+                tracing::warn!(%error, "the vault's token could not be renewed");
+                pause = lease / 10;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the vault's token ran out");
+                return;
+            }
+        }
+    }
+}
+
+/// A small JSON object in wiped memory.
+fn object(fields: &[(&str, &str)]) -> Zeroizing<String> {
+    let length: usize = fields.iter().map(|(name, value)| name.len() + 6 * value.len() + 8).sum();
+    let mut text = Zeroizing::new(String::with_capacity(length + 2));
+    for (name, value) in fields {
+        let separator = if text.is_empty() { "{\"" } else { ",\"" };
+        text.push_str(separator);
+        text.push_str(name);
+        text.push_str("\":\"");
+        for c in value.chars() {
+            match c {
+                '"' | '\\' => text.extend(['\\', c]),
+                c if c.is_control() => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c => text.push(c),
+            }
+        }
+        text.push('"');
+    }
+    text.push('}');
+    text
+}

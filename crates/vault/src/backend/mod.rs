@@ -1,0 +1,136 @@
+//! Where credentials rest, behind one interface. Each backend reads anew at every opening, so one that was down works
+//! again when it is back, and what was changed there counts from the next session on.
+
+mod env;
+mod kv;
+mod sops;
+
+pub use env::EnvBackend;
+pub use kv::{KvAuth, KvBackend, KvSecret, KvSettings};
+pub use sops::{SopsBackend, SopsKeys};
+
+use crate::credential::{Credential, CredentialId, GrantScope, Host};
+use crate::error::VaultError;
+use crate::grant::{Issuer, Leave};
+use crate::store::Store;
+use jiff::Timestamp;
+use policy::Tenant;
+
+/// The backends there are. A closed list: each has a code of its own for being down.
+pub enum Vault {
+    /// KV version 2 of HashiCorp Vault or OpenBao.
+    Kv(KvBackend),
+    Sops(SopsBackend),
+    Env(EnvBackend),
+    /// Our own table.
+    Store(Store),
+}
+
+/// What may be shown of a credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub id: CredentialId,
+    /// Known without opening it in our own table only.
+    pub domain: Option<Host>,
+    pub grant_scope: Option<GrantScope>,
+    pub created_at: Option<Timestamp>,
+    pub last_refreshed_at: Option<Timestamp>,
+    pub last_injected_at: Option<Timestamp>,
+}
+
+impl Summary {
+    fn of(id: CredentialId) -> Summary {
+        Summary {
+            id,
+            domain: None,
+            grant_scope: None,
+            created_at: None,
+            last_refreshed_at: None,
+            last_injected_at: None,
+        }
+    }
+}
+
+impl Vault {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Vault::Kv(_) => "vault",
+            Vault::Sops(_) => "sops",
+            Vault::Env(_) => "env",
+            Vault::Store(_) => "store",
+        }
+    }
+
+    /// The credentials of a tenant, by id.
+    pub async fn list(&self, tenant: &Tenant) -> Result<Vec<Summary>, VaultError> {
+        let mut ids = match self {
+            Vault::Store(store) => return store.list(tenant).await,
+            Vault::Kv(kv) => kv.list(tenant).await?,
+            Vault::Sops(sops) => sops.list(tenant).await?,
+            Vault::Env(env) => env.list(tenant),
+        };
+        ids.sort();
+        ids.dedup();
+        Ok(ids.into_iter().map(Summary::of).collect())
+    }
+
+    /// Opens a credential for a session. The grant has to be for its host, and of a kind that releases it.
+    pub async fn release(&self, leave: &Leave, id: &CredentialId) -> Result<Credential, VaultError> {
+        let credential = self.open(leave.tenant(), id).await?;
+        leave.check(&credential.domain)?;
+        if leave.issuer() == Issuer::Policy && credential.grant_scope != GrantScope::Standing {
+            return Err(VaultError::GrantScope { id: id.to_string() });
+        }
+        Ok(credential)
+    }
+
+    /// Notes that a credential went into a browser. Backends that are not ours to write keep no such note.
+    pub async fn note_injected(
+        &self,
+        leave: &Leave,
+        id: &CredentialId,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        match self {
+            Vault::Store(store) => store.note_injected(leave.tenant(), id, now).await,
+            Vault::Kv(_) | Vault::Sops(_) | Vault::Env(_) => Ok(()),
+        }
+    }
+
+    pub async fn put(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        credential: &Credential,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        self.writable()?.put(tenant, id, credential, now).await
+    }
+
+    pub async fn remove(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {
+        self.writable()?.remove(tenant, id).await
+    }
+
+    fn writable(&self) -> Result<&Store, VaultError> {
+        match self {
+            Vault::Store(store) => Ok(store),
+            Vault::Kv(_) | Vault::Sops(_) | Vault::Env(_) => {
+                Err(VaultError::ReadOnly { backend: self.name() })
+            }
+        }
+    }
+
+    async fn open(&self, tenant: &Tenant, id: &CredentialId) -> Result<Credential, VaultError> {
+        match self {
+            Vault::Kv(kv) => kv.open(tenant, id).await,
+            Vault::Sops(sops) => sops.open(tenant, id).await,
+            Vault::Env(env) => env.open(tenant, id).await,
+            Vault::Store(store) => store.open_credential(tenant, id).await,
+        }
+    }
+}
+
+/// A credential that was not found, or is another tenant's: the same words.
+fn unknown(id: &CredentialId) -> VaultError {
+    VaultError::UnknownCredential { id: id.to_string() }
+}

@@ -1,0 +1,118 @@
+//! The YAML that sops writes, as a tree: one document, no tags, no aliases.
+
+use super::Trouble;
+use crate::error::Malformed;
+use crate::node::{LARGEST_DOCUMENT, Node};
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, options};
+use std::collections::HashSet;
+use zeroize::Zeroizing;
+
+/// A credential is four levels deep; what is deeper than this is refused while it is read.
+const DEEPEST: usize = 32;
+
+pub(super) fn parse(text: &[u8]) -> Result<Node, Trouble> {
+    if text.len() > LARGEST_DOCUMENT {
+        return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")).into());
+    }
+    let text = std::str::from_utf8(text).map_err(|_| Malformed::new("", "it is no text in UTF-8"))?;
+    let options: Options = options! { flow_nesting_limit: DEEPEST, block_nesting_limit: DEEPEST };
+    let mut events = Events(Parser::new_from_str_with_options(text, options));
+    let mut document = None;
+    loop {
+        let (event, span) = events.next()?;
+        match event {
+            Event::StreamEnd => {
+                return document.ok_or_else(|| Malformed::new("", "the file is empty").into());
+            }
+            Event::DocumentStart(..) if document.is_some() => {
+                return Err(Trouble::Unsupported("several documents in one file"));
+            }
+            Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
+            node => document = Some(events.node(node, span)?),
+        }
+    }
+}
+
+struct Events<'a>(Parser<'a, StrInput<'a>>);
+
+impl<'a> Events<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Trouble> {
+        match self.0.next() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(at(error.marker().line(), "it is no YAML")),
+            None => Err(at(1, "it ends too early")),
+        }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node, Trouble> {
+        match event {
+            Event::Alias(_) => Err(Trouble::Unsupported("aliases")),
+            Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, _, Some(_))
+            | Event::MappingStart(_, _, Some(_)) => Err(Trouble::Unsupported("tags")),
+            Event::Scalar(text, style, _, None) => Ok(scalar(&text, style == ScalarStyle::Plain)),
+            Event::SequenceStart(..) => self.list(),
+            Event::MappingStart(..) => self.map(),
+            _ => Err(at(span.start.line(), "a value is missing here")),
+        }
+    }
+
+    fn list(&mut self) -> Result<Node, Trouble> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(Node::List(items)),
+                (event, span) => items.push(self.node(event, span)?),
+            }
+        }
+    }
+
+    fn map(&mut self) -> Result<Node, Trouble> {
+        let mut fields = Vec::new();
+        let mut names = HashSet::new();
+        loop {
+            let (event, span) = self.next()?;
+            let name = match event {
+                Event::MappingEnd => return Ok(Node::Map(fields)),
+                Event::Scalar(text, _, _, None) => text.into_owned(),
+                _ => return Err(at(span.start.line(), "a name is a plain text")),
+            };
+            if !names.insert(name.clone()) {
+                return Err(at(span.start.line(), "a name stands twice"));
+            }
+            let (event, span) = self.next()?;
+            let value = self.node(event, span)?;
+            fields.push((name, value));
+        }
+    }
+}
+
+/// What a scalar means. Numbers in other writings than the usual stay texts: if one is not sealed, the MAC, which sops
+/// computed over its value, does not fit, and the file is refused instead of being read wrongly.
+fn scalar(text: &str, plain: bool) -> Node {
+    let usual_number = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && !(digits.len() > 1 && digits.starts_with('0') && !digits.contains('.'))
+    };
+    match text {
+        _ if !plain => {}
+        "" | "~" | "null" | "Null" | "NULL" => return Node::Null,
+        "true" | "True" | "TRUE" => return Node::Bool(true),
+        "false" | "False" | "FALSE" => return Node::Bool(false),
+        number if usual_number(number) => {
+            if let Ok(value) = number.parse() {
+                return Node::Integer(value);
+            }
+            if let Ok(value) = number.parse() {
+                return Node::Float(value);
+            }
+        }
+        _ => {}
+    }
+    Node::Text(Zeroizing::new(text.to_owned()))
+}
+
+fn at(line: usize, reason: &'static str) -> Trouble {
+    Malformed::new(format!("line {line}"), reason).into()
+}

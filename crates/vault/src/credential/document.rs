@@ -1,0 +1,364 @@
+//! The written form of a credential: read from JSON or YAML with errors that name the field, written as JSON.
+
+use crate::credential::{
+    BasicAuth, Cookie, Credential, Entry, GrantScope, Host, MOST_COOKIES, Probe, Sign, Totp, Value,
+};
+use crate::error::Malformed;
+use crate::node::{Node, shown};
+use crate::secret::Secret;
+use jiff::Timestamp;
+use policy::{Origin, WebUrl};
+use zeroize::Zeroizing;
+
+/// For each storage.
+pub(crate) const MOST_ENTRIES: usize = 1000;
+const MOST_HEADERS: usize = 32;
+const LARGEST_HEADER: usize = 16 * 1024;
+
+const FIELDS: &[&str] = &[
+    "domain",
+    "origin",
+    "cookies",
+    "localStorage",
+    "sessionStorage",
+    "headers",
+    "basic",
+    "totp",
+    "probe",
+    "grant_scope",
+    "last_refreshed_at",
+    "last_injected_at",
+];
+
+/// What a credential may not set: the browser's own business, or another field of the document.
+const NOT_HEADERS: &[&str] = &[
+    "host",
+    "cookie",
+    "set-cookie",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "upgrade",
+    "te",
+    "trailer",
+    "proxy-authorization",
+    "proxy-connection",
+    "origin",
+    "referer",
+];
+
+impl Credential {
+    /// Reads a JSON document.
+    pub fn from_json(text: &[u8]) -> Result<Credential, Malformed> {
+        Credential::read(Node::from_json(text)?)
+    }
+
+    pub(crate) fn read(node: Node) -> Result<Credential, Malformed> {
+        let mut fields = node.fields("")?;
+        let domain = fields.need("domain")?.plain("domain")?;
+        let domain = Host::parse(&domain).map_err(|error| Malformed::new("domain", error.to_string()))?;
+        let mut credential = Credential::empty(domain);
+        if let Some(text) = fields.optional("origin", Node::plain)? {
+            credential.origin = check_origin(&text, "origin", &credential.domain)?;
+        }
+        let cookies =
+            fields.optional("cookies", |node, field| node.list(field, MOST_COOKIES))?.unwrap_or_default();
+        for (number, node) in cookies.into_iter().enumerate() {
+            let cookie = Cookie::read(node, &format!("cookies[{number}]"), &credential.domain)?;
+            credential.cookies.push(cookie);
+        }
+        credential.local_storage = fields.optional("localStorage", storage)?.unwrap_or_default();
+        credential.session_storage = fields.optional("sessionStorage", storage)?.unwrap_or_default();
+        credential.headers = fields.optional("headers", headers)?.unwrap_or_default();
+        credential.basic = fields.optional("basic", BasicAuth::read)?;
+        credential.totp = fields.optional("totp", Totp::read)?;
+        credential.probe = fields.optional("probe", Probe::read)?;
+        credential.grant_scope = fields.optional("grant_scope", grant_scope)?.unwrap_or_default();
+        credential.last_refreshed_at = fields.optional("last_refreshed_at", time)?;
+        credential.last_injected_at = fields.optional("last_injected_at", time)?;
+        fields.finish(FIELDS)?;
+        let clash = credential.basic.is_some()
+            && credential.headers.iter().any(|header| header.name.eq_ignore_ascii_case("authorization"));
+        if clash {
+            return Err(Malformed::new("basic", "it and headers.Authorization set the same header"));
+        }
+        credential.not_empty()?;
+        Ok(credential)
+    }
+
+    /// A credential that signs nobody in is a mistake.
+    pub(crate) fn not_empty(&self) -> Result<(), Malformed> {
+        let empty = self.cookies.is_empty()
+            && self.local_storage.is_empty()
+            && self.session_storage.is_empty()
+            && self.headers.is_empty()
+            && self.basic.is_none()
+            && self.totp.is_none();
+        if empty {
+            Err(Malformed::new("cookies", "there is nothing in it that signs anybody in"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The same as JSON, in memory that is wiped.
+    pub fn to_json(&self) -> Zeroizing<String> {
+        let mut json = Json(Zeroizing::new(String::with_capacity(self.longest_json())));
+        json.open('{');
+        json.text("domain", self.domain.as_str());
+        json.text("origin", self.origin.as_str());
+        json.name("cookies");
+        json.open('[');
+        for cookie in &self.cookies {
+            json.cookie(cookie);
+        }
+        json.close(']');
+        json.entries("localStorage", &self.local_storage);
+        json.entries("sessionStorage", &self.session_storage);
+        json.entries("headers", &self.headers);
+        if let Some(basic) = &self.basic {
+            json.name("basic");
+            json.open('{');
+            json.text("username", &basic.username);
+            json.text("password", basic.password.expose_secret());
+            json.close('}');
+        }
+        if let Some(totp) = &self.totp {
+            json.name("totp");
+            json.open('{');
+            json.text("seed", totp.seed.expose_secret());
+            json.raw("digits", &totp.digits.to_string());
+            json.raw("period", &totp.period.to_string());
+            json.text("algorithm", totp.algorithm.as_str());
+            json.close('}');
+        }
+        if let Some(probe) = &self.probe {
+            json.name("probe");
+            json.open('{');
+            json.text("path", &probe.path);
+            json.sign("signed_in", probe.signed_in.as_ref());
+            json.sign("signed_out", probe.signed_out.as_ref());
+            json.close('}');
+        }
+        json.text("grant_scope", self.grant_scope.as_str());
+        json.close('}');
+        json.0
+    }
+
+    /// Room for all of it, so that growing leaves no copy behind: at most six bytes for each, and the names.
+    fn longest_json(&self) -> usize {
+        let entries = self.local_storage.iter().chain(&self.session_storage).chain(&self.headers);
+        let entries: usize = entries.map(|e| e.name.len() + e.value.text.expose_secret().len() + 16).sum();
+        let cookies: usize = self
+            .cookies
+            .iter()
+            .map(|c| c.name.len() + c.value.text.expose_secret().len() + c.path.len() + 512)
+            .sum();
+        let basic = self.basic.as_ref().map_or(0, |b| b.username.len() + b.password.expose_secret().len());
+        6 * (entries + cookies + basic) + 16 * 1024
+    }
+}
+
+impl Value {
+    /// A text, or `{"value": …, "secret": false}`.
+    fn read(node: Node, field: &str) -> Result<Value, Malformed> {
+        if matches!(node, Node::Text(_)) {
+            return Ok(Value { text: Secret::new(node.text(field)?), is_secret: true });
+        }
+        let mut fields = node.fields(field)?;
+        let text = Secret::new(fields.need("value")?.text(&fields.path("value"))?);
+        let is_secret = fields.optional("secret", Node::truth)?.unwrap_or(true);
+        fields.finish(&["value", "secret"])?;
+        Ok(Value { text, is_secret })
+    }
+}
+
+impl BasicAuth {
+    fn read(node: Node, field: &str) -> Result<BasicAuth, Malformed> {
+        let mut fields = node.fields(field)?;
+        let username = fields.need("username")?.plain(&fields.path("username"))?;
+        let password = fields.need("password")?.text(&fields.path("password"))?;
+        fields.finish(&["username", "password"])?;
+        if username.contains(':') || username.chars().any(char::is_control) {
+            return Err(Malformed::new(format!("{field}.username"), "no ':' and no control characters"));
+        }
+        if password.chars().any(char::is_control) {
+            return Err(Malformed::new(format!("{field}.password"), "no control characters"));
+        }
+        Ok(BasicAuth { username, password: Secret::new(password) })
+    }
+}
+
+fn entries(node: Node, field: &str, most: usize) -> Result<Vec<Entry>, Malformed> {
+    let all = node.fields(field)?.all();
+    if all.len() > most {
+        return Err(Malformed::new(field, format!("more than {most} entries")));
+    }
+    all.into_iter()
+        .map(|(name, node)| {
+            let value = Value::read(node, &format!("{field}.{}", shown(&name)))?;
+            Ok(Entry { name, value })
+        })
+        .collect()
+}
+
+fn storage(node: Node, field: &str) -> Result<Vec<Entry>, Malformed> {
+    entries(node, field, MOST_ENTRIES)
+}
+
+fn headers(node: Node, field: &str) -> Result<Vec<Entry>, Malformed> {
+    let headers = entries(node, field, MOST_HEADERS)?;
+    let mut names = std::collections::BTreeSet::new();
+    for header in &headers {
+        let place = format!("{field}.{}", shown(&header.name));
+        let token = !header.name.is_empty()
+            && header.name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+        let value = header.value.text.expose_secret();
+        let lower = header.name.to_ascii_lowercase();
+        if !token {
+            return Err(Malformed::new(place, "that is no name for a header"));
+        }
+        if NOT_HEADERS.contains(&lower.as_str()) || lower.starts_with("sec-") {
+            return Err(Malformed::new(place, "a credential may not set this header"));
+        }
+        if value.is_empty()
+            || value.len() > LARGEST_HEADER
+            || !value.bytes().all(|b| (0x20..=0x7e).contains(&b))
+        {
+            return Err(Malformed::new(place, "a header's value is 1 to 16384 printable ASCII characters"));
+        }
+        if !names.insert(lower) {
+            return Err(Malformed::new(place, "this header stands twice"));
+        }
+    }
+    Ok(headers)
+}
+
+/// An origin of the credential's own host.
+pub(crate) fn check_origin(text: &str, field: &str, domain: &Host) -> Result<Origin, Malformed> {
+    let url = WebUrl::parse(text).map_err(|error| Malformed::new(field, error.to_string()))?;
+    let origin = url.origin();
+    if url.host() != domain.as_str() {
+        return Err(Malformed::new(field, format!("its host must be {domain}")));
+    }
+    if url.as_str().trim_end_matches('/') != origin.as_str() {
+        return Err(Malformed::new(field, "scheme, host and port, and nothing after them"));
+    }
+    Ok(origin)
+}
+
+fn grant_scope(node: Node, field: &str) -> Result<GrantScope, Malformed> {
+    GrantScope::parse(&node.plain(field)?).ok_or_else(|| Malformed::new(field, "operator or standing"))
+}
+
+fn time(node: Node, field: &str) -> Result<Timestamp, Malformed> {
+    let text = node.plain(field)?;
+    text.parse().map_err(|_| Malformed::new(field, "a time such as 2026-05-11T09:30:00Z"))
+}
+
+/// JSON that is written straight into wiped memory.
+struct Json(Zeroizing<String>);
+
+impl Json {
+    fn separate(&mut self) {
+        if !self.0.ends_with(['{', '[', ':']) && !self.0.is_empty() {
+            self.0.push(',');
+        }
+    }
+
+    fn open(&mut self, bracket: char) {
+        self.separate();
+        self.0.push(bracket);
+    }
+
+    fn close(&mut self, bracket: char) {
+        self.0.push(bracket);
+    }
+
+    fn name(&mut self, name: &str) {
+        self.separate();
+        self.quoted(name);
+        self.0.push(':');
+    }
+
+    fn raw(&mut self, name: &str, value: &str) {
+        self.name(name);
+        self.0.push_str(value);
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        self.quoted(value);
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.0.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.0.push_str("\\\""),
+                '\\' => self.0.push_str("\\\\"),
+                c if u32::from(c) < 0x20 => self.0.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c => self.0.push(c),
+            }
+        }
+        self.0.push('"');
+    }
+
+    fn entries(&mut self, name: &str, entries: &[Entry]) {
+        self.name(name);
+        self.open('{');
+        for entry in entries {
+            if entry.value.is_secret {
+                self.text(&entry.name, entry.value.text.expose_secret());
+            } else {
+                self.name(&entry.name);
+                self.open('{');
+                self.text("value", entry.value.text.expose_secret());
+                self.raw("secret", "false");
+                self.close('}');
+            }
+        }
+        self.close('}');
+    }
+
+    fn cookie(&mut self, cookie: &Cookie) {
+        self.open('{');
+        self.text("name", &cookie.name);
+        self.text("value", cookie.value.text.expose_secret());
+        if let Some(domain) = &cookie.domain {
+            self.text("domain", &format!(".{domain}"));
+        }
+        self.text("path", &cookie.path);
+        if let Some(expires) = cookie.expires {
+            self.raw("expires", &expires.to_string());
+        }
+        self.raw("httpOnly", if cookie.http_only { "true" } else { "false" });
+        self.raw("secure", if cookie.secure { "true" } else { "false" });
+        if let Some(same_site) = cookie.same_site {
+            self.text("sameSite", same_site.as_str());
+        }
+        if let Some(priority) = cookie.priority {
+            self.text("priority", priority.as_str());
+        }
+        if let Some(key) = &cookie.partition_key {
+            self.text("partitionKey", key);
+        }
+        if !cookie.value.is_secret {
+            self.raw("secret", "false");
+        }
+        self.close('}');
+    }
+
+    fn sign(&mut self, name: &str, sign: Option<&Sign>) {
+        let Some(sign) = sign else { return };
+        self.name(name);
+        self.open('{');
+        for (name, value) in [("text", &sign.text), ("path", &sign.path)] {
+            if let Some(value) = value {
+                self.text(name, value);
+            }
+        }
+        self.close('}');
+    }
+}

@@ -1,0 +1,146 @@
+//! A credential: what makes a browser a person's own on one host.
+
+mod cookie;
+mod document;
+mod host;
+mod probe;
+mod totp;
+
+#[cfg(test)]
+mod tests;
+
+pub use cookie::{Cookie, Priority, SameSite};
+pub use host::{BadCredentialId, BadHost, CredentialId, Host, TenantPath};
+pub use probe::{Probe, Sign, Verdict};
+pub use totp::{Totp, TotpAlgorithm};
+
+pub(crate) use cookie::MOST_COOKIES;
+pub(crate) use document::{MOST_ENTRIES, check_origin};
+
+use crate::secret::Secret;
+use jiff::Timestamp;
+use policy::Origin;
+
+/// A login on one host, parsed and checked. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
+pub struct Credential {
+    pub domain: Host,
+    /// Where storage, headers and basic auth belong. `https` unless the operator wrote otherwise: that is the word
+    /// which lets them travel over plain HTTP.
+    pub origin: Origin,
+    pub cookies: Vec<Cookie>,
+    pub local_storage: Vec<Entry>,
+    pub session_storage: Vec<Entry>,
+    pub headers: Vec<Entry>,
+    pub basic: Option<BasicAuth>,
+    pub totp: Option<Totp>,
+    pub probe: Option<Probe>,
+    pub grant_scope: GrantScope,
+    pub last_refreshed_at: Option<Timestamp>,
+    pub last_injected_at: Option<Timestamp>,
+}
+
+/// A value, and whether it has to be kept out of everything that goes out.
+pub struct Value {
+    pub text: Secret,
+    /// False for what gives nothing away, such as `theme: dark`.
+    pub is_secret: bool,
+}
+
+/// A named value of a storage, or a header.
+pub struct Entry {
+    pub name: String,
+    pub value: Value,
+}
+
+pub struct BasicAuth {
+    pub username: String,
+    pub password: Secret,
+}
+
+/// Whose grants release a credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GrantScope {
+    /// Those that an operator issued, one by one.
+    #[default]
+    Operator,
+    /// Those of a standing policy too.
+    Standing,
+}
+
+impl GrantScope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            GrantScope::Operator => "operator",
+            GrantScope::Standing => "standing",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<GrantScope> {
+        [GrantScope::Operator, GrantScope::Standing].into_iter().find(|scope| scope.as_str() == text)
+    }
+}
+
+/// A secret shorter than this cannot be told from ordinary text, and is not looked for in what goes out.
+pub const SHORTEST_SECRET: usize = 6;
+
+impl Credential {
+    /// A credential with nothing in it yet.
+    pub fn empty(domain: Host) -> Credential {
+        let origin = Origin::of(&format!("https://{domain}/"));
+        Credential {
+            domain,
+            origin,
+            cookies: Vec::new(),
+            local_storage: Vec::new(),
+            session_storage: Vec::new(),
+            headers: Vec::new(),
+            basic: None,
+            totp: None,
+            probe: None,
+            grant_scope: GrantScope::default(),
+            last_refreshed_at: None,
+            last_injected_at: None,
+        }
+    }
+
+    /// Whether headers and basic auth may travel unencrypted, by the operator's word.
+    pub fn allows_plain_http(&self) -> bool {
+        self.origin.as_str().starts_with("http://")
+    }
+
+    /// Every secret text with the field it stands in: what has to be redacted.
+    pub fn secrets(&self) -> Vec<(String, &Secret)> {
+        let mut found = Vec::new();
+        for cookie in self.cookies.iter().filter(|cookie| cookie.value.is_secret) {
+            found.push((format!("cookies.{}", cookie.name), &cookie.value.text));
+        }
+        for (field, entries) in [
+            ("localStorage", &self.local_storage),
+            ("sessionStorage", &self.session_storage),
+            ("headers", &self.headers),
+        ] {
+            for entry in entries.iter().filter(|entry| entry.value.is_secret) {
+                found.push((format!("{field}.{}", entry.name), &entry.value.text));
+            }
+        }
+        found.extend(self.basic.iter().map(|basic| ("basic.password".to_owned(), &basic.password)));
+        found.extend(self.totp.iter().map(|totp| ("totp.seed".to_owned(), &totp.seed)));
+        found
+    }
+
+    /// What the operator should know about it: secrets that are too short to be found in what goes out.
+    pub fn cautions(&self) -> Vec<String> {
+        let short = self.secrets().into_iter().filter(|(_, secret)| {
+            let length = secret.expose_secret().chars().count();
+            length > 0 && length < SHORTEST_SECRET
+        });
+        short
+            .map(|(field, _)| {
+                format!(
+                    "{field} is shorter than {SHORTEST_SECRET} characters and will not be redacted; \
+                     say `secret: false` if it is none"
+                )
+            })
+            .collect()
+    }
+}

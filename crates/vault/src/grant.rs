@@ -1,0 +1,419 @@
+//! Grants: an operator's short-lived leave to inject credentials for named hosts.
+//!
+//! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so of any number
+//! of openings that race for a single use, one wins.
+
+use crate::credential::Host;
+use crate::error::VaultError;
+use crate::secret::{Secret, random_text};
+use crate::store::{Database, time};
+use jiff::Timestamp;
+use policy::{Name, Tenant};
+use sha2::{Digest, Sha256};
+use sqlx::Row;
+use sqlx::any::AnyRow;
+use std::fmt;
+use std::time::Duration;
+
+pub struct Grants {
+    database: Database,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Debug)]
+pub struct GrantRequest {
+    pub tenant: Tenant,
+    pub issuer: Issuer,
+    pub operator: Name,
+    /// The session of the operator's in which it was issued.
+    pub origin_session: Name,
+    pub hosts: Vec<GrantedHost>,
+    /// The tenant's usual time if not given.
+    pub lifetime: Option<Duration>,
+    pub single_use: bool,
+}
+
+/// Who gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issuer {
+    Operator,
+    /// A standing policy of the operator's.
+    Policy,
+}
+
+/// `github.com` is that host alone; `site:github.com` is it and every host under it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantedHost {
+    Host(Host),
+    Site(Host),
+}
+
+/// The token in the clear. It is here and nowhere else.
+pub struct GrantToken(Secret);
+
+/// What is known of a grant once its token was handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub jti: String,
+    pub tenant: Tenant,
+    pub issuer: Issuer,
+    pub operator: Name,
+    pub origin_session: Name,
+    pub hosts: Vec<GrantedHost>,
+    pub issued_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub single_use: bool,
+    pub uses: i64,
+    pub used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// The proof that a grant was consumed. Only [`Grants::consume`] makes one; it is neither cloned nor stored.
+pub struct Leave {
+    grant: Grant,
+}
+
+/// 15 minutes, and a day at most.
+const USUAL: Duration = Duration::from_secs(15 * 60);
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MOST_HOSTS: usize = 32;
+
+/// Known by this start, a leaked token is found by scanners.
+const PREFIX: &str = "gr_stockade_";
+
+impl Grants {
+    pub fn new(database: Database) -> Grants {
+        Grants { database }
+    }
+
+    /// The usual time of a tenant's grants from now on.
+    pub async fn set_lifetime(&self, tenant: &Tenant, lifetime: Duration) -> Result<(), VaultError> {
+        check_lifetime(lifetime)?;
+        sqlx::query(
+            "INSERT INTO grant_lifetimes (tenant, seconds) VALUES ($1, $2)
+             ON CONFLICT (tenant) DO UPDATE SET seconds = excluded.seconds",
+        )
+        .bind(tenant.as_str())
+        .bind(lifetime.as_secs() as i64)
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(VaultError::store("cannot set the lifetime of grants"))?;
+        Ok(())
+    }
+
+    pub async fn issue(
+        &self,
+        request: GrantRequest,
+        now: Timestamp,
+    ) -> Result<(GrantToken, Grant), VaultError> {
+        let failed = VaultError::store("cannot store the grant");
+        if request.hosts.is_empty() || request.hosts.len() > MOST_HOSTS {
+            return Err(VaultError::GrantRequest {
+                reason: format!("a grant is for 1 to {MOST_HOSTS} hosts"),
+            });
+        }
+        let lifetime = match request.lifetime {
+            Some(lifetime) => lifetime,
+            None => self.lifetime(&request.tenant).await?,
+        };
+        check_lifetime(lifetime)?;
+        let no_randomness = |source| VaultError::NoRandomness { source };
+        let token =
+            GrantToken(Secret::new(format!("{PREFIX}{}", random_text(43).map_err(no_randomness)?.as_str())));
+        let grant = Grant {
+            jti: uuid().map_err(no_randomness)?,
+            tenant: request.tenant,
+            issuer: request.issuer,
+            operator: request.operator,
+            origin_session: request.origin_session,
+            hosts: request.hosts,
+            issued_at: now,
+            expires_at: now + lifetime,
+            single_use: request.single_use,
+            uses: 0,
+            used_at: None,
+            revoked_at: None,
+        };
+        let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
+        sqlx::query(
+            "INSERT INTO grants (jti, hash, tenant, issuer, operator, origin_session, hosts, issued_at, expires_at,
+                single_use, uses) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)",
+        )
+        .bind(&grant.jti)
+        .bind(hash(token.expose_secret()))
+        .bind(grant.tenant.as_str())
+        .bind(grant.issuer.as_str())
+        .bind(grant.operator.as_str())
+        .bind(grant.origin_session.as_str())
+        .bind(hosts.join(" "))
+        .bind(grant.issued_at.as_millisecond())
+        .bind(grant.expires_at.as_millisecond())
+        .bind(i64::from(grant.single_use))
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(failed)?;
+        Ok((token, grant))
+    }
+
+    /// Uses a grant for these hosts of this tenant. What another tenant's token is, is not told.
+    pub async fn consume(
+        &self,
+        token: &str,
+        tenant: &Tenant,
+        hosts: &[Host],
+        now: Timestamp,
+    ) -> Result<Leave, VaultError> {
+        let failed = VaultError::store("cannot use the grant");
+        let hash = hash(token);
+        // A request that goes too far does not use the grant up.
+        let grant = self.find(&hash, tenant).await?.ok_or(VaultError::UnknownGrant)?;
+        grant.usable(now)?;
+        grant.check_all(hosts)?;
+        let row = sqlx::query(
+            "UPDATE grants SET uses = uses + 1, used_at = $1
+             WHERE hash = $2 AND tenant = $3 AND revoked_at IS NULL AND expires_at > $1
+                AND (single_use = 0 OR uses = 0)
+             RETURNING *",
+        )
+        .bind(now.as_millisecond())
+        .bind(&hash)
+        .bind(tenant.as_str())
+        .fetch_optional(self.database.pool().await?)
+        .await
+        .map_err(failed)?;
+        if let Some(row) = row {
+            return Ok(Leave { grant: Grant::read(&row)? });
+        }
+        // Somebody was faster: another opening, or the operator.
+        let grant = self.find(&hash, tenant).await?.ok_or(VaultError::UnknownGrant)?;
+        grant.usable(now)?;
+        Err(VaultError::GrantConsumed { jti: grant.jti })
+    }
+
+    /// Whether a leave still holds: asked again right before the secrets go into the browser, so that a revocation
+    /// reaches an opening that is under way.
+    pub async fn confirm(&self, leave: &Leave, now: Timestamp) -> Result<(), VaultError> {
+        let row = sqlx::query("SELECT * FROM grants WHERE jti = $1")
+            .bind(leave.jti())
+            .fetch_optional(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot look at the grant"))?;
+        let grant = Grant::read(&row.ok_or(VaultError::UnknownGrant)?)?;
+        grant.in_force(now)
+    }
+
+    pub async fn revoke(&self, tenant: &Tenant, jti: &str, now: Timestamp) -> Result<Grant, VaultError> {
+        let row = sqlx::query(
+            "UPDATE grants SET revoked_at = COALESCE(revoked_at, $1) WHERE jti = $2 AND tenant = $3 RETURNING *",
+        )
+        .bind(now.as_millisecond())
+        .bind(jti)
+        .bind(tenant.as_str())
+        .fetch_optional(self.database.pool().await?)
+        .await
+        .map_err(VaultError::store("cannot revoke the grant"))?;
+        Grant::read(&row.ok_or(VaultError::UnknownGrant)?)
+    }
+
+    /// A tenant's grants, newest first; at most this many.
+    pub async fn list(&self, tenant: &Tenant, most: u32) -> Result<Vec<Grant>, VaultError> {
+        let rows =
+            sqlx::query("SELECT * FROM grants WHERE tenant = $1 ORDER BY issued_at DESC, jti LIMIT $2")
+                .bind(tenant.as_str())
+                .bind(i64::from(most))
+                .fetch_all(self.database.pool().await?)
+                .await
+                .map_err(VaultError::store("cannot list the grants"))?;
+        rows.iter().map(Grant::read).collect()
+    }
+
+    /// Removes what expired before this moment; says how many.
+    pub async fn collect(&self, before: Timestamp) -> Result<u64, VaultError> {
+        let removed = sqlx::query("DELETE FROM grants WHERE expires_at < $1")
+            .bind(before.as_millisecond())
+            .execute(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot collect old grants"))?;
+        Ok(removed.rows_affected())
+    }
+
+    async fn find(&self, hash: &str, tenant: &Tenant) -> Result<Option<Grant>, VaultError> {
+        let row = sqlx::query("SELECT * FROM grants WHERE hash = $1 AND tenant = $2")
+            .bind(hash)
+            .bind(tenant.as_str())
+            .fetch_optional(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot look for the grant"))?;
+        row.as_ref().map(Grant::read).transpose()
+    }
+
+    async fn lifetime(&self, tenant: &Tenant) -> Result<Duration, VaultError> {
+        let failed = VaultError::store("cannot read the lifetime of grants");
+        let row = sqlx::query("SELECT seconds FROM grant_lifetimes WHERE tenant = $1")
+            .bind(tenant.as_str())
+            .fetch_optional(self.database.pool().await?)
+            .await
+            .map_err(&failed)?;
+        let Some(row) = row else { return Ok(USUAL) };
+        let seconds: i64 = row.try_get("seconds").map_err(&failed)?;
+        u64::try_from(seconds)
+            .map(Duration::from_secs)
+            .map_err(|_| VaultError::StoreDamaged { what: "a lifetime" })
+    }
+}
+
+fn check_lifetime(lifetime: Duration) -> Result<(), VaultError> {
+    if (Duration::from_secs(1)..=LONGEST).contains(&lifetime) {
+        return Ok(());
+    }
+    Err(VaultError::GrantRequest { reason: format!("a grant lives for 1 to {} seconds", LONGEST.as_secs()) })
+}
+
+impl GrantToken {
+    /// The token itself, for the one who asked for it.
+    pub fn expose_secret(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+impl Grant {
+    fn in_force(&self, now: Timestamp) -> Result<(), VaultError> {
+        let jti = self.jti.clone();
+        if self.revoked_at.is_some() {
+            return Err(VaultError::GrantRevoked { jti });
+        }
+        if self.expires_at <= now {
+            return Err(VaultError::GrantExpired { jti });
+        }
+        Ok(())
+    }
+
+    fn usable(&self, now: Timestamp) -> Result<(), VaultError> {
+        self.in_force(now)?;
+        if self.single_use && self.uses > 0 {
+            return Err(VaultError::GrantConsumed { jti: self.jti.clone() });
+        }
+        Ok(())
+    }
+
+    fn check_all(&self, hosts: &[Host]) -> Result<(), VaultError> {
+        match hosts.iter().find(|host| !self.hosts.iter().any(|granted| granted.covers(host))) {
+            None => Ok(()),
+            Some(host) => Err(VaultError::GrantHost { jti: self.jti.clone(), host: host.to_string() }),
+        }
+    }
+
+    fn read(row: &AnyRow) -> Result<Grant, VaultError> {
+        let failed = VaultError::store("cannot read a grant's row");
+        let damaged = |what: &'static str| VaultError::StoreDamaged { what };
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
+        let number = |column: &str| row.try_get::<i64, _>(column).map_err(&failed);
+        let optional =
+            |column: &str| row.try_get::<Option<i64>, _>(column).map_err(&failed)?.map(time).transpose();
+        let hosts = text("hosts")?;
+        let hosts = hosts.split(' ').map(GrantedHost::parse).collect::<Result<_, _>>();
+        Ok(Grant {
+            jti: text("jti")?,
+            tenant: Tenant::parse(&text("tenant")?).map_err(|_| damaged("a tenant's name"))?,
+            issuer: Issuer::parse(&text("issuer")?).ok_or_else(|| damaged("an issuer"))?,
+            operator: Name::parse(&text("operator")?).map_err(|_| damaged("an operator's name"))?,
+            origin_session: Name::parse(&text("origin_session")?).map_err(|_| damaged("a session's name"))?,
+            hosts: hosts.map_err(|_| damaged("a grant's hosts"))?,
+            issued_at: time(number("issued_at")?)?,
+            expires_at: time(number("expires_at")?)?,
+            single_use: number("single_use")? != 0,
+            uses: number("uses")?,
+            used_at: optional("used_at")?,
+            revoked_at: optional("revoked_at")?,
+        })
+    }
+}
+
+impl Leave {
+    pub fn jti(&self) -> &str {
+        &self.grant.jti
+    }
+
+    pub fn tenant(&self) -> &Tenant {
+        &self.grant.tenant
+    }
+
+    pub fn operator(&self) -> &Name {
+        &self.grant.operator
+    }
+
+    pub fn issuer(&self) -> Issuer {
+        self.grant.issuer
+    }
+
+    pub fn hosts(&self) -> &[GrantedHost] {
+        &self.grant.hosts
+    }
+
+    pub fn check(&self, host: &Host) -> Result<(), VaultError> {
+        self.grant.check_all(std::slice::from_ref(host))
+    }
+}
+
+impl Issuer {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Issuer::Operator => "operator",
+            Issuer::Policy => "policy",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Issuer> {
+        [Issuer::Operator, Issuer::Policy].into_iter().find(|issuer| issuer.as_str() == text)
+    }
+}
+
+impl GrantedHost {
+    pub fn parse(text: &str) -> Result<GrantedHost, VaultError> {
+        let bad = |error: crate::BadHost| VaultError::GrantRequest { reason: error.to_string() };
+        match text.strip_prefix("site:") {
+            None => Host::parse(text).map(GrantedHost::Host).map_err(bad),
+            Some(site) => {
+                let site = Host::parse(site).map_err(bad)?;
+                // One label is a whole top-level domain.
+                if site.is_address() || !site.as_str().contains('.') {
+                    return Err(VaultError::GrantRequest {
+                        reason: format!("{site} is no site with hosts under it"),
+                    });
+                }
+                Ok(GrantedHost::Site(site))
+            }
+        }
+    }
+
+    pub fn covers(&self, host: &Host) -> bool {
+        match self {
+            GrantedHost::Host(granted) => granted == host,
+            GrantedHost::Site(site) => host.is_within(site),
+        }
+    }
+}
+
+impl fmt::Display for GrantedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GrantedHost::Host(host) => write!(f, "{host}"),
+            GrantedHost::Site(site) => write!(f, "site:{site}"),
+        }
+    }
+}
+
+/// A token has 256 random bits, so a plain hash is as good as a slow one.
+fn hash(token: &str) -> String {
+    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A random UUID (version 4).
+fn uuid() -> Result<String, getrandom::Error> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes)?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+}

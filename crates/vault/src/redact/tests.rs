@@ -1,0 +1,189 @@
+//! A written list of encodings and splittings, and that ordinary text is left alone.
+
+use super::{MASK, Redactor};
+use crate::secret::Secret;
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use std::time::Instant;
+
+const TOKEN: &str = "ghp_aB3xY9-kLmN0pQr5/tUv+W7=zEnd";
+
+fn redactor(secrets: &[&str]) -> Redactor {
+    let secrets: Vec<Secret> = secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect();
+    Redactor::new(&secrets)
+}
+
+fn each(secret: &str, write: impl Fn(char) -> String) -> String {
+    secret.chars().map(write).collect()
+}
+
+fn utf16(secret: &str, big: bool) -> Vec<u8> {
+    secret.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every writing of a secret that is seen through.
+fn writings(secret: &str) -> Vec<(&'static str, String)> {
+    let percent = |text: &str| each(text, |c| format!("%{:02X}", u32::from(c)));
+    let mut found = vec![
+        ("raw", secret.to_owned()),
+        ("upper case", secret.to_uppercase()),
+        ("percent", percent(secret)),
+        ("percent, what has to be", secret.replace('/', "%2F").replace('+', "%2b").replace('=', "%3D")),
+        ("percent twice", percent(secret).replace('%', "%25")),
+        ("percent three times", percent(secret).replace('%', "%2525")),
+        ("old JavaScript percent", each(secret, |c| format!("%u{:04x}", u32::from(c)))),
+        ("HTML decimal", each(secret, |c| format!("&#{};", u32::from(c)))),
+        ("HTML hex", each(secret, |c| format!("&#x{:X};", u32::from(c)))),
+        ("HTML of HTML", each(secret, |c| format!("&amp;#{};", u32::from(c)))),
+        ("HTML names", secret.replace('+', "&plus;").replace('/', "&sol;")),
+        ("JSON", each(secret, |c| format!("\\u{:04x}", u32::from(c)))),
+        ("JSON slashes", secret.replace('/', "\\/")),
+        ("JavaScript \\x", each(secret, |c| format!("\\x{:02x}", u32::from(c)))),
+        ("JavaScript \\u{}", each(secret, |c| format!("\\u{{{:x}}}", u32::from(c)))),
+        ("JSON in JSON", each(secret, |c| format!("\\\\u{:04x}", u32::from(c)))),
+        ("lines", each(secret, |c| format!("{c}\n"))),
+        ("blanks", each(secret, |c| format!("{c} "))),
+        ("dashes", each(secret, |c| format!("{c}-"))),
+        ("zero-width", each(secret, |c| format!("{c}\u{200b}\u{ad}"))),
+        ("tags", each(secret, |c| format!("<b class=\"x\">{c}</b>"))),
+        ("UTF-16 as text", each(secret, |c| format!("{c}\0"))),
+        ("percent of UTF-16", each(secret, |c| format!("%{:02x}%00", u32::from(c)))),
+        ("hex", hex(secret.as_bytes())),
+        ("hex in upper case", hex(secret.as_bytes()).to_uppercase()),
+        ("hex with colons", each(secret, |c| format!("{:02x}:", u32::from(c)))),
+        ("hex of UTF-16", hex(&utf16(secret, false))),
+        ("hex of UTF-16, big end first", hex(&utf16(secret, true))),
+    ];
+    for before in ["", "a", "ab", "abc"] {
+        for after in ["", "z", "yz"] {
+            let text = format!("{before}{secret}{after}");
+            found.push(("base64", BASE64_STANDARD.encode(&text)));
+            found.push(("base64 for addresses", BASE64_URL_SAFE_NO_PAD.encode(&text)));
+        }
+    }
+    let encoded = BASE64_STANDARD.encode(format!("user:{secret}"));
+    found.push((
+        "base64 in lines",
+        encoded.as_bytes().chunks(19).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\r\n"),
+    ));
+    found.push(("base64, percent", encoded.replace('=', "%3D").replace('+', "%2B")));
+    found.push(("base64 of UTF-16", BASE64_STANDARD.encode(utf16(secret, false))));
+    found.push((
+        "base64 of UTF-16, big end first",
+        BASE64_STANDARD.encode([b"x".to_vec(), utf16(secret, true)].concat()),
+    ));
+    found
+}
+
+#[test]
+fn a_secret_is_masked_in_every_writing() {
+    for secret in [TOKEN, "hunter2!", "Zm9vYmFy.eyJ1c2VyIjoi", "pass phrase with words"] {
+        let redactor = redactor(&[secret]);
+        for (writing, text) in writings(secret) {
+            let page = format!("日本 {text} 日本");
+            let out = redactor.text(&page);
+            assert!(out.contains(MASK), "{writing} of {secret}: {out}");
+            assert!(out.starts_with("日本 ") && out.ends_with(" 日本"), "{writing} of {secret}: {out}");
+            // Next to nothing of it is left: the ends that base64 mixes with what stands beside, the outermost tags, a mark at its end.
+            let left = out.len() - "日本  日本".len() - MASK.len();
+            assert!(left <= 40, "{writing} of {secret}: {out}");
+            assert!(redactor.finds_any(&page));
+        }
+    }
+}
+
+#[test]
+fn parts_that_matter_are_masked_and_words_that_do_not_are_left() {
+    let secret = "0123456789abcdefghijklmnopqrstuvwxyzQPONMLKJIHGFEDCB";
+    let redactor = redactor(&[secret]);
+    for start in 0..secret.len() - 15 {
+        let part = &secret[start..start + 15];
+        assert_eq!(redactor.text(&format!("<{part}>")), format!("<{MASK}>"), "{part}");
+    }
+    for part in ["0123456789", "efghijk", "wxyz", "ghijklmn"] {
+        assert_eq!(redactor.text(part), part);
+    }
+    let two = format!("{} and {}", &secret[..20], &secret[20..40]);
+    assert_eq!(redactor.text(&two), format!("{MASK} and {MASK}"));
+}
+
+#[test]
+fn ordinary_text_is_left_alone() {
+    let redactor = redactor(&[TOKEN, "hunter2!", "Bearer 0123456789abcdef", "dark", "", "[]{}"]);
+    for text in [
+        "",
+        "The quick brown fox",
+        "dark",
+        "Bearer token, please",
+        "hunter 3",
+        "100% of &amp; \\n <b>it</b> &#65; %zz \\u12 & ; \\",
+        "日本語のテキスト 🙂",
+        "ghp_aB3xY9",
+    ] {
+        assert_eq!(redactor.text(text), text);
+    }
+    assert!(super::Redactor::new([]).is_empty());
+    assert_eq!(super::Redactor::new([]).text("x"), "x");
+}
+
+#[test]
+fn odd_secrets_are_found_too() {
+    for (secret, text) in [
+        ("!@#$%^&*()_+{}", "it is !@#$%^&*()_+{}."),
+        (
+            "пароль-секретный",
+            "%D0%BF%D0%B0%D1%80%D0%BE%D0%BB%D1%8C-%D1%81%D0%B5%D0%BA%D1%80%D0%B5%D1%82%D0%BD%D1%8B%D0%B9",
+        ),
+        ("{\"token\":\"abc\\u002ddef.ghi-0123\"}", "your token: abc-def.ghi-0123"),
+        ("Basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA"),
+        ("aaaaaaaaaaaaaaaaaaaaaaaa", "x aaaaaaaaaaaaaaaaaaaaaaaa y"),
+    ] {
+        assert!(redactor(&[secret]).text(text).contains(MASK), "{secret}");
+    }
+}
+
+#[test]
+fn what_a_site_hands_out_later_is_learned() {
+    let mut redactor = redactor(&[TOKEN]);
+    assert!(!redactor.finds_any("rotated-0123456789"));
+    redactor.learn(&[Secret::new("rotated-0123456789".to_owned())]);
+    assert_eq!(redactor.text(&format!("{TOKEN} rotated-0123456789")), format!("{MASK} {MASK}"));
+}
+
+#[test]
+fn a_stream_shows_no_more_than_the_whole_would_however_it_is_cut() {
+    let redactor = redactor(&[TOKEN]);
+    for (writing, text) in writings(TOKEN) {
+        let page = format!("{}{text}{}{text}", "lorem ipsum ".repeat(120), " dolor sit amet".repeat(100));
+        let whole = redactor.text(&page);
+        for size in [1, 67, 1500, 100_000] {
+            let mut stream = redactor.stream();
+            let mut out = String::new();
+            let characters: Vec<char> = page.chars().collect();
+            for piece in characters.chunks(size) {
+                out.push_str(&stream.push(&piece.iter().collect::<String>()));
+            }
+            out.push_str(&stream.finish());
+            assert_eq!(out, whole, "{writing}, in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn many_secrets_and_a_long_text_take_little_time() {
+    let secrets: Vec<String> = (0..300).map(|n| format!("{n:05}-{}", hex(&[n as u8; 100]))).collect();
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    let redactor = redactor(&secrets);
+    // Nothing but pieces of one secret, and escapes: the worst a page can do.
+    for page in
+        ["0707070707070707".repeat(6000), "%25%25&amp;\\u0030".repeat(6000), "word and word ".repeat(7000)]
+    {
+        let begun = Instant::now();
+        redactor.text(&page);
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    }
+}

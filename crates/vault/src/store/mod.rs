@@ -1,0 +1,262 @@
+//! Our own table of credentials: each row sealed with a key of its own, which is wrapped by the master key.
+
+mod database;
+mod keyring;
+mod master;
+mod rotate;
+mod seal;
+
+pub use database::Database;
+pub use master::MasterKeySource;
+pub use rotate::Rotation;
+
+pub(crate) use database::time;
+
+use crate::backend::Summary;
+use crate::credential::{Credential, CredentialId, GrantScope, Host};
+use crate::error::VaultError;
+use jiff::Timestamp;
+use master::MasterKeys;
+use policy::Tenant;
+use seal::Place;
+use sqlx::Row;
+use sqlx::any::AnyRow;
+use std::sync::Arc;
+use tokio::sync::{Mutex, OnceCell};
+
+pub struct Store {
+    database: Database,
+    source: MasterKeySource,
+    ready: OnceCell<()>,
+    keys: Mutex<Arc<MasterKeys>>,
+}
+
+impl Store {
+    /// Nothing is opened yet: the database may be down when we start.
+    pub fn new(database: Database, source: MasterKeySource) -> Store {
+        Store { database, source, ready: OnceCell::new(), keys: Mutex::new(Arc::new(MasterKeys::none())) }
+    }
+
+    /// The database, with the keys in hand and known to be the right ones.
+    async fn ready(&self) -> Result<&Database, VaultError> {
+        self.ready.get_or_try_init(|| self.prepare()).await?;
+        Ok(&self.database)
+    }
+
+    /// A wrong key stops the first use, not the first opening of some row.
+    async fn prepare(&self) -> Result<(), VaultError> {
+        let failed = VaultError::store("cannot look at the master keys in use");
+        let rows = sqlx::query("SELECT DISTINCT master_key FROM credentials")
+            .fetch_all(self.database.pool().await?)
+            .await
+            .map_err(&failed)?;
+        let used: Vec<String> =
+            rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().map_err(&failed)?;
+        let keys = match self.source.load().await {
+            // With nothing sealed yet, a missing key is a first start; later it would be a loss to paper over.
+            Err(VaultError::NoMasterKey { .. }) if used.is_empty() && self.source.can_be_written() => {
+                self.source.first().await?;
+                self.source.load().await?
+            }
+            loaded => loaded?,
+        };
+        if let Some(wanted) = used.iter().find(|id| keys.get(id).is_none()) {
+            return Err(self.wrong_key(wanted, &keys));
+        }
+        sqlx::query(
+            "INSERT INTO vault_state (one, master_key, writes) VALUES (1, $1, 0) ON CONFLICT DO NOTHING",
+        )
+        .bind(keys.current_id())
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(&failed)?;
+        if used.is_empty() {
+            self.begin_anew(&keys).await?;
+        }
+        *self.keys.lock().await = Arc::new(keys);
+        Ok(())
+    }
+
+    /// A store with nothing in it has nothing to lose with its key.
+    async fn begin_anew(&self, keys: &MasterKeys) -> Result<(), VaultError> {
+        let failed = VaultError::store("cannot look at the master key in use");
+        let pool = self.database.pool().await?;
+        let row = sqlx::query("SELECT master_key FROM vault_state WHERE one = 1").fetch_one(pool).await;
+        let at: String = row.and_then(|row| row.try_get("master_key")).map_err(&failed)?;
+        if keys.get(&at).is_none() {
+            self.go_over(keys).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn list(&self, tenant: &Tenant) -> Result<Vec<Summary>, VaultError> {
+        let rows = sqlx::query("SELECT * FROM credentials WHERE tenant = $1 ORDER BY id")
+            .bind(tenant.as_str())
+            .fetch_all(self.ready().await?.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot list the credentials"))?;
+        rows.iter().map(|row| Ok(Stored::read(row)?.summary)).collect()
+    }
+
+    pub(crate) async fn open_credential(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+    ) -> Result<Credential, VaultError> {
+        let row = sqlx::query("SELECT * FROM credentials WHERE tenant = $1 AND id = $2")
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .fetch_optional(self.ready().await?.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot read the credential"))?
+            .ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
+        let stored = Stored::read(&row)?;
+        let keys = self.keys_with(&stored.master_key).await?;
+        // The place is what was asked for, and not what the row says of itself.
+        let place =
+            Place { tenant: tenant.as_str(), id: id.as_str(), domain: &stored.domain, scope: stored.scope };
+        let text = place.open(&keys, &stored.master_key, &stored.data_key, &stored.sealed)?;
+        let mut credential = Credential::from_json(text.as_slice())?;
+        credential.last_refreshed_at = stored.summary.last_refreshed_at;
+        credential.last_injected_at = stored.summary.last_injected_at;
+        Ok(credential)
+    }
+
+    pub(crate) async fn put(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        credential: &Credential,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        self.ready().await?;
+        let failed = VaultError::store("cannot store the credential");
+        let scope = credential.grant_scope;
+        let place =
+            Place { tenant: tenant.as_str(), id: id.as_str(), domain: credential.domain.as_str(), scope };
+        let mut change = self.database.change().await?;
+        // Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is
+        // written with the key that the database is at, whichever stands first in the source.
+        let row =
+            sqlx::query("UPDATE vault_state SET writes = writes + 1 WHERE one = 1 RETURNING master_key")
+                .fetch_one(&mut *change)
+                .await
+                .map_err(&failed)?;
+        let master_key: String = row.try_get("master_key").map_err(&failed)?;
+        let keys = self.keys_with(&master_key).await?;
+        let (data_key, sealed) = place.seal(&keys, &master_key, credential.to_json().as_bytes())?;
+        sqlx::query(
+            "INSERT INTO credentials (tenant, id, domain, grant_scope, sealed, data_key, master_key, created_at,
+                last_refreshed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             ON CONFLICT (tenant, id) DO UPDATE SET domain = excluded.domain, grant_scope = excluded.grant_scope,
+                sealed = excluded.sealed, data_key = excluded.data_key, master_key = excluded.master_key,
+                last_refreshed_at = excluded.last_refreshed_at",
+        )
+        .bind(place.tenant)
+        .bind(place.id)
+        .bind(place.domain)
+        .bind(scope.as_str())
+        .bind(sealed)
+        .bind(data_key)
+        .bind(master_key)
+        .bind(now.as_millisecond())
+        .bind(credential.last_refreshed_at.unwrap_or(now).as_millisecond())
+        .execute(&mut *change)
+        .await
+        .map_err(&failed)?;
+        change.commit().await.map_err(&failed)
+    }
+
+    pub(crate) async fn remove(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {
+        let removed = sqlx::query("DELETE FROM credentials WHERE tenant = $1 AND id = $2")
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .execute(self.ready().await?.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot remove the credential"))?;
+        match removed.rows_affected() {
+            0 => Err(VaultError::UnknownCredential { id: id.to_string() }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) async fn note_injected(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        sqlx::query("UPDATE credentials SET last_injected_at = $1 WHERE tenant = $2 AND id = $3")
+            .bind(now.as_millisecond())
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .execute(self.ready().await?.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot note the use of the credential"))?;
+        Ok(())
+    }
+
+    /// Keys among which is the one that is asked for. One that is not known was made by a rotation in another
+    /// process: the source is read again.
+    async fn keys_with(&self, wanted: &str) -> Result<Arc<MasterKeys>, VaultError> {
+        let keys = self.keys.lock().await.clone();
+        if keys.get(wanted).is_some() {
+            return Ok(keys);
+        }
+        let keys = self.reload().await?;
+        if keys.get(wanted).is_some() { Ok(keys) } else { Err(self.wrong_key(wanted, &keys)) }
+    }
+
+    /// Keys that are gone from the source stay known here: a row that was read before a rotation ended still needs
+    /// the old one.
+    async fn reload(&self) -> Result<Arc<MasterKeys>, VaultError> {
+        let fresh = self.source.load().await?;
+        let mut keys = self.keys.lock().await;
+        let merged = Arc::new(fresh.with_older(&keys));
+        *keys = Arc::clone(&merged);
+        Ok(merged)
+    }
+
+    fn wrong_key(&self, wanted: &str, keys: &MasterKeys) -> VaultError {
+        let (place, found) = (self.source.place(), keys.ids().join(", "));
+        VaultError::WrongMasterKey { place, wanted: wanted.to_owned(), found }
+    }
+}
+
+/// A row as it stands.
+struct Stored {
+    domain: String,
+    scope: GrantScope,
+    sealed: String,
+    data_key: String,
+    master_key: String,
+    summary: Summary,
+}
+
+impl Stored {
+    fn read(row: &AnyRow) -> Result<Stored, VaultError> {
+        let failed = VaultError::store("cannot read a credential's row");
+        let damaged = |what: &'static str| VaultError::StoreDamaged { what };
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
+        let optional =
+            |column: &str| row.try_get::<Option<i64>, _>(column).map_err(&failed)?.map(time).transpose();
+        let domain = text("domain")?;
+        let scope = GrantScope::parse(&text("grant_scope")?).ok_or_else(|| damaged("a grant scope"))?;
+        let summary = Summary {
+            id: CredentialId::parse(&text("id")?).map_err(|_| damaged("a credential's id"))?,
+            domain: Some(Host::parse(&domain).map_err(|_| damaged("a credential's domain"))?),
+            grant_scope: Some(scope),
+            created_at: optional("created_at")?,
+            last_refreshed_at: optional("last_refreshed_at")?,
+            last_injected_at: optional("last_injected_at")?,
+        };
+        Ok(Stored {
+            domain,
+            scope,
+            sealed: text("sealed")?,
+            data_key: text("data_key")?,
+            master_key: text("master_key")?,
+            summary,
+        })
+    }
+}

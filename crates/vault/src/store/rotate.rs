@@ -1,0 +1,103 @@
+//! A new master key while sessions open and credentials are put: no row is ever without a key that is to be had.
+//!
+//! The new key is put in front of the old one in the source; the database goes over to it, which waits for writers that
+//! still hold the old one; each data key is wrapped anew; and only when no row needs the old key is it dropped. A rotation
+//! that was cut short leaves both keys in the source, and the next one goes on from there.
+
+use crate::error::VaultError;
+use crate::store::seal::Place;
+use crate::store::{MasterKeys, Store, Stored};
+use sqlx::Row;
+use std::sync::Arc;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// The number of the key that seals now.
+    pub current: String,
+    pub rewrapped: u64,
+    /// False where the operator has to take the old keys out of the source, a variable.
+    pub old_keys_dropped: bool,
+}
+
+/// Rows at a time.
+const BATCH: i64 = 100;
+/// Rounds in which nothing could be done before it is given up: somebody else's rows are in the way.
+const MOST_IDLE_ROUNDS: u32 = 100;
+
+impl Store {
+    pub async fn rotate(&self) -> Result<Rotation, VaultError> {
+        self.ready().await?;
+        // Two rotations at once would each drop the other's key.
+        let _turn = self.source.lock()?;
+        let there = self.source.load().await?;
+        let keys = match there.ids().len() {
+            1 => self.source.add(&there).await?,
+            _ => there,
+        };
+        let known = Arc::new(keys);
+        *self.keys.lock().await = Arc::clone(&known);
+        self.go_over(&known).await?;
+        let rewrapped = self.rewrap_all(&known).await?;
+        let old_keys_dropped = self.source.keep_current(&known).await?;
+        Ok(Rotation { current: known.current_id().to_owned(), rewrapped, old_keys_dropped })
+    }
+
+    pub(super) async fn go_over(&self, keys: &MasterKeys) -> Result<(), VaultError> {
+        sqlx::query("UPDATE vault_state SET master_key = $1 WHERE one = 1")
+            .bind(keys.current_id())
+            .execute(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot go over to the new master key"))?;
+        Ok(())
+    }
+
+    async fn rewrap_all(&self, keys: &MasterKeys) -> Result<u64, VaultError> {
+        let failed = VaultError::store("cannot wrap the data keys anew");
+        let (mut rewrapped, mut idle) = (0, 0);
+        loop {
+            let rows =
+                sqlx::query("SELECT * FROM credentials WHERE master_key <> $1 ORDER BY tenant, id LIMIT $2")
+                    .bind(keys.current_id())
+                    .bind(BATCH)
+                    .fetch_all(self.database.pool().await?)
+                    .await
+                    .map_err(&failed)?;
+            if rows.is_empty() {
+                return Ok(rewrapped);
+            }
+            let before = rewrapped;
+            for row in &rows {
+                let tenant: String = row.try_get("tenant").map_err(&failed)?;
+                rewrapped += self.rewrap(keys, &tenant, &Stored::read(row)?).await?;
+            }
+            idle = if rewrapped == before { idle + 1 } else { 0 };
+            if idle > MOST_IDLE_ROUNDS {
+                return Err(VaultError::StoreDamaged { what: "rows that change faster than they are read" });
+            }
+        }
+    }
+
+    /// One row, unless somebody put it anew meanwhile. A row that does not open stops the rotation: its key stays.
+    async fn rewrap(&self, keys: &MasterKeys, tenant: &str, stored: &Stored) -> Result<u64, VaultError> {
+        let id = stored.summary.id.as_str();
+        let place = Place { tenant, id, domain: &stored.domain, scope: stored.scope };
+        if keys.get(&stored.master_key).is_none() {
+            return Err(self.wrong_key(&stored.master_key, keys));
+        }
+        let data_key = place.unwrap(keys, &stored.master_key, &stored.data_key)?;
+        let wrapped = place.wrap(keys, keys.current_id(), &data_key)?;
+        let done = sqlx::query(
+            "UPDATE credentials SET data_key = $1, master_key = $2
+             WHERE tenant = $3 AND id = $4 AND data_key = $5",
+        )
+        .bind(wrapped)
+        .bind(keys.current_id())
+        .bind(tenant)
+        .bind(id)
+        .bind(&stored.data_key)
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(VaultError::store("cannot wrap a data key anew"))?;
+        Ok(done.rows_affected())
+    }
+}

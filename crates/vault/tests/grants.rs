@@ -1,0 +1,195 @@
+//! Grants on SQLite and PostgreSQL: consumed once, refused for good reasons, revoked at once, collected.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::postgres::Postgres;
+use common::{code, host, request, tenant};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use vault::{Database, GrantedHost, Grants, Host, Issuer};
+
+/// Grants in a database of either kind; what has to live as long is beside them.
+struct Room {
+    grants: Grants,
+    database: Database,
+    _folder: tempfile::TempDir,
+    _postgres: Option<Postgres>,
+}
+
+fn rooms() -> [Room; 2] {
+    let folder = || tempfile::tempdir().unwrap();
+    let room = |database: Database, folder, postgres| Room {
+        grants: Grants::new(database.clone()),
+        database,
+        _folder: folder,
+        _postgres: postgres,
+    };
+    let (first, postgres) = (folder(), Postgres::start());
+    let sqlite = Database::sqlite(&first.path().join("vault.db")).unwrap();
+    let server = Database::postgres(&postgres.url).unwrap();
+    [room(sqlite, first, None), room(server, folder(), Some(postgres))]
+}
+
+fn hosts(names: &[&str]) -> Vec<Host> {
+    names.iter().map(|name| host(name)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_a_hundred_openings_that_race_for_a_single_use_one_wins() {
+    for room in rooms() {
+        let (first, second) = (Arc::new(room.grants), Arc::new(Grants::new(room.database.clone())));
+        for _ in 0..3 {
+            let now = Timestamp::now();
+            let (token, grant) =
+                first.issue(request("default", &["github.com"], Issuer::Operator), now).await.unwrap();
+            let token = Arc::new(token);
+            let mut racing = tokio::task::JoinSet::new();
+            for number in 0..100 {
+                let grants = Arc::clone(if number % 2 == 0 { &first } else { &second });
+                let token = Arc::clone(&token);
+                racing.spawn(async move {
+                    let wanted = hosts(&["github.com"]);
+                    let used = grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
+                    match used {
+                        Ok(leave) => leave.jti().to_owned(),
+                        Err(error) => error.code().to_owned(),
+                    }
+                });
+            }
+            let mut ends = BTreeMap::new();
+            while let Some(end) = racing.join_next().await {
+                *ends.entry(end.unwrap()).or_insert(0) += 1;
+            }
+            assert_eq!(ends, BTreeMap::from([(grant.jti.clone(), 1), ("grant_consumed".to_owned(), 99)]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_grant_is_refused_to_others_elsewhere_too_late_and_twice() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let mut asked = request("default", &["github.com", "site:shop.test"], Issuer::Operator);
+        asked.lifetime = Some(Duration::from_secs(60));
+        let (token, grant) = grants.issue(asked, now).await.unwrap();
+        let token = token.expose_secret();
+        let later = |seconds| now + SignedDuration::from_secs(seconds);
+        for (token, of, names, at, wanted) in [
+            ("gr_stockade_nothing", "default", vec!["github.com"], now, "unknown_grant"),
+            ("", "default", vec!["github.com"], now, "unknown_grant"),
+            (&token.to_uppercase(), "default", vec!["github.com"], now, "unknown_grant"),
+            (&grant.jti, "default", vec!["github.com"], now, "unknown_grant"),
+            (token, "other", vec!["github.com"], now, "unknown_grant"),
+            (token, "default", vec!["evil.test"], now, "grant_wrong_host"),
+            (token, "default", vec!["github.com", "gist.github.com"], now, "grant_wrong_host"),
+            (token, "default", vec!["evilshop.test"], now, "grant_wrong_host"),
+            (token, "default", vec!["github.com"], later(60), "grant_expired"),
+        ] {
+            let used = grants.consume(token, &tenant(of), &hosts(&names), at).await;
+            assert_eq!(code(used), wanted, "{of} {names:?}");
+        }
+        // None of that used it up.
+        let wanted = hosts(&["github.com", "shop.test", "pay.shop.test"]);
+        let leave = grants.consume(token, &tenant("default"), &wanted, later(59)).await.unwrap();
+        assert_eq!((leave.jti(), leave.tenant().as_str()), (grant.jti.as_str(), "default"));
+        assert_eq!(
+            code(grants.consume(token, &tenant("default"), &wanted, later(59)).await),
+            "grant_consumed"
+        );
+        let listed = grants.list(&tenant("default"), 10).await.unwrap();
+        assert_eq!((listed.len(), listed[0].uses, listed[0].used_at.is_some()), (1, 1, true));
+        assert!(grants.list(&tenant("other"), 10).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_counts_at_once_for_new_uses_and_for_one_under_way() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let mut asked = request("default", &["github.com"], Issuer::Operator);
+        asked.single_use = false;
+        let (token, grant) = grants.issue(asked, now).await.unwrap();
+        let wanted = hosts(&["github.com"]);
+        let use_it = async || grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
+        let under_way = use_it().await.unwrap();
+        grants.confirm(&under_way, now).await.unwrap();
+        use_it().await.unwrap();
+        assert_eq!(code(grants.revoke(&tenant("other"), &grant.jti, now).await), "unknown_grant");
+        let revoked = grants.revoke(&tenant("default"), &grant.jti, now).await.unwrap();
+        assert_eq!((revoked.uses, revoked.revoked_at.is_some()), (2, true));
+        assert_eq!(code(use_it().await), "grant_revoked");
+        assert_eq!(code(grants.confirm(&under_way, now).await), "grant_revoked");
+        // A second word changes nothing about when it was.
+        let later = now + SignedDuration::from_secs(5);
+        assert_eq!(
+            grants.revoke(&tenant("default"), &grant.jti, later).await.unwrap().revoked_at,
+            revoked.revoked_at
+        );
+    }
+}
+
+#[tokio::test]
+async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let issue = async |of: &str| {
+            let (_, grant) = grants.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
+            grant.expires_at.duration_since(grant.issued_at).as_secs()
+        };
+        assert_eq!(issue("default").await, 15 * 60);
+        grants.set_lifetime(&tenant("quick"), Duration::from_secs(90)).await.unwrap();
+        assert_eq!((issue("quick").await, issue("default").await), (90, 15 * 60));
+        grants.set_lifetime(&tenant("quick"), Duration::from_secs(30)).await.unwrap();
+        assert_eq!(issue("quick").await, 30);
+        for lifetime in [Duration::ZERO, Duration::from_secs(86_401)] {
+            assert_eq!(code(grants.set_lifetime(&tenant("quick"), lifetime).await), "bad_grant");
+            let mut asked = request("default", &["github.com"], Issuer::Operator);
+            asked.lifetime = Some(lifetime);
+            assert_eq!(code(grants.issue(asked, now).await), "bad_grant");
+        }
+        let mut nowhere = request("default", &[], Issuer::Operator);
+        assert_eq!(code(grants.issue(nowhere.clone(), now).await), "bad_grant");
+        nowhere.hosts = vec![GrantedHost::Host(host("a.test")); 33];
+        assert_eq!(code(grants.issue(nowhere, now).await), "bad_grant");
+
+        let in_a_minute_and_a_half = now + SignedDuration::from_secs(91);
+        assert_eq!(grants.collect(in_a_minute_and_a_half).await.unwrap(), 2);
+        assert_eq!(grants.list(&tenant("default"), 10).await.unwrap().len(), 2);
+        assert!(grants.list(&tenant("quick"), 10).await.unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_granted_host_is_exact_unless_the_site_was_granted_by_name() {
+    for bad in [
+        "",
+        "*",
+        "*.github.com",
+        "https://github.com",
+        "github.com:443",
+        "github.com/x",
+        "site:com",
+        "site:",
+        "site:127.0.0.1",
+        "a b",
+        "site:*.a.test",
+    ] {
+        assert_eq!(code(GrantedHost::parse(bad)), "bad_grant", "{bad}");
+    }
+    for (granted, asked, covered) in [
+        ("github.com", "github.com", true),
+        ("GitHub.com", "github.com", true),
+        ("bücher.test", "xn--bcher-kva.test", true),
+        ("github.com", "gist.github.com", false),
+        ("gist.github.com", "github.com", false),
+        ("site:github.com", "gist.github.com", true),
+        ("site:github.com", "github.com", true),
+        ("site:github.com", "evilgithub.com", false),
+        ("site:github.com", "github.com.evil.test", false),
+    ] {
+        assert_eq!(GrantedHost::parse(granted).unwrap().covers(&host(asked)), covered, "{granted} {asked}");
+    }
+}

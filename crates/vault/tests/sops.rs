@@ -1,0 +1,190 @@
+//! Files that the real sops made, the ways in which it can make them, and what becomes of files that were changed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::sops::Sops;
+use common::{CANARY, GrantDesk, assert_same, code, id};
+use std::path::PathBuf;
+use vault::{Issuer, Leave, Secret, SopsBackend, SopsKeys, Vault};
+
+struct Room {
+    sops: Sops,
+    leave: Leave,
+}
+
+impl Room {
+    async fn new() -> Room {
+        let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+        Room { sops: Sops::new(), leave }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.sops.folder.path().join("credentials").join(name)
+    }
+
+    fn vault(&self, keys: SopsKeys) -> Vault {
+        Vault::Sops(SopsBackend::new(&self.file("").to_string_lossy(), keys))
+    }
+
+    fn keys(&self) -> PathBuf {
+        self.sops.folder.path().join("keys.txt")
+    }
+
+    async fn read(&self, name: &str) -> Result<vault::Credential, vault::VaultError> {
+        self.vault(SopsKeys::File(self.keys())).release(&self.leave, &id(name)).await
+    }
+}
+
+/// What a person writes: comments, numbers, several kinds of text.
+const BY_HAND: &str = r#"# my login
+domain: github.com
+cookies:
+  # the one that counts
+  - name: user_session
+    value: c4n4ry-value-of-a-cookie
+    domain: .github.com
+    expires: 1935689600
+    httpOnly: true
+    secure: true
+    sameSite: Lax
+  - {name: second, value: "", path: /}
+localStorage:
+  multi: |
+    line one
+    line two
+  yes_text: "yes"
+  number_text: "5"
+  theme:
+    value: dark
+    secret: false
+headers: {Authorization: "Bearer ghp_0123456789"}
+last_refreshed_at: 2026-05-11T09:30:00Z
+"#;
+
+const THE_SAME: &str = r#"{"domain":"github.com","cookies":[{"name":"user_session",
+"value":"c4n4ry-value-of-a-cookie","domain":".github.com","expires":1935689600,"httpOnly":true,"secure":true,
+"sameSite":"Lax"},{"name":"second","value":"","path":"/"}],"localStorage":{"multi":"line one\nline two\n",
+"yes_text":"yes","number_text":"5","theme":{"value":"dark","secret":false}},
+"headers":{"Authorization":"Bearer ghp_0123456789"}}"#;
+
+#[tokio::test]
+async fn files_are_read_whatever_rule_says_what_is_encrypted() {
+    let room = Room::new().await;
+    for (number, arguments) in [
+        &[][..],
+        &["--encrypted-regex", "^(value|Authorization|multi)$"],
+        &["--unencrypted-regex", "^(domain|name|path|expires|httpOnly|secure|sameSite|secret)$"],
+        &["--encrypted-suffix", "value"],
+        &["--unencrypted-suffix", "Storage"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (name, text) in
+            [(format!("by-hand-{number}.yaml"), BY_HAND), (format!("json-{number}.json"), THE_SAME)]
+        {
+            room.sops.encrypt(&room.file(&name), text, arguments);
+            let stored = std::fs::read_to_string(room.file(&name)).unwrap();
+            assert!(!stored.contains(CANARY) || arguments.contains(&"Storage"), "{name}: {stored}");
+            let stem = name.rsplit_once('.').unwrap().0;
+            let found = room.read(stem).await.unwrap_or_else(|error| panic!("{name} {arguments:?}: {error}"));
+            assert_same(&found, THE_SAME);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_opens_among_others_and_no_other_does() {
+    let room = Room::new().await;
+    let stranger = Sops::new();
+    room.sops.encrypt(&room.file("ours.yaml"), BY_HAND, &[]);
+    stranger.encrypt(&room.file("theirs.yaml"), BY_HAND, &[]);
+    let both = format!("{},{}", stranger.recipient, room.sops.recipient);
+    room.sops.encrypt(&room.file("both.yaml"), BY_HAND, &["--age", &both]);
+    for name in ["ours", "both"] {
+        assert_same(&room.read(name).await.unwrap(), THE_SAME);
+    }
+    assert_eq!(code(room.read("theirs").await), "sops_no_key");
+    let text = std::fs::read_to_string(room.keys()).unwrap();
+    let vault = room.vault(SopsKeys::Text(Secret::new(text)));
+    assert!(vault.release(&room.leave, &id("ours")).await.is_ok());
+    for text in ["", "# nothing", "no key at all", "AGE-SECRET-KEY-1QQQ"] {
+        let vault = room.vault(SopsKeys::Text(Secret::new(text.to_owned())));
+        assert_eq!(code(vault.release(&room.leave, &id("ours")).await), "credential_settings", "{text}");
+    }
+    std::fs::remove_file(room.keys()).unwrap();
+    assert_eq!(code(room.read("ours").await), "sops_unreadable");
+}
+
+#[tokio::test]
+async fn a_file_that_was_changed_without_sops_is_refused_as_sops_refuses_it() {
+    let room = Room::new().await;
+    let rule = ["--encrypted-regex", "^(value|Authorization|multi)$"];
+    room.sops.encrypt(&room.file("good.yaml"), BY_HAND, &rule);
+    let good = std::fs::read_to_string(room.file("good.yaml")).unwrap();
+    let sealed = |name: &str| {
+        let line = good.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        line.split_once("ENC[").map(|(_, rest)| format!("ENC[{rest}")).unwrap()
+    };
+    let (value, authorization) = (sealed("value: ENC"), sealed("Authorization: ENC"));
+    let last_modified = good.lines().find(|line| line.contains("lastmodified")).unwrap();
+    let changes = [
+        ("another domain", good.replace("domain: github.com", "domain: evil.test"), "sops_altered"),
+        ("a flag", good.replace("httpOnly: true", "httpOnly: false"), "sops_altered"),
+        ("one cookie less", good.replace("name: second", "name: third"), "sops_altered"),
+        ("a value moved to another place", good.replace(&authorization, &value), "sops_altered"),
+        ("a broken value", good.replace(&value, &value.replacen("data:", "data:AAAA", 1)), "sops_altered"),
+        (
+            "another time",
+            good.replace(last_modified, "    lastmodified: \"2020-01-01T00:00:00Z\""),
+            "sops_altered",
+        ),
+        ("an open value", good.replace(&value, "open"), "sops_malformed"),
+        ("no MAC", good.replace("    mac: ", "    cam: "), "sops_malformed"),
+        ("no metadata", good.replace("\nsops:", "\nspos:"), "sops_malformed"),
+        ("no YAML", format!("{good}\n]]]: ["), "sops_malformed"),
+        ("not encrypted", BY_HAND.to_owned(), "sops_malformed"),
+        ("an alias", good.replace("name: second", "name: &a second\n      path: *a"), "sops_unsupported"),
+        ("a tag", good.replace("name: second", "name: !!binary second"), "sops_unsupported"),
+        ("two documents", format!("{good}---\n{good}"), "sops_unsupported"),
+    ];
+    for (what, text, wanted) in changes {
+        assert_ne!(text, good, "{what}: nothing was changed");
+        std::fs::write(room.file("changed.yaml"), &text).unwrap();
+        assert_eq!(code(room.read("changed").await), wanted, "{what}");
+        // Where we call it altered, so does sops.
+        assert!(wanted != "sops_altered" || !room.sops.opens(&room.file("changed.yaml")), "{what}");
+    }
+    assert!(room.sops.opens(&room.file("good.yaml")) && room.read("good").await.is_ok());
+}
+
+#[tokio::test]
+async fn what_sops_can_and_we_do_not_is_said() {
+    let room = Room::new().await;
+    room.sops.encrypt(
+        &room.file("some.yaml"),
+        BY_HAND,
+        &["--mac-only-encrypted", "--encrypted-regex", "^value$"],
+    );
+    assert_eq!(code(room.read("some").await), "sops_unsupported");
+    let groups = format!(
+        "creation_rules:\n  - shamir_threshold: 2\n    key_groups:\n      - age: [{0}]\n      - age: [{1}]\n",
+        room.sops.recipient,
+        Sops::new().recipient
+    );
+    let clear = room.sops.folder.path().join("groups.yaml");
+    std::fs::write(&clear, BY_HAND).unwrap();
+    let rules = room.sops.folder.path().join("rules.yaml");
+    std::fs::write(&rules, groups).unwrap();
+    let made = std::process::Command::new(common::part("sops"))
+        .arg("--config")
+        .arg(&rules)
+        .args(["--encrypt", "--output"])
+        .arg(room.file("groups.yaml"))
+        .arg(&clear)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert_eq!(code(room.read("groups").await), "sops_unsupported");
+}

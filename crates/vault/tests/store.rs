@@ -1,0 +1,392 @@
+//! Our own table, on SQLite and PostgreSQL: rows that were moved, keys that are wrong, rotation while others read.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::postgres::Postgres;
+use common::{CANARY, GrantDesk, assert_same, code, fault, full_document, id, tenant};
+use jiff::Timestamp;
+use sqlx::any::AnyConnectOptions;
+use sqlx::{Connection, Executor};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use vault::{Credential, Database, Issuer, MasterKeySource, Secret, Store, Vault, VaultError};
+
+/// A database of either kind, and a folder for the key.
+struct Room {
+    folder: tempfile::TempDir,
+    postgres: Option<Postgres>,
+}
+
+impl Room {
+    fn both() -> [Room; 2] {
+        let folder = || tempfile::tempdir().unwrap();
+        [
+            Room { folder: folder(), postgres: None },
+            Room { folder: folder(), postgres: Some(Postgres::start()) },
+        ]
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("vault.db")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.folder.path().join("master.key")
+    }
+
+    fn database(&self) -> Database {
+        match &self.postgres {
+            Some(postgres) => Database::postgres(&postgres.url).unwrap(),
+            None => Database::sqlite(&self.file()).unwrap(),
+        }
+    }
+
+    /// Another process: it knows the key file and the database, and nothing else.
+    fn open(&self, source: MasterKeySource) -> Store {
+        Store::new(self.database(), source)
+    }
+
+    fn store(&self) -> Vault {
+        Vault::Store(self.open(MasterKeySource::File(self.key())))
+    }
+
+    /// What somebody with the database in their hands does.
+    async fn tamper(&self, statement: &'static str) {
+        sqlx::any::install_default_drivers();
+        let url = match &self.postgres {
+            Some(postgres) => postgres.url.clone(),
+            None => format!("sqlite://{}", self.file().display()),
+        };
+        let options = AnyConnectOptions::from_str(&url).unwrap();
+        let mut connection = sqlx::AnyConnection::connect_with(&options).await.unwrap();
+        connection.execute(statement).await.unwrap();
+        connection.close().await.unwrap();
+    }
+}
+
+async fn put(vault: &Vault, of: &str, name: &str, document: &str) {
+    let credential = Credential::from_json(document.as_bytes()).unwrap();
+    vault.put(&tenant(of), &id(name), &credential, Timestamp::now()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_row_that_was_moved_or_changed_does_not_open() {
+    let desk = GrantDesk::new();
+    let hosts = ["github.com", "evil.test"];
+    let leave = desk.leave("default", &hosts, Issuer::Operator).await;
+    let other = desk.leave("other", &hosts, Issuer::Operator).await;
+    for room in Room::both() {
+        // A statement, and which credential of whom is then asked for.
+        for (statement, leave, name) in [
+            ("UPDATE credentials SET tenant = 'other' WHERE id = 'a'", &other, "a"),
+            ("UPDATE credentials SET id = 'c' WHERE id = 'a'", &leave, "c"),
+            ("UPDATE credentials SET domain = 'evil.test' WHERE id = 'a'", &leave, "a"),
+            ("UPDATE credentials SET grant_scope = 'operator' WHERE id = 'a'", &leave, "a"),
+            (
+                "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE id = 'b') WHERE id = 'a'",
+                &leave,
+                "a",
+            ),
+            (
+                "UPDATE credentials SET data_key = (SELECT data_key FROM credentials WHERE id = 'b') WHERE id = 'a'",
+                &leave,
+                "a",
+            ),
+            (
+                "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE id = 'b'),
+                 data_key = (SELECT data_key FROM credentials WHERE id = 'b') WHERE id = 'a'",
+                &leave,
+                "a",
+            ),
+            ("UPDATE credentials SET sealed = substr(sealed, 1, 40) WHERE id = 'a'", &leave, "a"),
+            ("UPDATE credentials SET sealed = 'no base64 at all' WHERE id = 'a'", &leave, "a"),
+            ("UPDATE credentials SET data_key = '' WHERE id = 'a'", &leave, "a"),
+        ] {
+            let vault = room.store();
+            put(&vault, "default", "a", &full_document("github.com")).await;
+            put(&vault, "default", "b", &full_document("github.com")).await;
+            room.tamper(statement).await;
+            assert_eq!(code(vault.release(leave, &id(name)).await), "credential_altered", "{statement}");
+            room.tamper("DELETE FROM credentials").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_is_stored_shows_a_value() {
+    let room = &Room::both()[0];
+    let vault = room.store();
+    put(&vault, "default", "github.com", &full_document("github.com")).await;
+    let mut searched = 0;
+    for entry in std::fs::read_dir(room.folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+        let bytes = std::fs::read(&path).unwrap();
+        searched += bytes.len();
+        for secret in [CANARY, "ghp_0123456789", "GEZDGNBVGY3TQOJQ", "line one"] {
+            let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!found, "{secret} in {}", path.display());
+        }
+    }
+    assert!(searched > 10_000, "only {searched} bytes were searched");
+}
+
+#[tokio::test]
+async fn a_wrong_or_missing_master_key_fails_loudly_and_is_never_made_up() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    for room in Room::both() {
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        let key = std::fs::read_to_string(room.key()).unwrap();
+        let read = async || room.store().release(&leave, &id("github.com")).await;
+
+        let another = MasterKeySource::generate().unwrap();
+        std::fs::write(room.key(), another.expose_secret()).unwrap();
+        assert_eq!(code(read().await), "master_key_wrong");
+        std::fs::remove_file(room.key()).unwrap();
+        assert_eq!(code(read().await), "master_key_missing");
+        assert!(!room.key().exists());
+        for (text, mode, wanted) in [
+            ("", 0o600, "master_key_missing"),
+            ("smk1_tooshort", 0o600, "master_key_malformed"),
+            ("another text", 0o600, "master_key_malformed"),
+            (key.as_str(), 0o640, "master_key_unsafe"),
+            (key.as_str(), 0o604, "master_key_unsafe"),
+        ] {
+            std::fs::write(room.key(), text).unwrap();
+            std::fs::set_permissions(room.key(), std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = fault(read().await);
+            assert!(!error.to_string().contains(key.trim()), "{error}");
+            assert_eq!(code::<()>(Err(error)), wanted, "{mode:o}");
+        }
+        std::fs::set_permissions(room.key(), std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(read().await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_store_with_nothing_in_it_takes_a_new_key() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    for room in Room::both() {
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        room.store().remove(&tenant("default"), &id("github.com")).await.unwrap();
+        std::fs::remove_file(room.key()).unwrap();
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        assert!(room.store().release(&leave, &id("github.com")).await.is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_rotation_loses_nothing_while_others_read_and_write() {
+    const ROWS: usize = 120;
+    let desk = GrantDesk::new();
+    for room in Room::both() {
+        let writer = room.store();
+        let document = full_document("github.com");
+        for number in 0..ROWS {
+            put(&writer, "default", &format!("c{number}"), &document).await;
+        }
+        let (done, reads, writes) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let mut others = tokio::task::JoinSet::new();
+        // Two readers and a writer, each a process of its own as far as keys go.
+        for reader in 0..2 {
+            let (vault, leave) =
+                (room.store(), desk.leave("default", &["github.com"], Issuer::Operator).await);
+            let (done, reads, document) = (Arc::clone(&done), Arc::clone(&reads), document.clone());
+            others.spawn(async move {
+                let mut number = reader;
+                while !done.load(Ordering::Relaxed) {
+                    number = (number + 7) % ROWS;
+                    let found = vault.release(&leave, &id(&format!("c{number}"))).await;
+                    assert_same(&found.unwrap_or_else(|error| panic!("c{number}: {error}")), &document);
+                    reads.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let (done_too, writes_too, document_too) = (Arc::clone(&done), Arc::clone(&writes), document.clone());
+        others.spawn(async move {
+            let mut number = 0;
+            while !done_too.load(Ordering::Relaxed) {
+                number = (number + 11) % ROWS;
+                put(&writer, "default", &format!("c{number}"), &document_too).await;
+                writes_too.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+
+        let mut keys = vec![std::fs::read_to_string(room.key()).unwrap()];
+        for _ in 0..3 {
+            let rotation = room.open(MasterKeySource::File(room.key())).rotate().await.unwrap();
+            assert!(rotation.old_keys_dropped && rotation.rewrapped > 0, "{rotation:?}");
+            keys.push(std::fs::read_to_string(room.key()).unwrap());
+        }
+        done.store(true, Ordering::Relaxed);
+        while let Some(ended) = others.join_next().await {
+            ended.unwrap();
+        }
+        keys.dedup();
+        assert_eq!(keys.len(), 4, "each rotation leaves a key of its own");
+        assert!(keys.iter().all(|key| key.lines().count() == 1), "and no old one");
+        let (reads, writes) = (reads.load(Ordering::Relaxed), writes.load(Ordering::Relaxed));
+        assert!(reads > 20 && writes > 5, "{reads} reads, {writes} writes");
+
+        // A process that starts now has the last key alone, and opens all of it.
+        let (vault, leave) = (room.store(), desk.leave("default", &["github.com"], Issuer::Operator).await);
+        for number in 0..ROWS {
+            assert_same(&vault.release(&leave, &id(&format!("c{number}"))).await.unwrap(), &document);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rotation_that_was_cut_short_is_carried_on_and_one_at_a_time() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let room = &Room::both()[0];
+    put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+    let old = std::fs::read_to_string(room.key()).unwrap();
+    // The new key is in the file, and nothing else was done.
+    let new = MasterKeySource::generate().unwrap();
+    std::fs::write(room.key(), format!("{}\n{old}", new.expose_secret())).unwrap();
+    assert!(room.store().release(&leave, &id("github.com")).await.is_ok());
+    put(&room.store(), "default", "second", &full_document("github.com")).await;
+
+    let held = std::fs::File::create(room.key().with_extension("lock")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let busy = fault(room.open(MasterKeySource::File(room.key())).rotate().await);
+    assert!(busy.to_string().contains("under way"), "{busy}");
+    drop(held);
+
+    room.open(MasterKeySource::File(room.key())).rotate().await.unwrap();
+    assert_eq!(std::fs::read_to_string(room.key()).unwrap().trim(), new.expose_secret());
+    for name in ["github.com", "second"] {
+        assert!(room.store().release(&leave, &id(name)).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_does_not_open_stops_a_rotation_and_the_old_key_stays() {
+    let room = &Room::both()[0];
+    put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+    let old = std::fs::read_to_string(room.key()).unwrap();
+    room.tamper("UPDATE credentials SET domain = 'evil.test'").await;
+    assert_eq!(code(room.open(MasterKeySource::File(room.key())).rotate().await), "credential_altered");
+    assert!(std::fs::read_to_string(room.key()).unwrap().contains(old.trim()));
+}
+
+#[tokio::test]
+async fn a_key_in_a_variable_is_rotated_by_putting_the_new_one_in_front() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let room = &Room::both()[0];
+    let (old, new) = (MasterKeySource::generate().unwrap(), MasterKeySource::generate().unwrap());
+    let variable = |keys: &[&Secret]| {
+        let text: Vec<&str> = keys.iter().map(|key| key.expose_secret()).collect();
+        MasterKeySource::Variable {
+            name: "STOCKADE_MASTER_KEY".to_owned(),
+            value: Secret::new(text.join(",")),
+        }
+    };
+    let vault = Vault::Store(room.open(variable(&[&old])));
+    put(&vault, "default", "github.com", &full_document("github.com")).await;
+    assert_eq!(code(room.open(variable(&[&old])).rotate().await), "rotation_needs_key");
+    let rotation = room.open(variable(&[&new, &old])).rotate().await.unwrap();
+    assert!(!rotation.old_keys_dropped && rotation.rewrapped == 1, "{rotation:?}");
+    let vault = Vault::Store(room.open(variable(&[&new])));
+    assert!(vault.release(&leave, &id("github.com")).await.is_ok());
+    let vault = Vault::Store(room.open(variable(&[&old])));
+    assert_eq!(code(vault.release(&leave, &id("github.com")).await), "master_key_wrong");
+}
+
+/// Runs itself again inside a session bus with a keyring, because the bus is found by the environment.
+#[tokio::test]
+async fn the_key_rests_in_the_desktops_keyring() {
+    const NAME: &str = "the_key_rests_in_the_desktops_keyring";
+    if std::env::var_os("STOCKADE_TEST_KEYRING").is_some() {
+        return in_the_keyring().await;
+    }
+    // Without a bus there is no keyring.
+    let room = &Room::both()[0];
+    let alone = room.open(MasterKeySource::Keyring { service: "stockade-test".to_owned() });
+    assert_eq!(code(alone.rotate().await), "keyring_unavailable");
+
+    let script = format!(
+        "printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec '{}' --exact {NAME} --nocapture",
+        std::env::current_exe().unwrap().display()
+    );
+    let ran = Command::new("dbus-run-session")
+        .args(["--", "sh", "-c", &script])
+        .env("STOCKADE_TEST_KEYRING", "1")
+        .env("HOME", room.folder.path())
+        .env("XDG_RUNTIME_DIR", room.folder.path())
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success() && words.contains("1 passed"),
+        "{words}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+async fn in_the_keyring() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = || {
+        let database = Database::sqlite(&folder.path().join("vault.db")).unwrap();
+        Store::new(database, MasterKeySource::Keyring { service: "stockade-test".to_owned() })
+    };
+    put(&Vault::Store(store()), "default", "github.com", &full_document("github.com")).await;
+    let rotation = store().rotate().await.unwrap();
+    assert!(rotation.old_keys_dropped && rotation.rewrapped == 1, "{rotation:?}");
+    assert!(Vault::Store(store()).release(&leave, &id("github.com")).await.is_ok());
+    let cleared = Command::new("secret-tool").args(["clear", "service", "stockade-test"]).status().unwrap();
+    assert!(cleared.success());
+    assert_eq!(code(Vault::Store(store()).release(&leave, &id("github.com")).await), "master_key_missing");
+}
+
+#[tokio::test]
+async fn a_database_that_is_newer_damaged_locked_or_odd_says_so() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    for room in Room::both() {
+        put(&room.store(), "default", "github.com", &full_document("github.com")).await;
+        let read = async || room.store().release(&leave, &id("github.com")).await;
+        room.tamper("UPDATE credentials SET grant_scope = 'whatever'").await;
+        assert_eq!(code(read().await), "credential_store_damaged");
+        room.tamper("DROP TABLE vault_state").await;
+        assert_eq!(code(read().await), "credential_store_failed");
+        room.tamper("INSERT INTO vault_steps (step) VALUES (99)").await;
+        assert_eq!(code(read().await), "credential_store_newer");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_or_is_held_by_another_writer_says_so() {
+    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let room = &Room::both()[0];
+    let vault = room.store();
+    put(&vault, "default", "github.com", &full_document("github.com")).await;
+    sqlx::any::install_default_drivers();
+    let options = AnyConnectOptions::from_str(&format!("sqlite://{}", room.file().display())).unwrap();
+    let mut holder = sqlx::AnyConnection::connect_with(&options).await.unwrap();
+    holder.execute("BEGIN IMMEDIATE").await.unwrap();
+    let credential = Credential::from_json(full_document("github.com").as_bytes()).unwrap();
+    let blocked = vault.put(&tenant("default"), &id("x"), &credential, Timestamp::now()).await;
+    assert_eq!(code(blocked), "credential_store_busy");
+    // Who only reads is not kept waiting.
+    assert!(vault.release(&leave, &id("github.com")).await.is_ok());
+    holder.execute("ROLLBACK").await.unwrap();
+    vault.put(&tenant("default"), &id("x"), &credential, Timestamp::now()).await.unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let open = |file: &Path| -> Result<Vault, VaultError> {
+        let key = MasterKeySource::File(folder.path().join("key"));
+        Ok(Vault::Store(Store::new(Database::sqlite(file)?, key)))
+    };
+    std::fs::write(folder.path().join("garbage"), vec![7; 9000]).unwrap();
+    let garbage = open(&folder.path().join("garbage")).unwrap();
+    assert_eq!(code(garbage.release(&leave, &id("github.com")).await), "credential_store_damaged");
+    assert_eq!(code(open(Path::new("/nowhere/vault.db"))), "credential_store_unreachable");
+}
