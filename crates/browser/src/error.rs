@@ -74,6 +74,9 @@ pub enum BrowserError {
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
     PageScript { reason: Words },
+    /// Names what it is about, and never says what it holds.
+    #[error("{what} could not be put into the browser: {why}")]
+    NotInjected { what: String, why: String },
     #[error("chromium did not do what was asked")]
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
@@ -120,6 +123,7 @@ impl BrowserError {
             BrowserError::TabClosed => "tab_closed",
             BrowserError::BrowserLost { .. } => "browser_lost",
             BrowserError::PageScript { .. } => "page_script_failed",
+            BrowserError::NotInjected { .. } => "injection_failed",
             BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => "browser_protocol",
         })
     }
@@ -177,6 +181,7 @@ impl BrowserError {
             }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
+            BrowserError::NotInjected { .. } => "Have the operator mend or renew the credential.",
             BrowserError::Protocol { .. } | BrowserError::BadImage { .. } => {
                 "Try again; if it stays, open a new session and report it."
             }
@@ -216,6 +221,7 @@ impl BrowserError {
             | BrowserError::StaleCursor { .. }
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
+            | BrowserError::NotInjected { .. }
             | BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. } => false,
         }

@@ -4,6 +4,7 @@ use crate::{
     cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
     frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
+    inject::{Carried, Family, Injected},
     journal::PageEventKind,
     page_text::PageText,
     past::Book,
@@ -60,6 +61,9 @@ pub(crate) struct Tab {
     /// The agent is on its way to another page: what this one still asks is answered with no.
     pub leaving: bool,
     pub looked_for_roots: Option<Look>,
+    /// The tabs whose pages can reach this one's.
+    pub family: Family,
+    pub carried: Carried,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +119,8 @@ impl Tab {
             answered: 0,
             leaving: false,
             looked_for_roots: None,
+            family: Family::mixed(),
+            carried: Carried::default(),
         }
     }
 
@@ -126,6 +132,8 @@ impl Tab {
         self.next = Next::None;
         self.dialog = None;
         self.requests.clear();
+        // What comes while nobody looks is not seen.
+        self.family.mix();
         self.target.clone()
     }
 
@@ -281,10 +289,13 @@ impl Tab {
         &mut self,
         session: &SessionId,
         target: &p::TargetInfo,
+        injected: &Injected,
         reactions: &mut Reactions<'_>,
     ) {
         if self.frame_sessions.len() == MOST_FRAMES {
             self.frames.leave_untracked();
+            // Its documents are not seen either.
+            self.family.mix();
             reactions.post(Some(session), &p::Resume {});
             return;
         }
@@ -297,6 +308,7 @@ impl Tab {
         reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
         reactions.post(to, &p::EnableNetwork::without_bodies());
+        injected.set_up(session, false, reactions);
         reactions.post(to, &p::Resume {});
     }
 
@@ -307,6 +319,8 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
+        // Known before it came, as a rule: see `State::request_paused`.
+        self.family.joined_by(&frame.url);
         if frame.id == self.target {
             self.frames.keep_only(&frame.id);
             self.commits += 1;

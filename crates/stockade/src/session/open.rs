@@ -6,7 +6,7 @@ use super::{EndReason, History, LastPage, Registry, Session};
 use crate::error::Fault;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
-use browser::{Browser, cdp};
+use browser::{Browser, Resumed, cdp};
 use jail::{Id, JailSpec, Keeper, Prepared};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -180,8 +180,13 @@ impl Registry {
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));
         let (browser, same_tab) = match before {
-            Some(before) => before.resume(connection).await?,
-            None => (Browser::attach(connection, self.settings.browser.clone()).await?, false),
+            Some(before) => match before.resume(connection).await? {
+                Resumed::AsItWas(browser) => (browser, true),
+                Resumed::NewTab(browser) => (browser, false),
+                // No session has anything put into its browser yet.
+                Resumed::Anew(blank) => (blank.clean(), false),
+            },
+            None => (Browser::attach(connection, self.settings.browser.clone()).await?.clean(), false),
         };
         phases.push(Phase { name: "page".into(), ms: millis(attaching) });
         Ok((Link { browser, closed, _renewals: renewals }, same_tab))
