@@ -125,21 +125,22 @@ impl Browser {
         self.connection.observe(move |event, reactions| observing.apply(event, reactions));
     }
 
-    /// What a Chromium is told first; the pages it has are announced. Returns whether it is another than before.
+    /// What a Chromium is told first; the pages it has are announced. Returns whether it may be another than before.
     pub(crate) async fn greet(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         let pages = pages();
         let discover = p::SetDiscoverTargets { discover: true, filter: pages.filter.clone() };
         let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
         let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
-        let (chromium, ..) = tokio::try_join!(
-            self.call(None, &p::GetBrowserTarget {}, deadline),
+        let (contexts, ..) = tokio::try_join!(
+            self.call(None, &p::GetContexts {}, deadline),
             self.call(None, &discover, deadline),
             self.call(None, &deny_downloads, deadline),
             self.call(None, &deny_permissions, deadline),
             self.call(None, &pages, deadline),
         )?;
-        let known = self.shared.lock().chromium.replace(chromium.target_info.target_id.clone());
-        Ok(known != Some(chromium.target_info.target_id))
+        let chromium = contexts.default_browser_context_id;
+        let known = std::mem::replace(&mut self.shared.lock().chromium, chromium.clone());
+        Ok(chromium.is_none() || known != chromium)
     }
 
     pub fn state(&self) -> TabState {

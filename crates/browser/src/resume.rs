@@ -53,14 +53,8 @@ impl Browser {
             .call(None, &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..pages() }, deadline)
             .await?;
         let is_another = browser.greet(deadline).await?;
-        {
-            let mut state = browser.shared.lock();
-            // All pages that there were have been announced by now.
-            state.resuming = false;
-            if is_another {
-                state.injected = Injected::default();
-            }
-        }
+        // All pages that there were have been announced by now.
+        browser.shared.lock().resuming = false;
         if let Some(target) = wanted {
             match browser.take_over(&target, deadline.within(TAKING_OVER)).await {
                 Ok(true) => {
@@ -71,6 +65,9 @@ impl Browser {
                 Err(error @ BrowserError::BrowserLost { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%error, "a tab was not found as it was left"),
             }
+        }
+        if is_another {
+            browser.shared.lock().injected = Injected::default();
         }
         browser.replace_tab(deadline).await?;
         browser.close_spares(deadline).await?;

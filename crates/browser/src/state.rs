@@ -199,7 +199,7 @@ impl State {
                 self.incidents.add(Incident::PopupClosed { url });
                 close_popup(attached, reactions);
             }
-            // A kind that was not asked for: let it be.
+            // A worker, or a kind that was not asked for: let it be.
             _ => reactions.post(Some(session_id), &p::Resume {}),
         }
     }

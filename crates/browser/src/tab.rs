@@ -370,13 +370,14 @@ impl Tab {
     }
 }
 
-/// Frames in processes of their own attach by themselves, paused until they are set up.
+/// Frames in processes of their own attach by themselves, paused until they are set up. Workers are only told to go on:
+/// Chromium pauses them with the frames, asked for or not.
 pub(crate) fn attach_to_frames() -> p::SetAutoAttach {
     p::SetAutoAttach {
         auto_attach: true,
         wait_for_debugger_on_start: true,
         flatten: true,
-        filter: vec![p::TargetFilter { r#type: "iframe", exclude: false }],
+        filter: ["iframe", "worker"].map(|r#type| p::TargetFilter { r#type, exclude: false }).into(),
     }
 }
 

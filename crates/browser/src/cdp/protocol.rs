@@ -138,8 +138,7 @@ commands! {
     "Runtime.runIfWaitingForDebugger" Resume {} -> Nothing;
     "Target.closeTarget" CloseTarget<'a> { target_id: &'a str } -> Nothing;
     "Target.createTarget" CreateTarget<'a> { url: &'a str } -> CreatedTarget;
-    /// Without a target: Chromium itself, under an id that no other start of it has.
-    "Target.getTargetInfo" GetBrowserTarget {} -> TargetChanged;
+    "Target.getBrowserContexts" GetContexts {} -> BrowserContexts;
     "Target.setAutoAttach" SetAutoAttach {
         auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter>,
     } -> Nothing;
@@ -334,6 +333,8 @@ received! {
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
+    /// The default one has another id in each start of Chromium.
+    BrowserContexts { default_browser_context_id: Option<Id> }
     TargetInfo {
         target_id: Id,
         r#type: Words,

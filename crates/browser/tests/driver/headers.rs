@@ -27,46 +27,51 @@ fn carries(driver_says: &crate::support::Asked) -> bool {
     }
 }
 
-/// How a page asks for `URL`, and whether its own origin sees the header then.
+/// How a page asks for `HERE`, and whether its own origin sees the header then.
 const WAYS: &[(&str, bool, &str)] = &[
-    ("fetch", true, "<script>fetch('URL', { mode: 'no-cors' })</script>"),
-    ("cors", true, "<script>fetch('URL', { credentials: 'include' }).catch(() => {})</script>"),
-    ("post", true, "<script>fetch('URL', { method: 'POST', mode: 'no-cors', body: 'x' })</script>"),
+    ("fetch", true, "<script>fetch('HERE', { mode: 'no-cors' })</script>"),
+    ("cors", true, "<script>fetch('HERE', { credentials: 'include' }).catch(() => {})</script>"),
+    ("post", true, "<script>fetch('HERE', { method: 'POST', mode: 'no-cors', body: 'x' })</script>"),
     (
         "keepalive",
         true,
-        "<script>fetch('URL', { method: 'POST', mode: 'no-cors', body: 'x', keepalive: true })</script>",
+        "<script>fetch('HERE', { method: 'POST', mode: 'no-cors', body: 'x', keepalive: true })</script>",
     ),
-    ("xhr", true, "<script>const x = new XMLHttpRequest(); x.open('GET', 'URL'); x.send()</script>"),
-    ("beacon", true, "<script>navigator.sendBeacon('URL', 'x')</script>"),
-    ("events", true, "<script>new EventSource('URL')</script>"),
-    ("image", true, "<img src=URL>"),
-    ("script", true, "<script src=URL></script>"),
-    ("style", true, "<link rel=stylesheet href=URL>"),
-    ("video", true, "<video src=URL preload=auto></video>"),
-    ("preload", true, "<link rel=preload as=image href=URL>"),
-    ("prefetch", true, "<link rel=prefetch href=URL>"),
-    ("frame", true, "<iframe src=URL></iframe>"),
-    ("object", true, "<object data=URL type=text/html></object>"),
-    ("embed", true, "<embed src=URL type=text/html>"),
-    ("refresh", true, "<meta http-equiv=refresh content='0;url=URL'>"),
-    ("location", true, "<script>location = 'URL'</script>"),
-    ("get form", true, "<form action=URL></form><script>document.forms[0].submit()</script>"),
-    ("post form", true, "<form action=URL method=post></form><script>document.forms[0].submit()</script>"),
+    ("xhr", true, "<script>const x = new XMLHttpRequest(); x.open('GET', 'HERE'); x.send()</script>"),
+    ("beacon", true, "<script>navigator.sendBeacon('HERE', 'x')</script>"),
+    ("events", true, "<script>new EventSource('HERE')</script>"),
+    ("image", true, "<img src=HERE>"),
+    ("script", true, "<script src=HERE></script>"),
+    ("style", true, "<link rel=stylesheet href=HERE>"),
+    ("video", true, "<video src=HERE preload=auto></video>"),
+    ("preload", true, "<link rel=preload as=image href=HERE>"),
+    ("prefetch", true, "<link rel=prefetch href=HERE>"),
+    ("frame", true, "<iframe src=HERE></iframe>"),
+    ("object", true, "<object data=HERE type=text/html></object>"),
+    ("embed", true, "<embed src=HERE type=text/html>"),
+    ("refresh", true, "<meta http-equiv=refresh content='0;url=HERE'>"),
+    ("location", true, "<script>location = 'HERE'</script>"),
+    ("get form", true, "<form action=HERE></form><script>document.forms[0].submit()</script>"),
+    ("post form", true, "<form action=HERE method=post></form><script>document.forms[0].submit()</script>"),
     (
         "framed form",
         true,
-        "<iframe name=f></iframe><form action=URL method=post target=f></form><script>document.forms[0].submit()</script>",
+        "<iframe name=f></iframe><form action=HERE method=post target=f></form><script>document.forms[0].submit()</script>",
     ),
-    ("written frame", true, "<iframe srcdoc='<img src=URL>'></iframe>"),
-    ("sandbox", false, "<iframe sandbox=allow-scripts srcdoc='<img src=URL>'></iframe>"),
-    // What workers and sockets ask for is not held, so nothing is added to it.
+    ("written frame", true, "<iframe srcdoc='<img src=HERE>'></iframe>"),
+    ("sandbox", false, "<iframe sandbox=allow-scripts srcdoc='<img src=HERE>'></iframe>"),
     (
         "worker",
-        false,
-        "<script>new Worker(window.URL.createObjectURL(new Blob(['fetch(\"URL\", { mode: \"no-cors\" })'])))</script>",
+        true,
+        "<script>new Worker(window.URL.createObjectURL(new Blob(['fetch(\"HERE\", { mode: \"no-cors\" })'])))</script>",
     ),
-    ("socket", false, "<script>new WebSocket('URL'.replace('http', 'ws'))</script>"),
+    // What shared workers and sockets ask for is not held, so nothing is added to it.
+    (
+        "shared worker",
+        false,
+        "<script>new SharedWorker(window.URL.createObjectURL(new Blob(['fetch(\"HERE\", { mode: \"no-cors\" })'])))</script>",
+    ),
+    ("socket", false, "<script>new WebSocket('HERE'.replace('http', 'ws'))</script>"),
 ];
 
 #[tokio::test]
@@ -77,7 +82,7 @@ async fn a_header_is_seen_by_its_own_origin_and_by_no_other_over_every_way_of_as
     for (at, (_, _, html)) in WAYS.iter().enumerate() {
         for host in ["own.test", "other.test"] {
             let (page, hit) = place(at, host);
-            pages.push((page, html.replace("URL", &format!("http://{hit}"))));
+            pages.push((page, html.replace("HERE", &format!("http://{hit}"))));
         }
     }
     let pages: Vec<_> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();

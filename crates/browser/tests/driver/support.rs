@@ -44,12 +44,19 @@ pub struct Driver {
 /// Every request that reached the server, in order.
 type Requests = Arc<Mutex<Vec<Asked>>>;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Asked {
     /// `host/path`.
     pub at: String,
     /// The request without its body.
     head: String,
+}
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let header = |name| self.header(name).map(|value| format!(" {name}: {value}")).unwrap_or_default();
+        write!(f, "{}{}{}", self.at, header("X-Key"), header("Cookie"))
+    }
 }
 
 impl Asked {
