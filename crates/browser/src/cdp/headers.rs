@@ -17,10 +17,13 @@ pub struct RequestHeaders {
     cut: bool,
 }
 
-/// Whether a response leads on to another address instead of being shown.
+/// Of a response: what tells whose document it brings, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Redirects {
+pub struct ResponseHeaders {
+    /// Where it leads on to instead of being shown, if its status says so too.
     pub has_location: bool,
+    /// What it holds is a document of another site's, signed by that site.
+    pub is_exchange: bool,
 }
 
 impl RequestHeaders {
@@ -65,8 +68,8 @@ impl<'de> Deserialize<'de> for RequestHeaders {
     }
 }
 
-impl<'de> Deserialize<'de> for Redirects {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Redirects, D::Error> {
+impl<'de> Deserialize<'de> for ResponseHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ResponseHeaders, D::Error> {
         #[derive(Deserialize)]
         struct Line {
             name: String,
@@ -74,9 +77,17 @@ impl<'de> Deserialize<'de> for Redirects {
         }
         // As many as Chromium took of a response, which it bounds itself.
         let lines = Vec::<Line>::deserialize(deserializer)?;
-        let leads_on =
-            |line: &Line| line.name.eq_ignore_ascii_case("location") && !line.value.trim().is_empty();
-        Ok(Redirects { has_location: lines.iter().any(leads_on) })
+        let values = |name: &'static str| {
+            lines
+                .iter()
+                .filter(move |line| line.name.eq_ignore_ascii_case(name))
+                .map(|line| line.value.trim())
+        };
+        Ok(ResponseHeaders {
+            has_location: values("location").any(|value| !value.is_empty()),
+            is_exchange: values("content-type")
+                .any(|value| value.to_ascii_lowercase().contains("signed-exchange")),
+        })
     }
 }
 
@@ -96,16 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn only_a_location_that_says_something_leads_on() {
-        for (json, leads_on) in [
-            (r#"[]"#, false),
-            (r#"[{"name":"Location","value":"/a"}]"#, true),
-            (r#"[{"name":"location","value":"/a"}]"#, true),
-            (r#"[{"name":"Location","value":""}]"#, false),
-            (r#"[{"name":"Location","value":" "},{"name":"X","value":"y"}]"#, false),
+    fn a_response_leads_on_or_holds_a_document_of_another_site() {
+        for (json, has_location, is_exchange) in [
+            (r#"[]"#, false, false),
+            (r#"[{"name":"Location","value":"/a"}]"#, true, false),
+            (r#"[{"name":"location","value":"/a"}]"#, true, false),
+            (r#"[{"name":"Location","value":""}]"#, false, false),
+            (r#"[{"name":"Location","value":" "},{"name":"X","value":"y"}]"#, false, false),
+            (r#"[{"name":"content-type","value":"text/html"}]"#, false, false),
+            (r#"[{"name":"Content-Type","value":"Application/Signed-Exchange;v=b3"}]"#, false, true),
         ] {
-            let redirects: Redirects = serde_json::from_str(json).unwrap();
-            assert_eq!(redirects.has_location, leads_on, "{json}");
+            let headers: ResponseHeaders = serde_json::from_str(json).unwrap();
+            assert_eq!(headers, ResponseHeaders { has_location, is_exchange }, "{json}");
         }
     }
 }

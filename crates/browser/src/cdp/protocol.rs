@@ -4,7 +4,7 @@ use super::{
     Command, SessionId,
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
-    headers::{Redirects, RequestHeaders},
+    headers::{RequestHeaders, ResponseHeaders},
 };
 use serde::{
     Deserialize, Serialize,
@@ -371,7 +371,7 @@ received! {
         redirected_request_id: Option<Id>,
         response_status_code: Option<u16>,
         response_error_reason: Option<Words>,
-        #[serde(default)] response_headers: Redirects,
+        #[serde(default)] response_headers: ResponseHeaders,
     }
     PausedRequest { url: Words, #[serde(default)] headers: RequestHeaders }
     TargetChanged { target_info: TargetInfo }

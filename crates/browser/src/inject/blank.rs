@@ -32,9 +32,11 @@ impl Blank {
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;
         let session = browser.tab_session()?;
-        browser.set_cookies(&cookies, deadline).await?;
+        tokio::try_join!(
+            browser.set_cookies(&cookies, deadline),
+            browser.fill_stores(&session, &storage, deadline),
+        )?;
         drop(cookies);
-        browser.fill_stores(&session, &storage, deadline).await?;
         storage.retain_mut(|stores| {
             stores.local.clear();
             !stores.session.is_empty()
@@ -74,8 +76,10 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         let watch = self.shared.lock().injected.watch(true);
         if let Some(watch) = watch {
-            self.call(Some(session), &BYPASS, deadline).await?;
-            self.call(Some(session), &watch, deadline).await?;
+            tokio::try_join!(
+                self.call(Some(session), &BYPASS, deadline),
+                self.call(Some(session), &watch, deadline),
+            )?;
         }
         Ok(())
     }

@@ -92,6 +92,16 @@ impl Injected {
 /// A document that a service worker makes up comes without a request, and would come unseen.
 pub(crate) const BYPASS: p::BypassServiceWorkers = p::BypassServiceWorkers { bypass: true };
 
+/// How a held request goes on.
+enum Verdict<'a> {
+    /// Not at all, until the tab that asks is gone.
+    Held,
+    /// As an empty page, without having left.
+    Empty,
+    AsItIs,
+    With(Vec<p::HeaderLine<'a>>),
+}
+
 impl State {
     pub fn request_paused(
         &mut self,
@@ -99,29 +109,43 @@ impl State {
         session: &SessionId,
         reactions: &mut Reactions<'_>,
     ) {
+        let request_id = &paused.request_id;
+        let headers = match self.judge(paused, session) {
+            Verdict::Held => return,
+            Verdict::Empty => return answer_with_nothing(paused, session, reactions),
+            Verdict::AsItIs => None,
+            Verdict::With(lines) => Some(lines),
+        };
+        reactions.post(Some(session), &ContinueRequest { request_id, headers });
+    }
+
+    fn judge<'a>(&'a mut self, paused: &'a p::RequestPaused, session: &SessionId) -> Verdict<'a> {
         if self.injected.filling.as_ref() == Some(session) {
-            return answer_with_nothing(paused, session, reactions);
+            return Verdict::Empty;
         }
         let mut tabs = self.tab.iter_mut().chain(&mut self.behind);
-        // What a tab that is being closed asks for is held until it is gone.
-        let Some(tab) = tabs.find(|tab| tab.owns(session)) else { return };
+        // A tab that is being closed is none of them any more.
+        let Some(tab) = tabs.find(|tab| tab.owns(session)) else { return Verdict::Held };
         if paused.response_status_code.is_some() || paused.response_error_reason.is_some() {
-            if brings_document(paused) {
+            if paused.response_headers.is_exchange {
+                tab.family.mix();
+            } else if brings_document(paused) {
                 tab.family.joined_by(&paused.request.url);
             }
-            let go_on = ContinueRequest { request_id: &paused.request_id, headers: None };
-            return reactions.post(Some(session), &go_on);
+            return Verdict::AsItIs;
         }
         let origin = Origin::of(&paused.request.url);
         let chain_is_ours =
             paused.redirected_request_id.as_ref().is_none_or(|before| tab.carried.has(before));
-        let may_carry = tab.session == *session && chain_is_ours && tab.family.is_home_of(&origin);
-        let own = self.injected.headers.iter().find(|own| may_carry && own.origin == origin);
-        let headers = own.and_then(|own| with_lines(&paused.request.headers, &own.lines));
-        if headers.is_some() {
-            tab.carried.add(&paused.request_id);
+        if tab.session != *session || !chain_is_ours || !tab.family.is_home_of(&origin) {
+            return Verdict::AsItIs;
         }
-        reactions.post(Some(session), &ContinueRequest { request_id: &paused.request_id, headers });
+        let own = self.injected.headers.iter().find(|own| own.origin == origin);
+        let Some(lines) = own.and_then(|own| with_lines(&paused.request.headers, &own.lines)) else {
+            return Verdict::AsItIs;
+        };
+        tab.carried.add(&paused.request_id);
+        Verdict::With(lines)
     }
 }
 
@@ -160,4 +184,135 @@ fn answer_with_nothing(paused: &p::RequestPaused, session: &SessionId, reactions
     ];
     let empty = p::FulfillRequest { request_id, response_code: 200, response_headers, body: "" };
     reactions.post(Some(session), &empty);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        inject::{Family, Secret},
+        tab::Tab,
+    };
+    use serde_json::{Value, json};
+
+    fn id(text: &str) -> Id {
+        serde_json::from_value(text.into()).unwrap()
+    }
+
+    /// A tab of the driver's own with a frame of another process, and headers for https://own.test.
+    fn state() -> State {
+        let mut state = State::default();
+        let mut tab = Tab::new(policy::TabId(1), id("T"), SessionId::from("page"), &state.book);
+        tab.family = Family::new();
+        tab.frame_sessions.insert(SessionId::from("frame"));
+        state.tab = Some(tab);
+        let lines = vec![
+            InjectedEntry::new("X-Key", Secret::new("hunter2".to_owned())),
+            InjectedEntry::new("Authorization", Secret::new("Basic eDp5".to_owned())),
+        ];
+        let own = InjectedHeaders { origin: Origin::of("https://own.test"), lines, allow_plain_http: false };
+        state.injected.headers = Arc::new(vec![own]);
+        state
+    }
+
+    /// What becomes of a request: `held`, `empty`, or the names of its headers.
+    fn told(state: &mut State, session: &str, event: Value) -> String {
+        let paused: p::RequestPaused = serde_json::from_value(event).unwrap();
+        match state.judge(&paused, &SessionId::from(session)) {
+            Verdict::Held => "held".to_owned(),
+            Verdict::Empty => "empty".to_owned(),
+            Verdict::AsItIs => "as it is".to_owned(),
+            Verdict::With(lines) => lines.iter().map(|line| line.name).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    fn asks(id: &str, url: &str, after: Option<&str>) -> Value {
+        let headers = json!({"Accept": "*/*", "Cookie": "a=b", "x-key": "the page's"});
+        let request = json!({"url": url, "headers": headers});
+        json!({"requestId": id, "request": request, "resourceType": "XHR", "redirectedRequestId": after})
+    }
+
+    fn answers(url: &str, status: u16, headers: Value) -> Value {
+        let request = json!({"url": url, "headers": {}});
+        json!({"requestId": "A", "request": request, "resourceType": "Document",
+               "responseStatusCode": status, "responseHeaders": headers})
+    }
+
+    const CARRIED: &str = "Accept X-Key Authorization";
+
+    #[test]
+    fn a_document_of_another_origin_ends_the_headers_before_it_comes() {
+        let location = json!([{"name": "Location", "value": "https://elsewhere.test/"}]);
+        let exchange = json!([{"name": "content-type", "value": "application/signed-exchange;v=b3"}]);
+        let failed = json!({"requestId": "A", "request": {"url": "https://other.test/"},
+                            "resourceType": "Document", "responseErrorReason": "ConnectionRefused"});
+        for (session, answer, expected) in [
+            ("page", answers("https://own.test/", 200, json!([])), CARRIED),
+            ("page", answers("https://other.test/", 200, json!([])), "as it is"),
+            ("page", answers("https://other.test/", 404, json!([])), "as it is"),
+            ("page", answers("http://own.test/", 200, json!([])), "as it is"),
+            ("frame", answers("https://other.test/", 200, json!([])), "as it is"),
+            ("page", answers("https://other.test/", 302, location.clone()), CARRIED),
+            ("page", answers("https://other.test/", 302, json!([])), "as it is"),
+            ("page", answers("https://other.test/", 200, location), "as it is"),
+            ("page", answers("https://own.test/", 200, exchange), "as it is"),
+            ("page", failed, CARRIED),
+            ("elsewhere", answers("https://other.test/", 200, json!([])), CARRIED),
+        ] {
+            let mut state = state();
+            let answered = told(&mut state, session, answer.clone());
+            assert_eq!(answered, if session == "elsewhere" { "held" } else { "as it is" }, "{answer}");
+            let next = told(&mut state, "page", asks("R", "https://own.test/a", None));
+            assert_eq!(next, expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_request_carries_headers_to_their_own_origin_from_a_tab_of_its_own() {
+        for (session, url, expected) in [
+            ("page", "https://own.test/a?b#c", CARRIED),
+            ("page", "https://own.test:443/", CARRIED),
+            ("page", "http://own.test/", "as it is"),
+            ("page", "https://own.test:444/", "as it is"),
+            ("page", "https://own.test.evil.test/", "as it is"),
+            ("page", "https://own.test@evil.test/", "as it is"),
+            ("page", "https://evil.test/https://own.test/", "as it is"),
+            ("frame", "https://own.test/", "as it is"),
+            ("closing", "https://own.test/", "held"),
+        ] {
+            assert_eq!(told(&mut state(), session, asks("R", url, None)), expected, "{session} {url}");
+        }
+        let mut filling = state();
+        filling.injected.filling = Some(SessionId::from("page"));
+        assert_eq!(told(&mut filling, "page", asks("R", "https://own.test/", None)), "empty");
+    }
+
+    #[test]
+    fn a_hop_carries_what_the_hop_before_it_carried_and_what_is_forgotten_carries_nothing() {
+        let mut state = state();
+        let own = "https://own.test/";
+        for (request, after, expected) in [
+            ("1.0", None, CARRIED),
+            ("1.1", Some("1.0"), CARRIED),
+            ("1.2", Some("1.1"), CARRIED),
+            ("2.1", Some("2.0"), "as it is"),
+            ("2.2", Some("2.1"), "as it is"),
+        ] {
+            assert_eq!(told(&mut state, "page", asks(request, own, after)), expected, "{request}");
+        }
+        for n in 0..CARRIED_KEPT {
+            told(&mut state, "page", asks(&format!("3.{n}"), own, None));
+        }
+        assert_eq!(told(&mut state, "page", asks("1.3", own, Some("1.2"))), "as it is");
+    }
+
+    #[test]
+    fn a_page_that_authorizes_itself_is_left_to_it() {
+        let mut event = asks("R", "https://own.test/", None);
+        event["request"]["headers"]["authorization"] = "Bearer x".into();
+        assert_eq!(told(&mut state(), "page", event), "Accept authorization X-Key");
+        let mut long = asks("R", "https://own.test/", None);
+        long["request"]["headers"]["X-Long"] = "x".repeat(100_000).into();
+        assert_eq!(told(&mut state(), "page", long), "as it is", "it could not be written anew whole");
+    }
 }

@@ -11,6 +11,10 @@ use crate::{
 };
 use policy::Origin;
 use serde::Serialize;
+use std::time::Duration;
+
+/// How long to leave a tab that is between two pages.
+const BETWEEN_PAGES: Duration = Duration::from_millis(2);
 
 /// It derives no `Debug`: it holds a secret.
 #[derive(Serialize)]
@@ -69,9 +73,24 @@ impl Browser {
             self.fill(session, stores, deadline).await?;
         }
         self.show(session, "about:blank", deadline).await?;
-        self.call(Some(session), &p::ForgetHistory {}, deadline).await?;
-        self.call(Some(session), &p::LetRequestsPass {}, deadline).await?;
+        tokio::try_join!(
+            self.forget_history(session, deadline),
+            self.call(Some(session), &p::LetRequestsPass {}, deadline),
+        )?;
         Ok(())
+    }
+
+    /// The page is told of before the browser has done with it, and a tab between two pages refuses.
+    async fn forget_history(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        loop {
+            match self.connection.call(Some(session), &p::ForgetHistory {}, deadline.at).await {
+                Ok(_) => return Ok(()),
+                Err(CallError::Refused { .. }) if !deadline.left().is_zero() => {
+                    tokio::time::sleep(BETWEEN_PAGES).await;
+                }
+                Err(error) => return Err(deadline.error(error)),
+            }
+        }
     }
 
     async fn fill(
