@@ -181,6 +181,9 @@ impl Tab {
         {
             incidents.journal.add(PageEventKind::Redirected, &it.request.url, &self.id.to_string());
         }
+        if let EventKind::ResponseReceived(it) = kind {
+            self.note_document(it);
+        }
         match kind {
             EventKind::FrameAttached(it) => {
                 self.frames.attach(&it.frame_id, Some(&it.parent_frame_id), session);
@@ -319,7 +322,7 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
-        // Known before it came, as a rule: see `State::request_paused`.
+        // Known before it came: see `State::request_paused` and `note_document`.
         self.family.joined_by(&frame.url);
         if frame.id == self.target {
             self.frames.keep_only(&frame.id);

@@ -328,8 +328,8 @@ received! {
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
     Request { #[serde(default)] url: Words }
-    ResponseReceived { request_id: Id, response: Response }
-    Response { #[serde(default)] mime_type: Words }
+    ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
+    Response { #[serde(default)] url: Words, #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }

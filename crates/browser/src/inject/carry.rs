@@ -4,6 +4,7 @@ use super::{InjectedEntry, InjectedHeaders, InjectedStorage};
 use crate::{
     cdp::{Command, Id, Reactions, RequestHeaders, SessionId, protocol as p},
     state::State,
+    tab::Tab,
 };
 use policy::Origin;
 use serde::Serialize;
@@ -149,6 +150,16 @@ impl State {
     }
 }
 
+impl Tab {
+    /// A page that was fetched ahead, or that a service worker made up, comes without a request that could be held.
+    /// The browser tells of its answer before it sends the page to a renderer.
+    pub fn note_document(&self, answer: &p::ResponseReceived) {
+        if answer.r#type == "Document" {
+            self.family.joined_by(&answer.response.url);
+        }
+    }
+}
+
 /// Whether the answer is shown: it is no error, and leads nowhere else.
 fn brings_document(paused: &p::RequestPaused) -> bool {
     let leads_on = matches!(paused.response_status_code, Some(301 | 302 | 303 | 307 | 308))
@@ -189,10 +200,7 @@ fn answer_with_nothing(paused: &p::RequestPaused, session: &SessionId, reactions
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        inject::{Family, Secret},
-        tab::Tab,
-    };
+    use crate::inject::{Family, Secret};
     use serde_json::{Value, json};
 
     fn id(text: &str) -> Id {
@@ -264,6 +272,21 @@ mod tests {
             assert_eq!(answered, if session == "elsewhere" { "held" } else { "as it is" }, "{answer}");
             let next = told(&mut state, "page", asks("R", "https://own.test/a", None));
             assert_eq!(next, expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_was_not_asked_for_is_noted_by_its_answer() {
+        for (kind, url, expected) in [
+            ("Document", "https://own.test/ahead", CARRIED),
+            ("Document", "https://other.test/ahead", "as it is"),
+            ("Image", "https://other.test/image", CARRIED),
+        ] {
+            let mut state = state();
+            let answer = json!({"requestId": "A", "type": kind, "response": {"url": url}});
+            state.tab.as_ref().unwrap().note_document(&serde_json::from_value(answer).unwrap());
+            let next = told(&mut state, "page", asks("R", "https://own.test/a", None));
+            assert_eq!(next, expected, "{kind} {url}");
         }
     }
 
