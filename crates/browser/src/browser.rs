@@ -4,6 +4,7 @@ use crate::{
     cdp::{Answering, CallError, Command, Connection, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
+    inject::Blank,
     resume::pages,
     script,
     snapshot::Store,
@@ -107,7 +108,7 @@ pub struct TabState {
 
 impl Browser {
     /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
-    pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Browser, BrowserError> {
+    pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<Blank, BrowserError> {
         let shared = Arc::new(Shared::new((options.width, options.height)));
         let (turn, snapshots) = (Mutex::new(()), Arc::default());
         let browser = Browser { connection, shared, options, turn, snapshots };
@@ -115,7 +116,7 @@ impl Browser {
         let deadline = Deadline::of(browser.limit(), "attach");
         browser.greet(deadline).await?;
         browser.first_tab(deadline).await?;
-        Ok(browser)
+        Ok(Blank::new(browser))
     }
 
     /// Has every event of the connection applied to the state.
@@ -124,19 +125,22 @@ impl Browser {
         self.connection.observe(move |event, reactions| observing.apply(event, reactions));
     }
 
-    /// What a Chromium is told first; the pages it has are announced.
-    pub(crate) async fn greet(&self, deadline: Deadline) -> Result<(), BrowserError> {
+    /// What a Chromium is told first; the pages it has are announced. Returns whether it may be another than before.
+    pub(crate) async fn greet(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         let pages = pages();
         let discover = p::SetDiscoverTargets { discover: true, filter: pages.filter.clone() };
         let deny_downloads = p::SetDownloadBehavior { behavior: "deny", events_enabled: true };
         let deny_permissions = p::GrantPermissions { permissions: Vec::new() };
-        tokio::try_join!(
+        let (contexts, ..) = tokio::try_join!(
+            self.call(None, &p::GetContexts {}, deadline),
             self.call(None, &discover, deadline),
             self.call(None, &deny_downloads, deadline),
             self.call(None, &deny_permissions, deadline),
             self.call(None, &pages, deadline),
         )?;
-        Ok(())
+        let chromium = contexts.default_browser_context_id;
+        let known = std::mem::replace(&mut self.shared.lock().chromium, chromium.clone());
+        Ok(chromium.is_none() || known != chromium)
     }
 
     pub fn state(&self) -> TabState {
@@ -213,6 +217,7 @@ impl Browser {
         let id = match empty {
             Some((id, session)) => {
                 self.is_set_up(&session, deadline).await?;
+                self.make_home(&session, deadline).await?;
                 id
             }
             None => self.new_page(deadline).await?,
@@ -260,6 +265,7 @@ impl Browser {
         let (id, session) = self.wait(deadline, ours).await?;
         self.shared.lock().incidents.forget_opened(id);
         self.is_set_up(&session, deadline).await?;
+        self.make_home(&session, deadline).await?;
         Ok(id)
     }
 
@@ -322,7 +328,7 @@ impl Browser {
             self.call(to, &metrics, deadline),
             self.call(to, &p::Resume {}, deadline),
         )?;
-        Ok(())
+        self.watch_requests(session, deadline).await
     }
 
     pub(crate) async fn call<C: Command>(

@@ -76,6 +76,9 @@ pub enum BrowserError {
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
     PageScript { reason: Words },
+    /// Names what it is about, and never says what it holds.
+    #[error("{what} could not be put into the browser: {why}")]
+    NotInjected { what: String, why: String },
     #[error("chromium did not do what was asked")]
     Protocol { source: CallError },
     #[error("chromium sent an image that is not one")]
@@ -127,6 +130,7 @@ impl BrowserError {
             BrowserError::TabClosed => "tab_closed",
             BrowserError::BrowserLost { .. } => "browser_lost",
             BrowserError::PageScript { .. } => "page_script_failed",
+            BrowserError::NotInjected { .. } => "injection_failed",
             BrowserError::CannotCover { .. } => "cannot_cover",
             BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. }
@@ -188,6 +192,7 @@ impl BrowserError {
             }
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
+            BrowserError::NotInjected { .. } => "Have the operator mend or renew the credential.",
             BrowserError::CannotCover { .. } => {
                 "Nothing to do; the picture is not kept, and the log says so."
             }
@@ -232,6 +237,7 @@ impl BrowserError {
             | BrowserError::StaleCursor { .. }
             | BrowserError::BadPattern { .. }
             | BrowserError::BrowserLost { .. }
+            | BrowserError::NotInjected { .. }
             | BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. }
             | BrowserError::BadPicture { .. } => false,

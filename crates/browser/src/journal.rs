@@ -68,6 +68,11 @@ impl Journal {
         self.waiting.retain(|event| event.kind != PageEventKind::OpenedTab || event.detail != tab);
     }
 
+    /// Nor is a page that stood in for another while the driver filled its stores.
+    pub fn forget_navigated(&mut self, tab: &str) {
+        self.waiting.retain(|event| event.kind != PageEventKind::Navigated || event.detail != tab);
+    }
+
     fn take(&mut self) -> (Vec<PageEvent>, u64) {
         (self.waiting.drain(..).collect(), std::mem::take(&mut self.lost))
     }

@@ -17,6 +17,7 @@ mod guard;
 mod health;
 mod hit;
 mod incident;
+mod inject;
 mod journal;
 mod locate;
 mod page_text;
@@ -40,8 +41,13 @@ pub use error::BrowserError;
 pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
+pub use inject::{
+    Blank, InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection, Priority, SameSite,
+    Secret,
+};
 pub use journal::{PageEvent, PageEventKind, PageEvents};
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
+pub use resume::Resumed;
 pub use snapshot::{
     BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
     head_line,

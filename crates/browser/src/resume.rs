@@ -5,6 +5,7 @@ use crate::{
     cdp::{Connection, Id, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
+    inject::{Blank, Injected},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
@@ -12,12 +13,21 @@ use tokio::sync::Mutex;
 /// How long a page may take to be taken over again; one that is silent for longer is left for a new tab.
 const TAKING_OVER: Duration = Duration::from_secs(5);
 
+/// What was found at the other end of a new connection.
+#[must_use]
+pub enum Resumed {
+    /// The tab, as it was left.
+    AsItWas(Browser),
+    /// The same Chromium without the tab. There is a new one, and all that was put into the browser is there.
+    NewTab(Browser),
+    /// Chromium was started again. Nothing that was put into the one before is in it.
+    Anew(Blank),
+}
+
 impl Browser {
-    /// The same browser on a new connection, and whether its tab was found as it was left.
-    ///
-    /// Without the tab, because it or all of Chromium is gone, there is a new one. Either way numbers of refs and
-    /// cursors go on, and so do the snapshots that cursors lead to.
-    pub async fn resume(&self, connection: Connection) -> Result<(Browser, bool), BrowserError> {
+    /// The same browser on a new connection. In any case numbers of refs and cursors go on, and so do the snapshots
+    /// that cursors lead to.
+    pub async fn resume(&self, connection: Connection) -> Result<Resumed, BrowserError> {
         let wanted = {
             let mut state = self.shared.lock();
             state.unclaimed.clear();
@@ -42,23 +52,26 @@ impl Browser {
         browser
             .call(None, &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..pages() }, deadline)
             .await?;
-        browser.greet(deadline).await?;
+        let is_another = browser.greet(deadline).await?;
         // All pages that there were have been announced by now.
         browser.shared.lock().resuming = false;
         if let Some(target) = wanted {
             match browser.take_over(&target, deadline.within(TAKING_OVER)).await {
                 Ok(true) => {
                     browser.close_spares(deadline).await?;
-                    return Ok((browser, true));
+                    return Ok(Resumed::AsItWas(browser));
                 }
                 Ok(false) => {}
                 Err(error @ BrowserError::BrowserLost { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%error, "a tab was not found as it was left"),
             }
         }
+        if is_another {
+            browser.shared.lock().injected = Injected::default();
+        }
         browser.replace_tab(deadline).await?;
         browser.close_spares(deadline).await?;
-        Ok((browser, false))
+        Ok(if is_another { Resumed::Anew(Blank::new(browser)) } else { Resumed::NewTab(browser) })
     }
 
     /// `false` if there is no such tab any more.

@@ -4,8 +4,9 @@
 //! the effect of everything that came before it.
 
 use crate::{
-    cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
+    cdp::{Event, EventKind, Id, Reactions, SessionId, protocol as p},
     incident::{Incident, Incidents},
+    inject::{Family, Injected},
     page_text::PageText,
     past::Book,
     script,
@@ -50,6 +51,9 @@ pub(crate) struct State {
     pub ended: Option<Ended>,
     /// Whether a call has already told so.
     pub ended_told: bool,
+    pub injected: Injected,
+    /// Names the Chromium that all of this is about.
+    pub chromium: Option<Id>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +139,9 @@ impl State {
                 self.incidents.add(Incident::DownloadRefused { url });
                 self.downloads += 1;
             }
+            (EventKind::RequestPaused(paused), Some(session)) => {
+                self.request_paused(paused, session, reactions);
+            }
             (EventKind::DragIntercepted(drag), Some(session)) => {
                 if self.tab.as_ref().is_some_and(|tab| tab.owns(session)) {
                     self.dragged = Some(drag.data.clone());
@@ -170,11 +177,14 @@ impl State {
     ) {
         let p::Attached { session_id, target_info } = attached;
         match &*target_info.r#type {
-            "iframe" => match parent.and_then(|parent| self.tab_of(parent)) {
-                Some((tab, _)) => tab.adopt_frame(session_id, target_info, reactions),
-                // Of a tab that is gone.
-                None => reactions.post(Some(session_id), &p::Resume {}),
-            },
+            "iframe" => {
+                let mut tabs = self.tab.iter_mut().chain(&mut self.behind);
+                match parent.and_then(|parent| tabs.find(|tab| tab.owns(parent))) {
+                    Some(tab) => tab.adopt_frame(session_id, target_info, &self.injected, reactions),
+                    // Of a tab that is gone.
+                    None => reactions.post(Some(session_id), &p::Resume {}),
+                }
+            }
             "page" if self.resuming && self.unclaimed.len() < UNCLAIMED_KEPT => {
                 self.unclaimed.push(attached.clone());
             }
@@ -186,7 +196,7 @@ impl State {
                 self.incidents.add(Incident::PopupClosed { url });
                 close_popup(attached, reactions);
             }
-            // A kind that was not asked for: let it be.
+            // A worker, or a kind that was not asked for: let it be.
             _ => reactions.post(Some(session_id), &p::Resume {}),
         }
     }
@@ -227,6 +237,11 @@ impl State {
         if !target_info.url.is_empty() {
             tab.url = cut(&target_info.url, LONGEST_URL);
         }
+        let mut tabs = self.tab.iter().chain(&self.behind);
+        let opener = target_info.opener_id.as_ref().and_then(|opener| tabs.find(|tab| tab.target == *opener));
+        // The driver's own tabs have no opener, and are told apart where they are opened.
+        tab.family =
+            opener.map_or_else(Family::mixed, |opener| opener.family.of_popup(target_info.can_access_opener));
         let url = PageText::new(&tab.url);
         self.incidents.add(Incident::TabOpened { tab: id, url });
         self.behind.push(tab);
@@ -243,6 +258,7 @@ impl State {
         reactions.post(to, &p::EnableNetwork::without_bodies());
         reactions.post(to, &p::InterceptFileChooser { enabled: true, cancel: true });
         reactions.post(to, &p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false });
+        self.injected.set_up(session_id, true, reactions);
         reactions.post(to, &p::Resume {});
     }
 

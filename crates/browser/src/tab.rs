@@ -4,6 +4,7 @@ use crate::{
     cdp::{EventKind, Id, Reactions, SessionId, protocol as p},
     frames::{Frames, MOST_FRAMES, World},
     incident::{Incident, Incidents},
+    inject::{Carried, Family, Injected},
     journal::PageEventKind,
     page_text::PageText,
     past::Book,
@@ -64,6 +65,9 @@ pub(crate) struct Tab {
     asked_by_post: Option<bool>,
     /// Whether the document is the answer to such a request.
     pub posted: bool,
+    /// The tabs whose pages can reach this one's.
+    pub family: Family,
+    pub carried: Carried,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +125,8 @@ impl Tab {
             looked_for_roots: None,
             asked_by_post: None,
             posted: false,
+            family: Family::mixed(),
+            carried: Carried::default(),
         }
     }
 
@@ -132,6 +138,8 @@ impl Tab {
         self.next = Next::None;
         self.dialog = None;
         self.requests.clear();
+        // What comes while nobody looks is not seen.
+        self.family.mix();
         self.target.clone()
     }
 
@@ -185,6 +193,9 @@ impl Tab {
             && it.frame_id.as_ref() == Some(&self.target)
         {
             incidents.journal.add(PageEventKind::Redirected, &it.request.url, &self.id.to_string());
+        }
+        if let EventKind::ResponseReceived(it) = kind {
+            self.note_document(it);
         }
         match kind {
             EventKind::FrameAttached(it) => {
@@ -294,10 +305,13 @@ impl Tab {
         &mut self,
         session: &SessionId,
         target: &p::TargetInfo,
+        injected: &Injected,
         reactions: &mut Reactions<'_>,
     ) {
         if self.frame_sessions.len() == MOST_FRAMES {
             self.frames.leave_untracked();
+            // Its documents are not seen either.
+            self.family.mix();
             reactions.post(Some(session), &p::Resume {});
             return;
         }
@@ -310,6 +324,7 @@ impl Tab {
         reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
         reactions.post(to, &p::EnableNetwork::without_bodies());
+        injected.set_up(session, false, reactions);
         reactions.post(to, &p::Resume {});
     }
 
@@ -320,6 +335,8 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
+        // Known before it came: see `State::request_paused` and `note_document`.
+        self.family.joined_by(&frame.url);
         if frame.id == self.target {
             self.frames.keep_only(&frame.id);
             self.commits += 1;
@@ -371,13 +388,14 @@ impl Tab {
     }
 }
 
-/// Frames in processes of their own attach by themselves, paused until they are set up.
+/// Frames in processes of their own attach by themselves, paused until they are set up. Workers are only told to go on:
+/// Chromium pauses them with the frames, asked for or not.
 pub(crate) fn attach_to_frames() -> p::SetAutoAttach {
     p::SetAutoAttach {
         auto_attach: true,
         wait_for_debugger_on_start: true,
         flatten: true,
-        filter: vec![p::TargetFilter { r#type: "iframe", exclude: false }],
+        filter: ["iframe", "worker"].map(|r#type| p::TargetFilter { r#type, exclude: false }).into(),
     }
 }
 

@@ -31,6 +31,7 @@ macro_rules! events {
 
 events! {
     "Browser.downloadWillBegin" => DownloadWillBegin(p::DownloadWillBegin),
+    "Fetch.requestPaused" => RequestPaused(p::RequestPaused),
     "Input.dragIntercepted" => DragIntercepted(p::DragIntercepted),
     "Inspector.targetCrashed" => RendererCrashed(p::Nothing),
     "Inspector.targetReloadedAfterCrash" => RendererBack(p::Nothing),

@@ -7,6 +7,7 @@ mod bounded;
 mod connection;
 mod error;
 mod event;
+mod headers;
 mod pending;
 pub mod protocol;
 mod wire;
@@ -16,6 +17,7 @@ pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
+pub use headers::RequestHeaders;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc};

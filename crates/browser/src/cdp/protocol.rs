@@ -4,12 +4,14 @@ use super::{
     Command, SessionId,
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
+    headers::{RequestHeaders, ResponseHeaders},
 };
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// A result or event that carries nothing the driver reads.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -58,6 +60,12 @@ commands! {
     } -> Nothing;
     /// Without patterns: every request of the target waits for an answer, which the driver never gives.
     "Fetch.enable" HoldRequests {} -> Nothing;
+    "Fetch.disable" LetRequestsPass {} -> Nothing;
+    "Fetch.enable" WatchRequests { patterns: Vec<RequestPattern> } -> Nothing;
+    "Fetch.failRequest" FailRequest<'a> { request_id: &'a str, error_reason: &'static str } -> Nothing;
+    "Fetch.fulfillRequest" FulfillRequest<'a> {
+        request_id: &'a str, response_code: u16, response_headers: [HeaderLine<'static>; 2], body: &'static str,
+    } -> Nothing;
     "HeapProfiler.collectGarbage" CollectGarbage {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
@@ -84,6 +92,7 @@ commands! {
     "Network.enable" EnableNetwork {
         max_total_buffer_size: u32, max_resource_buffer_size: u32, max_post_data_size: u32,
     } -> Nothing;
+    "Network.setBypassServiceWorker" BypassServiceWorkers { bypass: bool } -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a str, world_name: &'a str, run_immediately: bool,
     } -> Nothing;
@@ -106,6 +115,7 @@ commands! {
         #[serde(skip_serializing_if = "Option::is_none")] prompt_text: Option<&'a str>,
     } -> Nothing;
     "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
+    "Page.resetNavigationHistory" ForgetHistory {} -> Nothing;
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
@@ -129,6 +139,7 @@ commands! {
     "Runtime.runIfWaitingForDebugger" Resume {} -> Nothing;
     "Target.closeTarget" CloseTarget<'a> { target_id: &'a str } -> Nothing;
     "Target.createTarget" CreateTarget<'a> { url: &'a str } -> CreatedTarget;
+    "Target.getBrowserContexts" GetContexts {} -> BrowserContexts;
     "Target.setAutoAttach" SetAutoAttach {
         auto_attach: bool, wait_for_debugger_on_start: bool, flatten: bool, filter: Vec<TargetFilter>,
     } -> Nothing;
@@ -146,6 +157,28 @@ impl EnableNetwork {
 pub struct TargetFilter {
     pub r#type: &'static str,
     pub exclude: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestPattern {
+    pub url_pattern: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_type: Option<&'static str>,
+    pub request_stage: &'static str,
+}
+
+/// A line of a request or a response. It derives no `Debug`: what it says may be a secret.
+#[derive(Clone, Serialize)]
+pub struct HeaderLine<'a> {
+    pub name: &'a str,
+    pub value: &'a str,
+}
+
+impl fmt::Debug for HeaderLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// One function of the driver's own script; `T` is what it returns.
@@ -227,8 +260,9 @@ pub struct Clip {
 
 /// Structs that Chromium fills: results, event parameters and what they are made of.
 macro_rules! received {
-    ($($name:ident { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
         $(
+            $(#[$doc])*
             #[derive(Clone, Debug, Deserialize)]
             #[serde(rename_all = "camelCase")]
             pub struct $name { $($(#[$meta])* pub $field: $type,)* }
@@ -296,12 +330,23 @@ received! {
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
     Request { #[serde(default)] url: Words, #[serde(default)] method: Words }
-    ResponseReceived { request_id: Id, response: Response }
-    Response { #[serde(default)] mime_type: Words }
+    ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
+    Response { #[serde(default)] url: Words, #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
-    TargetInfo { target_id: Id, r#type: Words, #[serde(default)] title: Words, #[serde(default)] url: Words, parent_frame_id: Option<Id> }
+    /// The default one has another id in each start of Chromium.
+    BrowserContexts { default_browser_context_id: Option<Id> }
+    TargetInfo {
+        target_id: Id,
+        r#type: Words,
+        #[serde(default)] title: Words,
+        #[serde(default)] url: Words,
+        parent_frame_id: Option<Id>,
+        /// The page that opened it, whether the two can reach each other or not.
+        opener_id: Option<Id>,
+        #[serde(default)] can_access_opener: bool,
+    }
 
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }
@@ -320,6 +365,17 @@ received! {
     NavigationScheduled { frame_id: Id, delay: f64 }
     NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: Words }
     OfFrame { frame_id: Id }
+    /// A request that waits, or the answer to it: then there is a status or an error.
+    RequestPaused {
+        request_id: Id,
+        request: PausedRequest,
+        #[serde(default)] resource_type: Words,
+        redirected_request_id: Option<Id>,
+        response_status_code: Option<u16>,
+        response_error_reason: Option<Words>,
+        #[serde(default)] response_headers: ResponseHeaders,
+    }
+    PausedRequest { url: Words, #[serde(default)] headers: RequestHeaders }
     TargetChanged { target_info: TargetInfo }
     TargetCrashed { target_id: Id, #[serde(default)] status: Words, #[serde(default)] error_code: i64 }
     WindowOpen { url: Words }

@@ -31,6 +31,7 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
+        self.go_home(wanted, deadline).await?;
         // A page that has loaded itself since it came may do so once more, over the one that is wanted. So may one
         // that has not yet, and then more than the wanted one has come.
         let loads_itself = self.hops() > 1;
@@ -45,6 +46,27 @@ impl Browser {
             }
             other => other,
         }
+    }
+
+    /// Where a page of another site has been, no header is added any more: the site that has one is gone to from a new
+    /// tab, which no page can reach.
+    async fn go_home(&self, wanted: &Navigate, deadline: Deadline) -> Result<(), BrowserError> {
+        let origin = wanted.url.origin();
+        let is_away = {
+            let state = self.shared.lock();
+            let is_home = state.tab.as_ref().is_some_and(|tab| tab.family.is_home_of(&origin));
+            state.injected.has_headers_for(&origin) && !is_home
+        };
+        if !is_away {
+            return Ok(());
+        }
+        self.replace_tab(deadline).await?;
+        let mut state = self.shared.lock();
+        let tab = state.tab.as_ref().map(|tab| tab.id);
+        if let Some(tab) = tab {
+            state.incidents.add(Incident::TabChanged { tab });
+        }
+        Ok(())
     }
 
     fn leave(&self, leaving: bool) {

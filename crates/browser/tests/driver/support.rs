@@ -5,8 +5,8 @@ mod seen;
 
 use self::seen::seen;
 use browser::{
-    After, Browser, BrowserError, BrowserOptions, CallerId, Content, LaunchOptions, Outcome, Snapshot,
-    TabInfo, Viewer, cdp, launch_flags,
+    After, Blank, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions,
+    Outcome, Resumed, Snapshot, TabInfo, TimeLimit, Viewer, cdp, launch_flags,
 };
 use policy::{
     Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Policy, Read, ReadFormat,
@@ -41,8 +41,40 @@ pub struct Driver {
     socket: std::net::TcpStream,
 }
 
-/// `host/path` of every request that reached the server, in order.
-type Requests = Arc<Mutex<Vec<String>>>;
+/// Every request that reached the server, in order.
+type Requests = Arc<Mutex<Vec<Asked>>>;
+
+#[derive(Clone)]
+pub struct Asked {
+    /// `host/path`.
+    pub at: String,
+    /// The request without its body.
+    head: String,
+}
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let header = |name| self.header(name).map(|value| format!(" {name}: {value}")).unwrap_or_default();
+        write!(f, "{}{}{}", self.at, header("X-Key"), header("Cookie"))
+    }
+}
+
+impl Asked {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().skip(1).find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    pub fn cookies(&self) -> Vec<&str> {
+        let line = self.header("Cookie").unwrap_or_default();
+        line.split("; ")
+            .filter_map(|cookie| cookie.split('=').next())
+            .filter(|name| !name.is_empty())
+            .collect()
+    }
+}
 
 struct Chromium {
     process: Child,
@@ -63,18 +95,34 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
+        Driver::start(pages, options, async |blank| Ok(blank.clean())).await.unwrap()
+    }
+
+    /// A browser with something in it.
+    pub async fn injected(pages: &[(&str, &str)], injection: Injection) -> Result<Driver, BrowserError> {
+        let limit = TimeLimit::new(Duration::from_secs(30));
+        let inject = async |blank: Blank| blank.inject(injection, limit).await.inspect_err(note);
+        Driver::start(pages, BrowserOptions::default(), inject).await
+    }
+
+    pub async fn start(
+        pages: &[(&str, &str)],
+        options: BrowserOptions,
+        become_browser: impl AsyncFnOnce(Blank) -> Result<Browser, BrowserError>,
+    ) -> Result<Driver, BrowserError> {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
         let (chromium, endpoint) = start_chromium(port);
         let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
-        let browser = Browser::attach(connection.clone(), options).await.unwrap();
+        let blank = Browser::attach(connection.clone(), options).await.unwrap();
+        let browser = become_browser(blank).await?;
         let first_tab = loop {
             if let cdp::EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();
             }
         };
-        Driver { browser, connection, first_tab, requests, chromium, endpoint, socket }
+        Ok(Driver { browser, connection, first_tab, requests, chromium, endpoint, socket })
     }
 
     /// Cuts the connection while Chromium lives on.
@@ -86,7 +134,11 @@ impl Driver {
     /// Goes on over a new connection; whether the tab was found as it was left.
     pub async fn resume(&mut self) -> bool {
         let (connection, socket) = connect(&self.endpoint).await;
-        let (browser, found) = self.browser.resume(connection.clone()).await.unwrap();
+        let (browser, found) = match self.browser.resume(connection.clone()).await.unwrap() {
+            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::NewTab(browser) => (browser, false),
+            Resumed::Anew(_) => panic!("it is the same Chromium"),
+        };
         (self.browser, self.connection, self.socket) = (browser, connection, socket);
         found
     }
@@ -199,7 +251,33 @@ impl Driver {
 
     /// How often a page was asked of the server.
     pub fn requests_of(&self, page: &str) -> usize {
-        self.requests.lock().unwrap().iter().filter(|asked| *asked == page).count()
+        self.requests.lock().unwrap().iter().filter(|asked| asked.at == page).count()
+    }
+
+    /// All that was asked of the server.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// The last request for a page, once it has come.
+    pub async fn request(&self, page: &str) -> Asked {
+        let come = async {
+            loop {
+                let found = self.requests.lock().unwrap().iter().rfind(|asked| asked.at == page).cloned();
+                match found {
+                    Some(asked) => return asked,
+                    None => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        };
+        let come = tokio::time::timeout(Duration::from_secs(20), come).await;
+        come.unwrap_or_else(|_| panic!("{page} was not asked for, but {:?}", self.asked()))
+    }
+
+    /// What this browser is when it goes on with another Chromium, which `next` drives so far.
+    pub async fn resume_on(&self, next: &Driver) -> Resumed {
+        let (connection, _) = connect(&next.endpoint).await;
+        self.browser.resume(connection).await.unwrap()
     }
 
     /// Waits until Chromium has so many pages, ours included; it gives one some time to close by itself.
@@ -403,7 +481,7 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
     let path = head.split_whitespace().nth(1)?.split('?').next()?.to_owned();
     let host = head.lines().find_map(|line| line.strip_prefix("Host: "))?.trim().to_owned();
     let asked = format!("{host}{path}");
-    requests.lock().unwrap().push(asked.clone());
+    requests.lock().unwrap().push(Asked { at: asked.clone(), head: head.clone() });
     let response = match pages.get(&asked) {
         // Takes the request and never answers.
         Some(page) if page == "HANG" => {

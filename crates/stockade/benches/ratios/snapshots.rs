@@ -91,7 +91,7 @@ impl Reader {
         let shell = Shell::start();
         let connection = shell.browser_connection().await;
         let mut events = connection.subscribe();
-        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap();
+        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap().clean();
         let tab = loop {
             if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();

@@ -7,7 +7,7 @@ use crate::approvals::Given;
 use crate::error::Fault;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
-use browser::{Browser, cdp};
+use browser::{Browser, Resumed, cdp};
 use jail::{Id, JailSpec, Keeper, Prepared};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -184,8 +184,13 @@ impl Registry {
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));
         let (browser, same_tab) = match before {
-            Some(before) => before.resume(connection).await?,
-            None => (Browser::attach(connection, self.settings.browser.clone()).await?, false),
+            Some(before) => match before.resume(connection).await? {
+                Resumed::AsItWas(browser) => (browser, true),
+                Resumed::NewTab(browser) => (browser, false),
+                // No session has anything put into its browser yet.
+                Resumed::Anew(blank) => (blank.clean(), false),
+            },
+            None => (Browser::attach(connection, self.settings.browser.clone()).await?.clean(), false),
         };
         phases.push(Phase { name: "page".into(), ms: millis(attaching) });
         Ok((Link { browser, closed, _renewals: renewals }, same_tab))

@@ -1,0 +1,124 @@
+//! Headers of requests and responses, as far as they are needed; what they say may be a secret and is never printed.
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use std::fmt;
+
+/// Names and values together; a request with more than this is not written anew.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// The headers of a request that waits.
+#[derive(Clone, Default)]
+pub struct RequestHeaders {
+    lines: Vec<(String, String)>,
+    /// There were more than are kept.
+    cut: bool,
+}
+
+/// Of a response: what tells whose document it brings, if any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResponseHeaders {
+    /// Where it leads on to instead of being shown, if its status says so too.
+    pub has_location: bool,
+    /// What it holds is a document of another site's, signed by that site.
+    pub is_exchange: bool,
+}
+
+impl RequestHeaders {
+    /// None if they are not all here.
+    pub fn lines(&self) -> Option<&[(String, String)]> {
+        (!self.cut).then_some(&self.lines)
+    }
+}
+
+impl fmt::Debug for RequestHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} headers", self.lines.len())
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RequestHeaders, D::Error> {
+        struct Lines;
+
+        impl<'de> Visitor<'de> for Lines {
+            type Value = RequestHeaders;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("headers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RequestHeaders, A::Error> {
+                let (mut headers, mut bytes) = (RequestHeaders::default(), 0);
+                while let Some((name, value)) = map.next_entry::<String, String>()? {
+                    bytes += name.len() + value.len();
+                    if bytes > MOST_BYTES {
+                        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                        return Ok(RequestHeaders { lines: Vec::new(), cut: true });
+                    }
+                    headers.lines.push((name, value));
+                }
+                Ok(headers)
+            }
+        }
+
+        deserializer.deserialize_map(Lines)
+    }
+}
+
+impl<'de> Deserialize<'de> for ResponseHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ResponseHeaders, D::Error> {
+        #[derive(Deserialize)]
+        struct Line {
+            name: String,
+            value: String,
+        }
+        // As many as Chromium took of a response, which it bounds itself.
+        let lines = Vec::<Line>::deserialize(deserializer)?;
+        let values = |name: &'static str| {
+            lines
+                .iter()
+                .filter(move |line| line.name.eq_ignore_ascii_case(name))
+                .map(|line| line.value.trim())
+        };
+        Ok(ResponseHeaders {
+            has_location: values("location").any(|value| !value.is_empty()),
+            is_exchange: values("content-type")
+                .any(|value| value.to_ascii_lowercase().contains("signed-exchange")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_kept_whole_or_not_at_all_and_never_printed() {
+        for (length, kept) in [(10, true), (MOST_BYTES, false)] {
+            let json = format!(r#"{{"Accept":"*/*","X-Long":"{}","Z":"z"}}"#, "s".repeat(length));
+            let headers: RequestHeaders = serde_json::from_str(&json).unwrap();
+            assert_eq!(headers.lines().map(<[_]>::len), kept.then_some(3), "{length}");
+        }
+        let secret: RequestHeaders = serde_json::from_str(r#"{"Cookie":"sid=hunter2"}"#).unwrap();
+        assert_eq!(format!("{secret:?}"), "1 headers");
+    }
+
+    #[test]
+    fn a_response_leads_on_or_holds_a_document_of_another_site() {
+        for (json, has_location, is_exchange) in [
+            (r#"[]"#, false, false),
+            (r#"[{"name":"Location","value":"/a"}]"#, true, false),
+            (r#"[{"name":"location","value":"/a"}]"#, true, false),
+            (r#"[{"name":"Location","value":""}]"#, false, false),
+            (r#"[{"name":"Location","value":" "},{"name":"X","value":"y"}]"#, false, false),
+            (r#"[{"name":"content-type","value":"text/html"}]"#, false, false),
+            (r#"[{"name":"Content-Type","value":"Application/Signed-Exchange;v=b3"}]"#, false, true),
+        ] {
+            let headers: ResponseHeaders = serde_json::from_str(json).unwrap();
+            assert_eq!(headers, ResponseHeaders { has_location, is_exchange }, "{json}");
+        }
+    }
+}
