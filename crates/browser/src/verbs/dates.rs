@@ -51,9 +51,9 @@ pub(super) struct Kind {
 }
 
 /// What was asked for, part by part; nothing where the field is to be emptied.
-#[derive(Debug, PartialEq, Eq)]
-struct Moment<'a> {
-    parts: Vec<(Part, &'a str)>,
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Moment {
+    parts: Vec<(Part, String)>,
 }
 
 impl Kind {
@@ -71,7 +71,7 @@ impl Kind {
     }
 
     /// Nothing if the text is of another form. Seconds may be left out.
-    fn read<'a>(&self, text: &'a str) -> Option<Moment<'a>> {
+    fn read(&self, text: &str) -> Option<Moment> {
         let mut parts = Vec::new();
         let mut rest = text;
         for (place, part) in self.parts.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Kind {
             if !most.contains(&digits) {
                 return None;
             }
-            parts.push((*part, number));
+            parts.push((*part, number.to_owned()));
             rest = after;
             if rest.is_empty() && self.parts.get(place + 1).is_none_or(|next| *next == Part::Second) {
                 return Some(Moment { parts });
@@ -94,12 +94,46 @@ impl Kind {
         }
         None
     }
+
+    /// A date as the field itself shows it: its parts in that order, with anything between them or, if each has all its
+    /// digits, with nothing.
+    fn read_as_shown(&self, order: &[Part], text: &str) -> Option<Moment> {
+        if !order.iter().all(|part| matches!(part, Part::Year | Part::Month | Part::Day)) || order.len() != 3
+        {
+            return None;
+        }
+        let groups: Vec<&str> =
+            text.split(|c: char| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
+        let mut numbers: Vec<&str> = groups.clone();
+        if let [whole] = groups.as_slice()
+            && whole.len() == 8
+        {
+            let mut rest = *whole;
+            numbers = order
+                .iter()
+                .map(|part| {
+                    let (number, after) = rest.split_at(if *part == Part::Year { 4 } else { 2 });
+                    rest = after;
+                    number
+                })
+                .collect();
+        }
+        let told = |wanted: Part, width: usize, most: u32| {
+            let number = *numbers.get(order.iter().position(|part| *part == wanted)?)?;
+            let fits = number.parse().is_ok_and(|number: u32| (1..=most).contains(&number));
+            (fits && number.len() <= width).then(|| (wanted, format!("{number:0>width$}")))
+        };
+        let is_whole = numbers.len() == 3 && text.chars().all(|c| c.is_ascii_digit() || "./- ".contains(c));
+        let year = told(Part::Year, 4, 9999).filter(|(_, year)| is_whole && !year.starts_with("00"))?;
+        Some(Moment { parts: vec![year, told(Part::Month, 2, 12)?, told(Part::Day, 2, 31)?] })
+    }
 }
 
-impl Moment<'_> {
+impl Moment {
     /// What is struck in one part.
     fn keys(&self, part: Part) -> Option<String> {
-        let told = |wanted: Part| self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| *text);
+        let told =
+            |wanted: Part| self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| text.as_str());
         let hour = || told(Part::Hour)?.parse::<u32>().ok();
         match part {
             Part::Hour12 => hour().map(|hour| format!("{:02}", (hour + 11) % 12 + 1)),
@@ -112,7 +146,7 @@ impl Moment<'_> {
     /// As the field tells it. Seconds that are none are left out there.
     fn is(&self, value: &str) -> bool {
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
-        let wanted: String = self.parts.iter().map(|(_, text)| *text).collect();
+        let wanted: String = self.parts.iter().map(|(_, text)| text.as_str()).collect();
         let held = digits(value);
         held == wanted || format!("{held}00") == wanted || held == format!("{wanted}00")
     }
@@ -129,15 +163,15 @@ impl Browser {
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let moment = match text.trim() {
-            "" => Moment { parts: Vec::new() },
-            text => kind.read(text).ok_or_else(|| BrowserError::BadDate {
-                element: element.reference.clone(),
-                form: kind.form,
-            })?,
-        };
         let field = Field { number: element.number };
         let Orders { orders } = self.of_field(element, "partsOf", &field, deadline).await?;
+        let shown = orders.first().map(Vec::as_slice).unwrap_or_default();
+        let moment = match text.trim() {
+            "" => Moment::default(),
+            text => kind.read(text).or_else(|| kind.read_as_shown(shown, text)).ok_or_else(|| {
+                BrowserError::BadDate { element: element.reference.clone(), form: kind.form }
+            })?,
+        };
         for order in &orders {
             self.in_field(element, "focusField", &field, deadline).await?;
             let strokes = strokes(&moment, order);
@@ -166,7 +200,7 @@ impl Browser {
 }
 
 /// A part that is full hands the focus on and one that is not keeps it, so each is reached from the first one.
-fn strokes(moment: &Moment<'_>, order: &[Part]) -> Vec<Stroke> {
+fn strokes(moment: &Moment, order: &[Part]) -> Vec<Stroke> {
     let mut strokes = Vec::new();
     for (place, part) in order.iter().enumerate() {
         let keys = if moment.parts.is_empty() { None } else { moment.keys(*part) };
@@ -206,10 +240,33 @@ mod tests {
         ] {
             let read = Kind::of(Some(input_type)).unwrap().read(text);
             let told =
-                read.map(|moment| moment.parts.iter().map(|part| part.1).collect::<Vec<_>>().join(" "));
+                read.map(|moment| moment.parts.into_iter().map(|part| part.1).collect::<Vec<_>>().join(" "));
             assert_eq!(told.as_deref(), expected, "{input_type} {text}");
         }
         assert_eq!(Kind::of(Some("text")), None);
+    }
+
+    #[test]
+    fn a_date_is_also_read_as_its_field_shows_it() {
+        use Part::{Day, Hour, Month, Year};
+        let kind = Kind::of(Some("date")).unwrap();
+        for (order, text, expected) in [
+            (&[Month, Day, Year][..], "11/6/2026", Some("2026-11-06")),
+            (&[Month, Day, Year], "11062026", Some("2026-11-06")),
+            (&[Day, Month, Year], "06.11.2026", Some("2026-11-06")),
+            (&[Year, Month, Day], "2026/11/06", Some("2026-11-06")),
+            (&[Month, Day, Year], "20261106", None),
+            (&[Month, Day, Year], "16/11/2026", None),
+            (&[Month, Day, Year], "11/6/26", None),
+            (&[Month, Day, Year], "11/2026", None),
+            (&[Month, Day, Year], "on 11/6/2026", None),
+            (&[Month, Hour, Year], "11/6/2026", None),
+        ] {
+            let read = kind.read_as_shown(order, text);
+            let told =
+                read.map(|moment| moment.parts.into_iter().map(|part| part.1).collect::<Vec<_>>().join("-"));
+            assert_eq!(told.as_deref(), expected, "{order:?} {text}");
+        }
     }
 
     #[test]

@@ -54,13 +54,17 @@ async fn what_is_no_date_is_told_in_which_form_it_is_wanted() {
         <script>window.value = () => document.querySelector('input').value</script>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
-    for text in ["11/16/2026", "tomorrow", "2026-11", "20261116"] {
+    for text in ["16/11/2026", "tomorrow", "2026-11", "20261116"] {
         assert_eq!(
             driver.code(typing(role("textbox", "Day"), text, true, false)).await,
             "bad_date",
             "{text}"
         );
         assert_eq!(driver.value("value()").await, "2020-01-01", "{text}");
+    }
+    for text in ["11/16/2026", "11162026"] {
+        driver.after(typing(role("textbox", "Day"), text, true, false)).await.unwrap();
+        assert_eq!(driver.value("value()").await, "2026-11-16", "{text}: as the field shows it");
     }
     let stubborn = driver.code(typing(role("textbox", "Fixed"), "2026-11-16", true, false)).await;
     assert_eq!(stubborn, "element_unchanged");
