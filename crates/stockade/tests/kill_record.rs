@@ -77,7 +77,7 @@ fn dice(state: &mut u64, end: u64) -> u64 {
 }
 
 /// Starts a server, keeps it busy, kills it, and counts the intents that its log has.
-fn run(home: &Home, name: &str, patience: Duration) -> u64 {
+fn run(home: &Home, site: &Counter, name: &str, busy: bool, patience: Duration) -> u64 {
     let mut mcp: Mcp = home.mcp();
     let session = mcp.open();
     mcp.goto(&session, &format!("http://a.test/?{name}"));
@@ -85,6 +85,10 @@ fn run(home: &Home, name: &str, patience: Duration) -> u64 {
     // More than it can do in the time, without waiting for an answer.
     for _ in 0..12 {
         mcp.begin("tools/call", click.clone());
+    }
+    // However slow the machine, half of them are killed in the middle of their work.
+    if busy {
+        until("a press to arrive", Duration::from_secs(30), || (site.hits(name) > 0).then_some(()));
     }
     std::thread::sleep(patience);
     machine::signal(mcp.child.id(), "KILL");
@@ -110,7 +114,7 @@ fn two_hundred_kills_leave_no_effect_without_its_intent_and_a_log_that_verifies(
                 for run_number in 0..RUNS {
                     let patience = Duration::from_micros(dice(&mut seed, 250_000));
                     let name = format!("r{number}x{run_number}");
-                    runs.push((run(&home, &name, patience), name));
+                    runs.push((run(&home, &site, &name, run_number % 2 == 0, patience), name));
                 }
                 // The next start mends, notes and goes on.
                 let mut mcp = home.mcp();
@@ -138,5 +142,5 @@ fn two_hundred_kills_leave_no_effect_without_its_intent_and_a_log_that_verifies(
         })
         .collect();
     let seen: u64 = homes.into_iter().map(|home| home.join().unwrap()).sum();
-    assert!(seen > HOMES * RUNS / 2, "the servers were not busy: {seen} presses");
+    assert!(seen >= HOMES * RUNS / 2, "the servers were not busy: {seen} presses");
 }
