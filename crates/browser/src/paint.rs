@@ -6,6 +6,10 @@ use policy::ImageFormat;
 
 const COLOUR: [u8; 3] = [0x33; 3];
 
+/// The most that a picture may take, unpacked: larger than any that is asked for. A browser that was taken over could send
+/// one that is small until it is unpacked.
+const LARGEST: usize = 128 << 20;
+
 /// Left, top, right and bottom, in pixels of the picture; whatever is outside of it is cut off.
 pub(crate) type Box = [f64; 4];
 
@@ -18,8 +22,8 @@ pub(crate) fn paint(
     let mut decoder = png::Decoder::new(std::io::Cursor::new(picture));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(unreadable)?;
-    let size =
-        reader.output_buffer_size().ok_or(BrowserError::BadPicture { why: "it is too large".into() })?;
+    let size = reader.output_buffer_size().filter(|size| *size <= LARGEST);
+    let size = size.ok_or(BrowserError::BadPicture { why: "it is too large".into() })?;
     let mut pixels = vec![0; size];
     let info = reader.next_frame(&mut pixels).map_err(unreadable)?;
     let depth = info.color_type.samples();
@@ -126,7 +130,11 @@ mod tests {
             assert!(bytes.starts_with(b"RIFF") && format == ImageFormat::Webp);
         }
         let whole = white(png::ColorType::Rgb);
-        for bytes in [&b""[..], b"\x89PNG", &whole[..40], b"<html>"] {
+        // Its header says 65,535 by 65,535.
+        let mut huge = Vec::new();
+        let encoder = png::Encoder::new(&mut huge, 0xffff, 0xffff);
+        drop(encoder.write_header().unwrap());
+        for bytes in [&b""[..], b"\x89PNG", &whole[..40], b"<html>", &huge] {
             assert_eq!(paint(bytes, &[], ImageFormat::Png).unwrap_err().code(), "browser_protocol");
         }
     }
