@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 pub mod asking;
+pub mod chromium;
 pub mod http;
 pub mod login;
 pub mod machine;

@@ -1,25 +1,19 @@
 //! A person's own browser: a real Chromium with its sandbox on, driven by mouse and keys over CDP.
 
-use super::machine;
+use super::chromium::Chromium;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
-/// The user that Chromium runs as when the tests run as root.
-const NOBODY: &str = "65534";
 const PATIENCE: Duration = Duration::from_secs(40);
 
 pub struct Person {
-    child: Child,
-    _profile: tempfile::TempDir,
+    _chromium: Chromium,
     runtime: Runtime,
     socket: WebSocketStream<TcpStream>,
     session: String,
@@ -28,41 +22,19 @@ pub struct Person {
 
 impl Person {
     pub fn start() -> Person {
-        let profile = tempfile::Builder::new()
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
-            .tempdir()
-            .unwrap();
-        let mut command = if machine::uid() == 0 {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", PROGRAM]);
-            command
-        } else {
-            Command::new(PROGRAM)
-        };
-        let mut child = command
-            .args(["--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
-            .args(["--disable-component-update", "--disable-sync", "--hide-scrollbars"])
-            .arg("--remote-debugging-port=0")
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .env("HOME", profile.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = said
-            .find_map(|line| line.unwrap().strip_prefix("DevTools listening on ").map(str::to_owned))
-            .expect("Chromium says where it listens");
-        // Whatever else it says must not fill the pipe.
-        std::thread::spawn(move || said.for_each(drop));
+        let flags = [
+            "--headless",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+        ];
+        let chromium = Chromium::start(flags.map(str::to_owned));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let socket = runtime.block_on(async {
-            let authority = address.trim_start_matches("ws://").split('/').next().unwrap();
-            let stream = TcpStream::connect(authority).await.unwrap();
-            tokio_tungstenite::client_async(&address, stream).await.unwrap().0
-        });
-        let mut person =
-            Person { child, _profile: profile, runtime, socket, session: String::new(), next: 1 };
+        let socket = runtime.block_on(chromium.socket(None));
+        let mut person = Person { _chromium: chromium, runtime, socket, session: String::new(), next: 1 };
         let target = person.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
         let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         person.session = attached["sessionId"].as_str().unwrap().to_owned();
@@ -195,12 +167,5 @@ impl Person {
         self.write(password);
         self.key("Enter");
         self.until("document.getElementById('live')");
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
