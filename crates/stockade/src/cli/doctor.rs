@@ -1,20 +1,33 @@
-//! `stockade doctor`: what works here, what does not, what to do.
+//! `stockade doctor`: what works here, what does not, what to do; and whether anything leaks.
 
-use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
+use crate::cli::output::{self, BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Context, Reply};
+use crate::doctor::leak::{self, Report};
 use crate::doctor::{self, Check, Verdict};
 use crate::error::Fault;
 use clap::Args;
 use serde_json::json;
+use std::io::{IsTerminal, Write};
 
 #[derive(Debug, Args)]
-pub struct DoctorArgs {}
+#[command(after_help = "\
+Examples:
+  stockade doctor
+  stockade doctor --leak    takes a minute or two; nothing of yours is touched")]
+pub struct DoctorArgs {
+    /// Sign a session in with made-up secrets on a site that echoes them, drive every tool, and search all that comes out
+    #[arg(long)]
+    leak: bool,
+}
 
 /// Where the findings stand, and how wide they may be.
 const INDENT: usize = 19;
 const WIDTH: usize = 80 - INDENT;
 
-pub(super) fn run(context: &Context, _args: DoctorArgs) -> Result<Reply, Fault> {
+pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
+    if args.leak {
+        return leak(context);
+    }
     let config = context.load_config(Vec::new())?.config;
     let state = context.open_state()?;
     let checks = doctor::examine(&config, &state);
@@ -44,6 +57,60 @@ fn told(check: &Check) -> String {
         out.push_str(&format!("{:INDENT$}{DIM}{line}{DIM:#}\n", ""));
     }
     out
+}
+
+/// Finds that people are shown; programs get all.
+const MOST_SHOWN: usize = 20;
+
+fn leak(context: &Context) -> Result<Reply, Fault> {
+    let program = std::env::current_exe().map_err(|error| Fault::io("internal", "cannot find itself", &error))?;
+    let options = leak::Options { program, environment: Vec::new(), signed_in: true };
+    let shows = !context.json() && std::io::stderr().is_terminal();
+    let tell = move |what: &str| {
+        if shows && write!(anstream::stderr(), "\r\x1b[2K{DIM}{what:.76}{DIM:#}").is_err() {
+            tracing::debug!("nobody reads the progress");
+        }
+    };
+    let report = context.block_on(leak::run(options, tell));
+    if shows && write!(anstream::stderr(), "\r\x1b[2K").is_err() {
+        tracing::debug!("nobody reads the progress");
+    }
+    let report = report?;
+    let json = serde_json::to_value(&report).map_err(|e| Fault::caused("internal", &e))?;
+    Ok(Reply { human: told_leak(&report), json, ok: report.ok })
+}
+
+fn told_leak(report: &Report) -> String {
+    let mut human = format!(
+        "{} canaries in {} writings, {:.0} s, {} MB searched\n\n",
+        report.canaries,
+        report.forms,
+        report.seconds,
+        report.bytes / 1_000_000
+    );
+    for (category, places) in &report.searched {
+        let finds = report.finds.iter().filter(|find| find.category == *category).count();
+        let (style, mark) = if finds == 0 { (GOOD, "ok") } else { (BAD, "X") };
+        let name = category.as_str();
+        human.push_str(&format!("{style}{mark:>2}{style:#} {BOLD}{name:<15}{BOLD:#} {places:>6} places"));
+        human.push_str(&if finds == 0 { "\n".to_owned() } else { format!(", {BAD}{finds} finds{BAD:#}\n") });
+    }
+    for find in report.finds.iter().take(MOST_SHOWN) {
+        let echoed = find.echoed.as_ref().map_or_else(String::new, |echoed| format!(", echoed in {echoed}"));
+        human.push_str(&format!("\n{BAD}{}{BAD:#} in {}\n", find.canary, find.category.as_str()));
+        for line in wrap(&format!("{}, written {}{echoed}", find.place, find.writing)) {
+            human.push_str(&format!("  {line}\n"));
+        }
+    }
+    human.push('\n');
+    if report.finds.len() > MOST_SHOWN {
+        human.push_str(&format!("{} more; --json lists all.\n", report.finds.len() - MOST_SHOWN));
+    }
+    human.push_str(&match &report.error {
+        Some(fault) => output::told(fault),
+        None => format!("{GOOD}Not one byte in {} places.{GOOD:#}\n", report.places),
+    });
+    human
 }
 
 /// Breaks at spaces; a word longer than the line, such as a path, is left whole so that it can be copied.

@@ -1,6 +1,7 @@
 //! What works on this machine, what does not, and the exact command that mends it.
 
 mod checks;
+pub mod leak;
 
 use crate::config::Config;
 use crate::state::State;

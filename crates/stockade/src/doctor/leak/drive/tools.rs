@@ -1,0 +1,134 @@
+//! Every tool that acts on an element, pictures, and guesses.
+
+use super::super::ledger::Category;
+use super::Drive;
+use crate::error::Fault;
+use serde_json::{Value, json};
+
+/// What a guess begins with: too short to be a find itself.
+const GUESS: usize = 10;
+
+impl Drive<'_> {
+    pub(super) fn all_tools(&mut self) -> Result<(), Fault> {
+        (self.tell)("every tool that acts");
+        let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});
+        let with = |selector: &str, more: Value| {
+            let mut arguments = to(selector);
+            if let (Value::Object(arguments), Value::Object(more)) = (&mut arguments, more) {
+                arguments.extend(more);
+            }
+            arguments
+        };
+        let calls = [
+            ("browser_hover", to("#hover")),
+            ("browser_type", with("#type", json!({"text": "anything"}))),
+            ("browser_select", with("#select", json!({"option_index": 1}))),
+            ("browser_select", with("#select", json!({"option": "there is no such option"}))),
+            ("browser_check", to("#check")),
+            ("browser_press_key", with("#press", json!({"key": "a"}))),
+            ("browser_drag", with("#drag", json!({"to": {"selector": "#drop"}}))),
+            ("browser_scroll", to("#far")),
+            ("browser_scroll", json!({"direction": "up", "amount": "end"})),
+            ("browser_wait_for", json!({"text": "late"})),
+            ("browser_wait_for", json!({"text": "never there", "timeout_seconds": 1})),
+            ("browser_wait_for", json!({"url": "*never*", "timeout_seconds": 1})),
+            ("browser_click", to("#covered")),
+            ("browser_click", json!({"role": "button", "name": "there is none", "timeout_seconds": 1})),
+            ("browser_click", json!({"role": "button", "index": 99, "timeout_seconds": 1})),
+            ("browser_click", with("#hover", json!({"count": 2, "after_screenshot": true}))),
+            ("browser_click", json!({"x": 20, "y": 60})),
+            ("browser_type", with("#drop", json!({"text": "not a field"}))),
+            ("browser_check", to("#type")),
+            ("browser_dialog", json!({"accept": true})),
+            ("browser_read", json!({"root": "e99999"})),
+            ("browser_read", json!({"cursor": "c9.1-2"})),
+            ("browser_tabs", json!({"action": "switch", "tab": "t99"})),
+        ];
+        for (tool, arguments) in calls {
+            self.goto("/tools")?;
+            self.call(tool, arguments)?;
+            self.call("browser_read", json!({}))?;
+        }
+        for path in ["/form/0", "/popup", "/form/0"] {
+            self.goto(path)?;
+        }
+        for tool in ["browser_back", "browser_back", "browser_forward", "browser_reload"] {
+            self.call(tool, json!({"full": true}))?;
+        }
+        self.call("browser_tabs", json!({"action": "new"}))?;
+        Ok(())
+    }
+
+    /// What a person is asked to allow, by the name of which holds values.
+    pub(super) fn ask(&mut self) -> Result<(), Fault> {
+        self.goto("/tools")?;
+        self.call("browser_click", json!({"selector": "#delete", "wait": false}))?;
+        self.call("browser_pending", json!({}))?;
+        Ok(())
+    }
+
+    pub(super) fn pictures(&mut self) -> Result<(), Fault> {
+        (self.tell)("pictures");
+        self.goto("/pictures")?;
+        let shots = [
+            json!({}),
+            json!({"full_page": true, "include_base64": true}),
+            json!({"selector": "body"}),
+            json!({"selector": "p"}),
+        ];
+        for shot in shots {
+            let taken = self.call("browser_screenshot", shot)?;
+            if let Some(id) = taken["screenshot_id"].as_str() {
+                self.fetch(id)?;
+            }
+        }
+        self.call("browser_scroll", json!({"direction": "down", "amount": 300, "after_screenshot": true}))?;
+        Ok(())
+    }
+
+    /// A picture that is fetched later, as a resource and over HTTP.
+    fn fetch(&mut self, id: &str) -> Result<(), Fault> {
+        let listed = self.agent.request("resources/templates/list", &json!({}))?;
+        let template = listed["result"]["resourceTemplates"][0]["uriTemplate"].as_str().unwrap_or_default();
+        let open = template.find('{').unwrap_or(template.len());
+        let uri = format!("{}{id}", &template[..open]);
+        let read = self.agent.request("resources/read", &json!({ "uri": uri }))?;
+        self.ledger.reply(Category::Replies, "resource", read);
+        let answer = self.server.api("GET", &format!("/v1/screenshots/{id}"), &Value::Null)?;
+        let body = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(&answer[..], |at| &answer[at + 4..]);
+        if body.starts_with(b"\x89PNG") {
+            self.ledger.picture("GET /v1/screenshots", body);
+        } else {
+            self.ledger.text(Category::Api, "GET /v1/screenshots", &answer);
+        }
+        Ok(())
+    }
+
+    /// An answer may not tell whether a guess is right: letter by letter, that would be the value.
+    pub(super) fn guesses(&mut self) -> Result<(), Fault> {
+        (self.tell)("guesses");
+        self.goto("/form/0")?;
+        for canary in self.canaries.all().to_vec() {
+            let begin = &canary.value[..GUESS];
+            let guesses = [
+                ("browser_find", json!({"text": begin})),
+                ("browser_find", json!({"regex": format!("{begin}.")})),
+                ("browser_wait_for", json!({"text": begin, "timeout_seconds": 0.3})),
+                ("browser_hover", json!({"visible_text": begin, "timeout_seconds": 0.3})),
+                ("browser_hover", json!({"role": "button", "name": begin, "timeout_seconds": 0.3})),
+            ];
+            for (tool, arguments) in guesses {
+                self.ledger.guessed();
+                let answer = self.call(tool, arguments)?;
+                let right = match tool {
+                    "browser_find" => answer["total"].as_u64() != Some(0),
+                    _ => answer["success"] == true,
+                };
+                if right {
+                    self.ledger.found(Category::Guesses, tool, canary.kind.as_str(), "a guess is told to be right");
+                }
+            }
+        }
+        Ok(())
+    }
+}

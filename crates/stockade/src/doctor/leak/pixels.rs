@@ -1,0 +1,64 @@
+//! Looks at pictures. The site draws canaries in magenta and nothing else, so no pixel may be magenta.
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+const PNG_END: &[u8] = b"IEND\xaeB`\x82";
+/// Pictures of the run are a few megapixels; a larger one is not unpacked.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+pub fn is_picture(bytes: &[u8]) -> bool {
+    bytes.starts_with(PNG)
+        || bytes.starts_with(b"\xff\xd8\xff")
+        || (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"))
+}
+
+/// How many pixels are drawn in the colour of the canaries; none if it cannot be told.
+pub fn drawn(bytes: &[u8]) -> Option<usize> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().ok()?;
+    let mut pixels = vec![0; reader.output_buffer_size().filter(|&size| size <= MOST_BYTES)?];
+    let frame = reader.next_frame(&mut pixels).ok()?;
+    if frame.bit_depth != png::BitDepth::Eight || frame.color_type.samples() < 3 {
+        return None;
+    }
+    let depth = frame.color_type.samples();
+    let magenta = |pixel: &&[u8]| pixel[0] > 170 && pixel[1] < 90 && pixel[2] > 170;
+    Some(pixels.chunks_exact(depth).filter(magenta).count())
+}
+
+/// Pictures in the middle of a file: in a database, or a bundle.
+pub fn inside(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut rest = bytes;
+    while let Some(start) = position(rest, PNG) {
+        let Some(end) = position(&rest[start..], PNG_END) else { break };
+        let end = start + end + PNG_END.len();
+        found.push(&rest[start..end]);
+        rest = &rest[end..];
+    }
+    found
+}
+
+fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(pixels: &[[u8; 3]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, u32::try_from(pixels.len()).unwrap(), 1);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.write_header().unwrap().write_image_data(pixels.as_flattened()).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn one_pixel_of_the_colour_is_seen_wherever_the_picture_is() {
+        let (clean, dirty) = (png(&[[255; 3], [51; 3]]), png(&[[255; 3], [255, 0, 255]]));
+        assert_eq!((drawn(&clean), drawn(&dirty)), (Some(0), Some(1)));
+        assert_eq!(drawn(b"no picture"), None);
+        let file = [b"tar".as_slice(), &clean, b"between", &dirty, b"end"].concat();
+        assert_eq!(inside(&file), [clean.as_slice(), dirty.as_slice()]);
+    }
+}
