@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod error;
 pub mod gate;
 mod html;
+pub mod logins;
 mod mcp;
 pub mod operator;
 mod post;

@@ -2,16 +2,14 @@
 //! which every process on the machine can read; and none is ever shown.
 
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::{Fault, with_causes};
+use crate::error::Fault;
+use crate::logins;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use policy::Tenant;
 use serde_json::{Value, json};
 use std::io::Read;
-use vault::{
-    Credential, CredentialId, Database, Host, ImportFormat, MasterKeySource, Secret, Store, Summary, Vault,
-    VaultError,
-};
+use vault::{Credential, CredentialId, Host, ImportFormat, Store, Summary, Vault, VaultError};
 use zeroize::Zeroizing;
 
 #[derive(Debug, Args)]
@@ -64,9 +62,6 @@ enum CredentialCommand {
 
 /// A document and a byte, which is then found to be too much.
 const MOST_INPUT: u64 = 1024 * 1024 + 1;
-
-/// Holds the master keys where no file of ours should.
-const KEY_VARIABLE: &str = "STOCKADE_MASTER_KEY";
 
 pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Fault> {
     let tenant = args.tenant;
@@ -185,14 +180,8 @@ async fn rotate_key(context: &Context) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json))
 }
 
-/// The store in the state folder; its key in the variable, or in a file beside it.
 fn store(context: &Context) -> Result<Store, Fault> {
-    let state = context.open_state()?;
-    let source = match std::env::var(KEY_VARIABLE) {
-        Ok(value) => MasterKeySource::Variable { name: KEY_VARIABLE.to_owned(), value: Secret::new(value) },
-        Err(_) => MasterKeySource::File(state.master_key()),
-    };
-    Ok(Store::new(Database::sqlite(&state.vault_database())?, source))
+    logins::store(&context.load_config(Vec::new())?.config, &context.open_state()?)
 }
 
 fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
@@ -219,11 +208,4 @@ fn summary(one: &Summary) -> Value {
 
 fn day(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()
-}
-
-impl From<VaultError> for Fault {
-    fn from(error: VaultError) -> Fault {
-        let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
-        Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
-    }
 }
