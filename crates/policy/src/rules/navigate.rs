@@ -3,7 +3,7 @@
 use crate::domains::listed;
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal};
-use crate::{Facts, Settings};
+use crate::{DomainPattern, Facts, Settings};
 use url::Url;
 
 /// First labels of hosts that are somebody's mail, settings or back office, in S1's own rule.
@@ -67,7 +67,9 @@ pub(super) fn link(findings: &mut Findings, href: &str, facts: &Facts, settings:
 }
 
 pub(super) fn is_blocked(host: &str, settings: &Settings) -> bool {
-    settings.allowlist.as_ref().is_some_and(|allowed| listed(allowed, host).is_none())
+    let leaves =
+        |list: &Option<Vec<DomainPattern>>| list.as_ref().is_some_and(|list| listed(list, host).is_none());
+    leaves(&settings.allowlist) || leaves(&settings.home)
 }
 
 fn sensitive(url: &Url, host: &str, settings: &Settings) -> Option<(&'static str, String)> {
