@@ -3,6 +3,10 @@
 //! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so of any number
 //! of openings that race for a single use, one wins.
 
+mod host;
+
+pub use host::GrantedHost;
+
 use crate::credential::Host;
 use crate::error::VaultError;
 use crate::secret::{Secret, random_text};
@@ -12,7 +16,6 @@ use policy::{Name, Tenant};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::any::AnyRow;
-use std::fmt;
 use std::time::Duration;
 
 pub struct Grants {
@@ -39,13 +42,6 @@ pub enum Issuer {
     Operator,
     /// A standing policy of the operator's.
     Policy,
-}
-
-/// `github.com` is that host alone; `site:github.com` is it and every host under it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GrantedHost {
-    Host(Host),
-    Site(Host),
 }
 
 /// The token in the clear. It is here and nowhere else.
@@ -200,6 +196,35 @@ impl Grants {
             .map_err(VaultError::store("cannot look at the grant"))?;
         let grant = Grant::read(&row.ok_or(VaultError::UnknownGrant)?)?;
         grant.in_force(now)
+    }
+
+    /// For an opening that failed before anything went into a browser: the use counts as not made. A grant that was used
+    /// again meanwhile is left as it is.
+    pub async fn give_back(&self, leave: Leave) -> Result<(), VaultError> {
+        sqlx::query(
+            "UPDATE grants SET uses = uses - 1, used_at = CASE WHEN uses = 1 THEN NULL ELSE used_at END
+             WHERE jti = $1 AND uses = $2 AND used_at = $3",
+        )
+        .bind(leave.jti())
+        .bind(leave.grant.uses)
+        .bind(leave.grant.used_at.map(Timestamp::as_millisecond))
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(VaultError::store("cannot give the grant back"))?;
+        Ok(())
+    }
+
+    /// Whether an operator took it back, whenever it was issued: asked when a browser that has its logins is started
+    /// again, which is no new use, so that it may have expired.
+    pub async fn is_revoked(&self, jti: &str) -> Result<bool, VaultError> {
+        let failed = VaultError::store("cannot look at the grant");
+        let row = sqlx::query("SELECT revoked_at FROM grants WHERE jti = $1")
+            .bind(jti)
+            .fetch_optional(self.database.pool().await?)
+            .await
+            .map_err(&failed)?
+            .ok_or(VaultError::UnknownGrant)?;
+        Ok(row.try_get::<Option<i64>, _>("revoked_at").map_err(&failed)?.is_some())
     }
 
     pub async fn revoke(&self, tenant: &Tenant, jti: &str, now: Timestamp) -> Result<Grant, VaultError> {
@@ -365,41 +390,6 @@ impl Issuer {
 
     fn parse(text: &str) -> Option<Issuer> {
         [Issuer::Operator, Issuer::Policy].into_iter().find(|issuer| issuer.as_str() == text)
-    }
-}
-
-impl GrantedHost {
-    pub fn parse(text: &str) -> Result<GrantedHost, VaultError> {
-        let bad = |error: crate::BadHost| VaultError::GrantRequest { reason: error.to_string() };
-        match text.strip_prefix("site:") {
-            None => Host::parse(text).map(GrantedHost::Host).map_err(bad),
-            Some(site) => {
-                let site = Host::parse(site).map_err(bad)?;
-                // One label is a whole top-level domain.
-                if site.is_address() || !site.as_str().contains('.') {
-                    return Err(VaultError::GrantRequest {
-                        reason: format!("{site} is no site with hosts under it"),
-                    });
-                }
-                Ok(GrantedHost::Site(site))
-            }
-        }
-    }
-
-    pub fn covers(&self, host: &Host) -> bool {
-        match self {
-            GrantedHost::Host(granted) => granted == host,
-            GrantedHost::Site(site) => host.is_within(site),
-        }
-    }
-}
-
-impl fmt::Display for GrantedHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GrantedHost::Host(host) => write!(f, "{host}"),
-            GrantedHost::Site(site) => write!(f, "site:{site}"),
-        }
     }
 }
 
