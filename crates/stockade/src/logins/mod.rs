@@ -1,9 +1,15 @@
 //! How a session becomes a person's: a grant is used, credentials are released and put into the browser, and what they
 //! hold is kept out of all that goes out.
 
+mod redeem;
+mod secrets;
 mod settings;
+mod translate;
 
+pub use redeem::{Login, Released, Wanted};
+pub use secrets::Secrets;
 pub use settings::store;
+pub use translate::injection;
 
 use crate::config::Config;
 use crate::error::{Fault, with_causes};
@@ -23,6 +29,13 @@ impl Logins {
         let grants = Grants::new(settings::database(config, state)?);
         Ok(Logins { vault, grants })
     }
+}
+
+/// A login that does not work any more. Nothing is written back: what to do is the operator's to say.
+pub fn expired(domain: &str, why: &str) -> Fault {
+    Fault::new("credential_expired", format!("the login for {domain} has expired: {why}")).hint(
+        "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",
+    )
 }
 
 impl From<VaultError> for Fault {

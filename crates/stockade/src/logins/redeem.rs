@@ -32,6 +32,10 @@ impl Released {
         self.leave.jti()
     }
 
+    pub fn into_leave(self) -> Leave {
+        self.leave
+    }
+
     pub fn hosts(&self) -> &[GrantedHost] {
         self.leave.hosts()
     }
@@ -73,6 +77,14 @@ impl Logins {
             if let Err(error) = noted {
                 tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
             }
+        }
+    }
+
+    /// Nothing went into a browser: the grant is as good as it was.
+    pub async fn give_back(&self, leave: Leave) {
+        let jti = leave.jti().to_owned();
+        if let Err(error) = self.grants.give_back(leave).await {
+            tracing::warn!(%error, jti, "a grant stays used though nothing came of it");
         }
     }
 

@@ -38,6 +38,13 @@ impl Secrets {
         Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open })))
     }
 
+    #[cfg(test)]
+    pub fn knowing(secrets: &[&str]) -> Secrets {
+        let injected: Vec<_> = secrets.iter().map(|text| Secret::new((*text).to_owned())).collect();
+        let redactor = Redactor::new(&injected);
+        Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open: Vec::new() })))
+    }
+
     /// Whether there is anything to hide.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -82,11 +89,12 @@ impl Secrets {
     }
 
     /// Every secret, for those who look for it in pictures.
-    pub fn with_each<T>(&self, use_them: impl FnOnce(&mut dyn Iterator<Item = &str>) -> T) -> T {
+    pub fn with_each<T>(&self, use_them: impl FnOnce(&[&str]) -> T) -> T {
         match self.known() {
-            None => use_them(&mut std::iter::empty()),
+            None => use_them(&[]),
             Some(known) => {
-                use_them(&mut known.injected.iter().chain(&known.learned).map(Secret::expose_secret))
+                let all = known.injected.iter().chain(&known.learned).map(Secret::expose_secret);
+                use_them(&all.collect::<Vec<_>>())
             }
         }
     }

@@ -20,9 +20,9 @@ pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault
             all.storage.push(InjectedStorage { origin: origin.clone(), local, session });
         }
         let mut lines = entries(headers);
-        lines.extend(basic.iter().map(|basic| {
-            InjectedEntry::basic_auth(&basic.username, &secret(&basic.password))
-        }));
+        lines.extend(
+            basic.iter().map(|basic| InjectedEntry::basic_auth(&basic.username, &secret(&basic.password))),
+        );
         if !lines.is_empty() {
             let allow_plain_http = login.credential.allows_plain_http();
             all.headers.push(InjectedHeaders { origin: origin.clone(), lines, allow_plain_http });
