@@ -1,6 +1,7 @@
 //! What must not leave a signed-in session: what was put into it, and what its sites handed out since.
 
 use super::redeem::Released;
+use browser::Cover;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -97,6 +98,11 @@ impl Secrets {
                 use_them(&all.collect::<Vec<_>>())
             }
         }
+    }
+
+    /// What no picture may show that an agent gets: secret fields, and these words wherever they are drawn.
+    pub fn cover(&self) -> Cover {
+        self.with_each(|secrets| Cover::of_secrets().and(secrets.iter().copied()))
     }
 
     fn known(&self) -> Option<RwLockReadGuard<'_, Known>> {
