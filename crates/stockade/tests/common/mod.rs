@@ -3,6 +3,8 @@
 
 pub mod asking;
 pub mod chromium;
+pub mod django;
+pub mod granting;
 pub mod http;
 pub mod login;
 pub mod machine;
