@@ -63,6 +63,7 @@ impl Control {
         })
         .await
         .map_err(|e| Fault::caused("internal", &e))??;
+        crate::memory::close()?;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
         let log = crate::record::open_log(config, state, &instance)?;
