@@ -27,7 +27,14 @@ impl Blank {
 
     /// Somebody's, or an error: what could not be put in whole is not handed out.
     pub async fn inject(self, injection: Injection, limit: TimeLimit) -> Result<Browser, BrowserError> {
-        let deadline = Deadline::of(limit, "inject");
+        self.filled(injection, Deadline::of(limit, "inject")).await
+    }
+
+    pub(super) async fn filled(
+        self,
+        injection: Injection,
+        deadline: Deadline,
+    ) -> Result<Browser, BrowserError> {
         injection.check()?;
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;

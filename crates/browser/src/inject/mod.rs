@@ -8,12 +8,14 @@ mod carry;
 mod check;
 mod cookies;
 mod family;
+mod probe;
 mod secret;
 mod storage;
 
 pub use blank::Blank;
 pub(crate) use carry::{Carried, Injected};
 pub(crate) use family::Family;
+pub use probe::{ProbePage, Probed};
 pub use secret::Secret;
 
 use policy::Origin;

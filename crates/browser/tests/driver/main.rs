@@ -21,6 +21,7 @@ mod lists;
 mod matrix;
 mod navigation;
 mod pointer;
+mod probing;
 mod reading;
 mod refs;
 mod resuming;
