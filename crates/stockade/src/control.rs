@@ -250,7 +250,7 @@ fn settings(
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
-        also_home: Vec::new(),
+        also_home: config.credentials.egress.clone(),
         // Each call brings a limit of its own; this one is for taking over a browser.
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,

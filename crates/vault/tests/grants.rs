@@ -234,6 +234,12 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
         assert_eq!(grants.collect(in_a_minute_and_a_half).await.unwrap(), 2);
         assert_eq!(grants.list(&tenant("default"), 10).await.unwrap().len(), 2);
         assert!(grants.list(&tenant("quick"), 10).await.unwrap().is_empty());
+
+        let short = Grants::new(room.database.clone()).usual_lifetime(Duration::from_secs(7));
+        for (of, seconds) in [("default", 7), ("quick", 30)] {
+            let (_, grant) = short.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
+            assert_eq!(grant.expires_at.duration_since(grant.issued_at).as_secs(), seconds, "{of}");
+        }
     }
 }
 

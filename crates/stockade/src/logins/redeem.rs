@@ -3,8 +3,14 @@
 use super::Logins;
 use crate::error::Fault;
 use jiff::Timestamp;
-use policy::{DomainPattern, Scope};
-use vault::{Credential, CredentialId, GrantedHost, Host, Leave, Secret, VaultError};
+use policy::{DomainPattern, Name, Scope};
+use std::time::Duration;
+use vault::{
+    Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, Leave, Secret, VaultError,
+};
+
+/// How long a grant of the settings lives: it is issued for one opening, and used by it.
+const STANDING: Duration = Duration::from_secs(120);
 
 /// What an agent asks to be signed in to.
 #[derive(Default)]
@@ -53,16 +59,47 @@ impl Released {
 impl Logins {
     /// Uses the grant and opens what it is for. If that fails, the grant is as good as before.
     pub async fn redeem(&self, scope: &Scope, wanted: &Wanted) -> Result<Released, Fault> {
-        let Some(token) = &wanted.grant else { return Err(grant_required()) };
-        let now = Timestamp::now();
-        let leave = self.grants.consume(token.expose_secret(), &scope.tenant, &wanted.hosts, now).await?;
+        let issued = match &wanted.grant {
+            Some(_) => None,
+            None => Some(self.issue_standing(scope, &wanted.hosts).await?),
+        };
+        let token = match (&wanted.grant, &issued) {
+            (Some(given), _) => given.expose_secret(),
+            (None, Some(issued)) => issued.expose_secret(),
+            (None, None) => return Err(grant_required()),
+        };
+        let leave = self.grants.consume(token, &scope.tenant, &wanted.hosts, Timestamp::now()).await?;
         match self.release(&leave, wanted).await {
             Ok(logins) => Ok(Released { leave, logins }),
-            Err(error) => {
+            Err(fault) => {
                 self.give_back(leave).await;
-                Err(error.into())
+                Err(fault)
             }
         }
+    }
+
+    /// A grant that the operator's settings give this agent, for the hosts it asks for or for all of them.
+    async fn issue_standing(&self, scope: &Scope, hosts: &[Host]) -> Result<GrantToken, Fault> {
+        let own = self.standing.iter().filter(|one| one.tenant == scope.tenant && one.actor == scope.actor);
+        let all: Vec<GrantedHost> = own.flat_map(|one| one.hosts.iter().cloned()).collect();
+        let is_wanted =
+            |granted: &GrantedHost| hosts.is_empty() || hosts.iter().any(|host| granted.covers(host));
+        let granted: Vec<GrantedHost> = all.into_iter().filter(is_wanted).collect();
+        let is_covered = |host: &Host| granted.iter().any(|granted| granted.covers(host));
+        if granted.is_empty() || !hosts.iter().all(is_covered) {
+            return Err(grant_required());
+        }
+        let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
+        let request = GrantRequest {
+            tenant: scope.tenant.clone(),
+            issuer: Issuer::Policy,
+            operator: name("settings")?,
+            origin_session: name("standing")?,
+            hosts: granted,
+            lifetime: Some(STANDING),
+            single_use: true,
+        };
+        Ok(self.grants.issue(request, Timestamp::now()).await?.0)
     }
 
     /// Right before the secrets go into a browser: a revocation in between counts.
@@ -72,8 +109,9 @@ impl Logins {
 
     /// They are in a browser.
     pub async fn note_injected(&self, released: &Released) {
+        let Ok(vault) = self.vault() else { return };
         for login in &released.logins {
-            let noted = self.vault.note_injected(&released.leave, &login.id, Timestamp::now()).await;
+            let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now()).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
             }
@@ -88,10 +126,11 @@ impl Logins {
         }
     }
 
-    async fn release(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, VaultError> {
+    async fn release(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
+        let vault = self.vault()?;
         let mut logins = Vec::new();
         for id in ids(leave, wanted)? {
-            let credential = self.vault.release(leave, &id).await?;
+            let credential = vault.release(leave, &id).await?;
             logins.push(Login { id, credential });
         }
         Ok(logins)

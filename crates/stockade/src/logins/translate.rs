@@ -4,7 +4,8 @@ use super::redeem::{Login, Released};
 use crate::error::Fault;
 use browser::{InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection};
 use jiff::Timestamp;
-use vault::{Cookie, Credential, Entry, GrantedHost, Host};
+use policy::WebUrl;
+use vault::{Cookie, Credential, Entry, GrantedHost, Host, Probe};
 
 /// Everything that was released, for one browser.
 pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault> {
@@ -29,6 +30,18 @@ pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault
         }
     }
     Ok(all)
+}
+
+/// The pages that tell whether somebody is signed in, each with the login that it is about.
+pub fn probes(released: &Released) -> Vec<(&Login, &Probe, WebUrl)> {
+    let with_probe =
+        released.logins.iter().filter_map(|login| Some((login, login.credential.probe.as_ref()?)));
+    with_probe
+        .filter_map(|(login, probe)| {
+            let address = format!("{}{}", login.credential.origin, probe.path);
+            Some((login, probe, WebUrl::parse(&address).ok()?))
+        })
+        .collect()
 }
 
 /// A login of whose cookies none is left is no login.

@@ -5,11 +5,13 @@ use crate::approvals::Given;
 use crate::error::Fault;
 use crate::logins::{self, Released, Wanted};
 use audit::About;
-use browser::{Blank, Browser, TimeLimit};
+use browser::{Blank, Browser, ProbePage, TimeLimit};
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, listed};
 use std::sync::Arc;
 use std::time::Duration;
+use url::Url;
+use vault::Verdict;
 
 /// How long it may take to fill a browser and to look whether the site knows its owner.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,7 +43,16 @@ impl Registry {
         _about: &About,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
-        let browser = blank.inject(injection, TimeLimit::new(PATIENCE)).await?;
+        let probes = logins::probes(released);
+        let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
+        let (browser, seen) = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await?;
+        for ((login, probe, _), seen) in probes.iter().zip(&seen) {
+            let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
+            if probe.judge(&path, &seen.text) == Verdict::SignedOut {
+                let domain = login.credential.domain.as_str();
+                return Err(logins::expired(domain, "the site does not know its owner any more"));
+            }
+        }
         self.logins.note_injected(released).await;
         Ok(browser)
     }

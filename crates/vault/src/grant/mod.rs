@@ -20,6 +20,7 @@ use std::time::Duration;
 
 pub struct Grants {
     database: Database,
+    usual: Duration,
 }
 
 /// What an operator asks for.
@@ -79,7 +80,14 @@ const PREFIX: &str = "gr_stockade_";
 
 impl Grants {
     pub fn new(database: Database) -> Grants {
-        Grants { database }
+        Grants { database, usual: USUAL }
+    }
+
+    /// How long grants live of a tenant that has no time of its own.
+    #[must_use]
+    pub fn usual_lifetime(mut self, usual: Duration) -> Grants {
+        self.usual = usual;
+        self
     }
 
     /// The usual time of a tenant's grants from now on.
@@ -279,7 +287,7 @@ impl Grants {
             .fetch_optional(self.database.pool().await?)
             .await
             .map_err(&failed)?;
-        let Some(row) = row else { return Ok(USUAL) };
+        let Some(row) = row else { return Ok(self.usual) };
         let seconds: i64 = row.try_get("seconds").map_err(&failed)?;
         u64::try_from(seconds)
             .map(Duration::from_secs)
