@@ -283,15 +283,16 @@ mod tests {
     fn a_signed_in_session_leaves_its_sites_by_a_persons_word_only() {
         let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
         let home = |domains: &[&str]| Standing {
+            mode: crate::Mode::Operator,
             home: Some(patterns(&["shop.test", "*.shop.test"])),
             domains: patterns(domains),
-            ..Standing::default()
         };
         for (url, allowlist, standing, expected) in [
             ("http://shop.test/", None, home(&[]), "allow"),
             ("http://www.shop.test/", None, home(&[]), "allow"),
             ("http://news.test/", None, home(&[]), "ask"),
             ("http://news.test/", None, home(&["news.test"]), "allow"),
+            ("http://shop.test/admin/", None, home(&[]), "ask"),
             ("http://news.test/", Some("news.test"), home(&[]), "ask"),
             ("http://shop.test/", Some("news.test"), home(&[]), "ask"),
             ("http://news.test/", None, Standing::default(), "allow"),

@@ -3,9 +3,11 @@
 use super::{Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
+use crate::gate::explain;
 use crate::logins::{self, Released, Wanted};
 use audit::About;
 use browser::{Blank, Browser, ProbePage, TimeLimit};
+use egress::Egress;
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, listed};
 use std::sync::Arc;
@@ -40,12 +42,14 @@ impl Registry {
         &self,
         blank: Blank,
         released: &Released,
+        egress: &Egress,
         _about: &About,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
-        let (browser, seen) = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await?;
+        let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await;
+        let (browser, seen) = filled.map_err(|error| leads_away(explain(error, egress)))?;
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
             if probe.judge(&path, &seen.text) == Verdict::SignedOut {
@@ -71,5 +75,15 @@ impl Registry {
                 listed(&home, host).is_some() || listed(&given.domains(), host).is_some()
             }),
         )
+    }
+}
+
+/// A site that sends its owner elsewhere to be let in does not know them.
+fn leads_away(fault: Fault) -> Fault {
+    match fault.code.as_ref() {
+        "egress_not_home" => {
+            logins::expired("this session", &format!("the site leads elsewhere to log in: {}", fault.message))
+        }
+        _ => fault,
     }
 }

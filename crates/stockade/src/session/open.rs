@@ -197,7 +197,7 @@ impl Registry {
             Some(released) => {
                 let injecting = Instant::now();
                 self.logins.confirm(released).await?;
-                let browser = self.inject(blank, released, about).await?;
+                let browser = self.inject(blank, released, &egress, about).await?;
                 phases.push(Phase { name: "login".into(), ms: millis(injecting) });
                 browser
             }

@@ -7,6 +7,7 @@ use crate::error::Fault;
 use audit::About;
 use bridge::wire::StageName;
 use browser::{Blank, Browser, Resumed};
+use egress::Egress;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,20 +91,20 @@ impl Registry {
         let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
             Resumed::AsItWas(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::Anew(blank) => (self.fill_again(blank, session).await?, false),
+            Resumed::Anew(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
         };
         runtime.link = Link { browser, closed, _renewals: renewals };
         Ok(same_tab)
     }
 
     /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
-    async fn fill_again(&self, blank: Blank, session: &Session) -> Result<Browser, Fault> {
+    async fn fill_again(&self, blank: Blank, session: &Session, egress: &Egress) -> Result<Browser, Fault> {
         let Some(released) = &session.login else { return Ok(blank.clean()) };
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
-        self.inject(blank, released, &about).await
+        self.inject(blank, released, egress, &about).await
     }
 
     /// Waits for what is left of the dead browser to go. Hundreds of threads take a moment, and until they

@@ -10,6 +10,7 @@ pub mod login;
 pub mod machine;
 pub mod operator;
 pub mod person;
+pub mod recorder;
 pub mod seen;
 pub mod site;
 pub mod table;
