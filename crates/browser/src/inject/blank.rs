@@ -1,6 +1,6 @@
 //! A browser between its start and its first action.
 
-use super::{Family, Injection, carry::BYPASS};
+use super::{Family, Injection, carry::BYPASS, handed::Passed};
 use crate::{
     browser::Browser,
     cdp::SessionId,
@@ -38,6 +38,8 @@ impl Blank {
         injection.check()?;
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;
+        browser.connection.hear_cookies();
+        browser.shared.lock().injected.passed = Some(Passed::default());
         let session = browser.tab_session()?;
         tokio::try_join!(
             browser.set_cookies(&cookies, deadline),

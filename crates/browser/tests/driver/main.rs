@@ -12,6 +12,7 @@ mod elements;
 mod ends;
 mod failures;
 mod forging;
+mod handing;
 mod headers;
 mod history;
 mod hostile;
