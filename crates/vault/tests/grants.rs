@@ -171,6 +171,34 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
     }
 }
 
+#[tokio::test]
+async fn a_grant_is_found_by_the_start_of_its_id_if_no_other_begins_alike() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let of = tenant("default");
+        // Until two begin alike, which is after some three hundred.
+        let mut made = BTreeMap::new();
+        let pair = loop {
+            let asked = request("default", &["github.com"], Issuer::Operator);
+            let jti = grants.issue(asked, now).await.unwrap().1.jti;
+            if let Some(other) = made.insert(jti[..4].to_owned(), jti.clone()) {
+                break [jti, other];
+            }
+        };
+        assert_eq!(code(grants.find_by_start(&of, &pair[0][..4]).await), "ambiguous_grant");
+        assert_eq!(grants.find_by_start(&of, &pair[0]).await.unwrap().jti, pair[0]);
+        for (start, whose) in [
+            ("", "default"),
+            (&pair[0][..3], "default"),
+            ("%%%%", "default"),
+            ("____", "default"),
+            (&pair[0], "other"),
+        ] {
+            assert_eq!(code(grants.find_by_start(&tenant(whose), start).await), "unknown_grant", "{start}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn openings_that_race_and_give_back_never_have_a_single_use_twice_at_a_time() {
     for room in rooms() {

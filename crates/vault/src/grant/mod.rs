@@ -248,6 +248,27 @@ impl Grants {
         Grant::read(&row.ok_or(VaultError::UnknownGrant)?)
     }
 
+    /// The one grant whose id begins with this.
+    pub async fn find_by_start(&self, tenant: &Tenant, start: &str) -> Result<Grant, VaultError> {
+        // An id has no other characters, and none of these means anything to LIKE.
+        let fits = (4..=36).contains(&start.len())
+            && start.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+        if !fits {
+            return Err(VaultError::UnknownGrant);
+        }
+        let rows = sqlx::query("SELECT * FROM grants WHERE tenant = $1 AND jti LIKE $2 LIMIT 2")
+            .bind(tenant.as_str())
+            .bind(format!("{start}%"))
+            .fetch_all(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot look for the grant"))?;
+        match rows.as_slice() {
+            [] => Err(VaultError::UnknownGrant),
+            [row] => Grant::read(row),
+            _ => Err(VaultError::AmbiguousGrant { start: start.to_owned() }),
+        }
+    }
+
     /// A tenant's grants, newest first; at most this many.
     pub async fn list(&self, tenant: &Tenant, most: u32) -> Result<Vec<Grant>, VaultError> {
         let rows =
