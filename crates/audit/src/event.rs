@@ -91,6 +91,24 @@ pub enum EventKind {
     OperatorRefused,
     /// An operator was added or removed, or got a password or a link.
     OperatorChanged,
+    /// A grant was issued, or one of its uses was taken, given back or refused.
+    GrantIssued,
+    GrantUsed,
+    GrantReturned,
+    GrantRefused,
+    GrantRevoked,
+    /// Old grants were removed; `count` says how many.
+    GrantsCollected,
+    CredentialStored,
+    CredentialRemoved,
+    /// It went into a browser.
+    CredentialInjected,
+    /// The site did not take it.
+    CredentialExpired,
+    /// Cookies that a site rotated went into the vault, or were thrown away, by an operator's word.
+    CredentialAccepted,
+    CredentialRejected,
+    MasterKeyRotated,
     /// The webhook did not take a question, or takes them again.
     WebhookFailed,
     WebhookRestored,

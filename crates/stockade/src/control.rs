@@ -4,6 +4,7 @@ use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::logins::Logins;
 use crate::operator::Desk;
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
@@ -32,6 +33,8 @@ pub struct Control {
     pub approvals: Book,
     /// Where operators log in.
     pub desk: Desk,
+    /// Credentials, and the grants that release them.
+    pub logins: Arc<Logins>,
     pub log: audit::Log,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
@@ -60,6 +63,7 @@ impl Control {
         })
         .await
         .map_err(|e| Fault::caused("internal", &e))??;
+        crate::memory::close()?;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
         let log = crate::record::open_log(config, state, &instance)?;
@@ -71,7 +75,8 @@ impl Control {
         let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
         let desk = Desk::new(storage.clone(), log.clone());
         let settings = settings(config, state, template, &log)?;
-        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
+        let logins = Arc::new(Logins::open(config, state)?);
+        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone(), logins.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let sweeping = crate::record::keep_sweeping(
             state.folder().to_owned(),
@@ -88,6 +93,7 @@ impl Control {
             gate,
             approvals,
             desk,
+            logins,
             log,
             storage,
             screenshot_format: config.screenshot.format,
@@ -244,6 +250,7 @@ fn settings(
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
+        also_home: config.credentials.egress.clone(),
         // Each call brings a limit of its own; this one is for taking over a browser.
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,

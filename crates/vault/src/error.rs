@@ -42,6 +42,8 @@ pub enum VaultError {
     ReadOnly { backend: &'static str },
     #[error("credential '{id}' does not open: its row was altered or moved")]
     Altered { id: String },
+    #[error("no rotated cookies wait for credential '{id}'")]
+    NothingRotated { id: String },
     #[error("'{what}' in the settings of credentials: {reason}")]
     Settings { what: &'static str, reason: String },
 
@@ -98,6 +100,8 @@ pub enum VaultError {
 
     #[error("there is no such grant")]
     UnknownGrant,
+    #[error("more than one grant begins with '{start}'")]
+    AmbiguousGrant { start: String },
     #[error("grant {jti} has expired")]
     GrantExpired { jti: String },
     #[error("grant {jti} was used")]
@@ -128,6 +132,7 @@ impl VaultError {
             VaultError::UnknownCredential { .. } => "unknown_credential",
             VaultError::ReadOnly { .. } => "credential_read_only",
             VaultError::Altered { .. } => "credential_altered",
+            VaultError::NothingRotated { .. } => "nothing_rotated",
             VaultError::Settings { .. } => "credential_settings",
             VaultError::Unreachable { .. } => "vault_unreachable",
             VaultError::Untrusted { .. } => "vault_untrusted",
@@ -153,6 +158,7 @@ impl VaultError {
             VaultError::Keyring { .. } => "keyring_unavailable",
             VaultError::RotationNeedsKey { .. } => "rotation_needs_key",
             VaultError::UnknownGrant => "unknown_grant",
+            VaultError::AmbiguousGrant { .. } => "ambiguous_grant",
             VaultError::GrantExpired { .. } => "grant_expired",
             VaultError::GrantConsumed { .. } => "grant_consumed",
             VaultError::GrantRevoked { .. } => "grant_revoked",
@@ -176,6 +182,7 @@ impl VaultError {
                 "Somebody changed the database: find out who, then put the credential anew."
             }
             "credential_settings" => "Mend the setting that is named.",
+            "nothing_rotated" => "`stockade credential show ID` says whether cookies wait.",
             "vault_unreachable" => "Check its address and that it runs; nothing has to be restarted here.",
             "vault_untrusted" => "Name the authority that signed its certificate by `ca_file`.",
             "vault_sealed" => "Unseal it; nothing has to be restarted here.",
@@ -209,6 +216,7 @@ impl VaultError {
             "unknown_grant" | "grant_expired" | "grant_consumed" | "grant_revoked" => {
                 "Ask the operator for a new grant."
             }
+            "ambiguous_grant" => "Give more of its id; `stockade grant list --json` has it whole.",
             "grant_wrong_host" => "Ask the operator for a grant that names this host.",
             "grant_wrong_scope" => "Ask the operator for a grant of their own.",
             "bad_grant" => "Mend what is named and issue it again.",

@@ -8,6 +8,7 @@ use common::{code, host, request, tenant};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use vault::{Database, GrantedHost, Grants, Host, Issuer};
 
@@ -132,6 +133,108 @@ async fn a_revocation_counts_at_once_for_new_uses_and_for_one_under_way() {
 }
 
 #[tokio::test]
+async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let wanted = hosts(&["github.com"]);
+        let of = tenant("default");
+        for single_use in [true, false] {
+            let mut asked = request("default", &["github.com"], Issuer::Operator);
+            asked.single_use = single_use;
+            let (token, grant) = grants.issue(asked, now).await.unwrap();
+            let use_it = async || grants.consume(token.expose_secret(), &of, &wanted, now).await;
+            let state = async || {
+                let all = grants.list(&of, 10).await.unwrap();
+                let found = all.into_iter().find(|one| one.jti == grant.jti).unwrap();
+                (found.uses, found.used_at.is_some())
+            };
+            grants.give_back(use_it().await.unwrap()).await.unwrap();
+            assert_eq!(state().await, (0, false));
+            let first = use_it().await.unwrap();
+            assert_eq!(state().await, (1, true));
+            if !single_use {
+                // Another opening uses it too: that one's use is not the first one's to take away.
+                use_it().await.unwrap();
+                grants.give_back(first).await.unwrap();
+                assert_eq!(state().await, (2, true));
+                continue;
+            }
+            assert_eq!(code(use_it().await), "grant_consumed");
+            assert!(!grants.is_revoked(&grant.jti).await.unwrap());
+            grants.revoke(&of, &grant.jti, now).await.unwrap();
+            assert!(grants.is_revoked(&grant.jti).await.unwrap());
+            // What was given back is no way around a revocation.
+            grants.give_back(first).await.unwrap();
+            assert_eq!(code(use_it().await), "grant_revoked");
+        }
+        assert_eq!(code(grants.is_revoked("no-such-grant").await), "unknown_grant");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_is_found_by_the_start_of_its_id_if_no_other_begins_alike() {
+    for room in rooms() {
+        let (grants, now) = (&room.grants, Timestamp::now());
+        let of = tenant("default");
+        // Until two begin alike, which is after some three hundred.
+        let mut made = BTreeMap::new();
+        let pair = loop {
+            let asked = request("default", &["github.com"], Issuer::Operator);
+            let jti = grants.issue(asked, now).await.unwrap().1.jti;
+            if let Some(other) = made.insert(jti[..4].to_owned(), jti.clone()) {
+                break [jti, other];
+            }
+        };
+        assert_eq!(code(grants.find_by_start(&of, &pair[0][..4]).await), "ambiguous_grant");
+        assert_eq!(grants.find_by_start(&of, &pair[0]).await.unwrap().jti, pair[0]);
+        for (start, whose) in [
+            ("", "default"),
+            (&pair[0][..3], "default"),
+            ("%%%%", "default"),
+            ("____", "default"),
+            (&pair[0], "other"),
+        ] {
+            assert_eq!(code(grants.find_by_start(&tenant(whose), start).await), "unknown_grant", "{start}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn openings_that_race_and_give_back_never_have_a_single_use_twice_at_a_time() {
+    for room in rooms() {
+        let grants = Arc::new(room.grants);
+        let now = Timestamp::now();
+        let (token, grant) =
+            grants.issue(request("default", &["github.com"], Issuer::Operator), now).await.unwrap();
+        let token = Arc::new(token);
+        let (held, won) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let mut racing = tokio::task::JoinSet::new();
+        for _ in 0..40 {
+            let (grants, token) = (Arc::clone(&grants), Arc::clone(&token));
+            let (held, won) = (Arc::clone(&held), Arc::clone(&won));
+            racing.spawn(async move {
+                for _ in 0..5 {
+                    let wanted = hosts(&["github.com"]);
+                    let used = grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
+                    let Ok(leave) = used else { continue };
+                    assert_eq!(held.fetch_add(1, Ordering::SeqCst), 0, "two have it at once");
+                    won.fetch_add(1, Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                    held.fetch_sub(1, Ordering::SeqCst);
+                    grants.give_back(leave).await.unwrap();
+                }
+            });
+        }
+        while let Some(end) = racing.join_next().await {
+            end.unwrap();
+        }
+        assert!(won.load(Ordering::SeqCst) > 0);
+        let listed = grants.list(&tenant("default"), 10).await.unwrap();
+        assert_eq!((listed[0].jti.as_str(), listed[0].uses), (grant.jti.as_str(), 0));
+    }
+}
+
+#[tokio::test]
 async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
     for room in rooms() {
         let (grants, now) = (&room.grants, Timestamp::now());
@@ -159,6 +262,12 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
         assert_eq!(grants.collect(in_a_minute_and_a_half).await.unwrap(), 2);
         assert_eq!(grants.list(&tenant("default"), 10).await.unwrap().len(), 2);
         assert!(grants.list(&tenant("quick"), 10).await.unwrap().is_empty());
+
+        let short = Grants::new(room.database.clone()).usual_lifetime(Duration::from_secs(7));
+        for (of, seconds) in [("default", 7), ("quick", 30)] {
+            let (_, grant) = short.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
+            assert_eq!(grant.expires_at.duration_since(grant.issued_at).as_secs(), seconds, "{of}");
+        }
     }
 }
 

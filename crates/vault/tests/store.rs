@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::postgres::Postgres;
+use common::room::{Room, put};
 use common::{CANARY, GrantDesk, assert_same, code, fault, full_document, id, tenant};
 use jiff::Timestamp;
 use sqlx::any::AnyConnectOptions;
@@ -15,64 +15,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use vault::{Credential, Database, Issuer, MasterKeySource, Secret, Store, Vault, VaultError};
-
-/// A database of either kind, and a folder for the key.
-struct Room {
-    folder: tempfile::TempDir,
-    postgres: Option<Postgres>,
-}
-
-impl Room {
-    fn both() -> [Room; 2] {
-        let folder = || tempfile::tempdir().unwrap();
-        [
-            Room { folder: folder(), postgres: None },
-            Room { folder: folder(), postgres: Some(Postgres::start()) },
-        ]
-    }
-
-    fn file(&self) -> PathBuf {
-        self.folder.path().join("vault.db")
-    }
-
-    fn key(&self) -> PathBuf {
-        self.folder.path().join("master.key")
-    }
-
-    fn database(&self) -> Database {
-        match &self.postgres {
-            Some(postgres) => Database::postgres(&postgres.url).unwrap(),
-            None => Database::sqlite(&self.file()).unwrap(),
-        }
-    }
-
-    /// Another process: it knows the key file and the database, and nothing else.
-    fn open(&self, source: MasterKeySource) -> Store {
-        Store::new(self.database(), source)
-    }
-
-    fn store(&self) -> Vault {
-        Vault::Store(self.open(MasterKeySource::File(self.key())))
-    }
-
-    /// What somebody with the database in their hands does.
-    async fn tamper(&self, statement: &'static str) {
-        sqlx::any::install_default_drivers();
-        let url = match &self.postgres {
-            Some(postgres) => postgres.url.clone(),
-            None => format!("sqlite://{}", self.file().display()),
-        };
-        let options = AnyConnectOptions::from_str(&url).unwrap();
-        let mut connection = sqlx::AnyConnection::connect_with(&options).await.unwrap();
-        connection.execute(statement).await.unwrap();
-        connection.close().await.unwrap();
-    }
-}
-
-async fn put(vault: &Vault, of: &str, name: &str, document: &str) {
-    let credential = Credential::from_json(document.as_bytes()).unwrap();
-    vault.put(&tenant(of), &id(name), &credential, Timestamp::now()).await.unwrap();
-}
 
 #[tokio::test]
 async fn a_row_that_was_moved_or_changed_does_not_open() {

@@ -2,16 +2,14 @@
 //! which every process on the machine can read; and none is ever shown.
 
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::{Fault, with_causes};
+use crate::error::Fault;
+use crate::logins::Logins;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use policy::Tenant;
 use serde_json::{Value, json};
 use std::io::Read;
-use vault::{
-    Credential, CredentialId, Database, Host, ImportFormat, MasterKeySource, Secret, Store, Summary, Vault,
-    VaultError,
-};
+use vault::{Credential, CredentialId, Host, ImportFormat, Summary, VaultError};
 use zeroize::Zeroizing;
 
 #[derive(Debug, Args)]
@@ -65,9 +63,6 @@ enum CredentialCommand {
 /// A document and a byte, which is then found to be too much.
 const MOST_INPUT: u64 = 1024 * 1024 + 1;
 
-/// Holds the master keys where no file of ours should.
-const KEY_VARIABLE: &str = "STOCKADE_MASTER_KEY";
-
 pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Fault> {
     let tenant = args.tenant;
     context.block_on(async {
@@ -77,7 +72,7 @@ pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Faul
             CredentialCommand::List => list(context, &tenant).await,
             CredentialCommand::Show { id } => show(context, &tenant, &id).await,
             CredentialCommand::Remove { id } => {
-                Vault::Store(store(context)?).remove(&tenant, &id).await?;
+                logins(context)?.vault()?.remove(&tenant, &id).await?;
                 Ok(Reply::new(format!("{id} is removed.\n"), json!({ "removed": id.as_str() })))
             }
             CredentialCommand::RotateKey => rotate_key(context).await,
@@ -119,7 +114,7 @@ async fn keep(
         None => CredentialId::parse(credential.domain.as_str())
             .map_err(|_| Fault::new("usage", "this domain cannot be an id").hint("Choose one with --id."))?,
     };
-    Vault::Store(store(context)?).put(tenant, &id, credential, Timestamp::now()).await?;
+    logins(context)?.vault()?.put(tenant, &id, credential, Timestamp::now()).await?;
     notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
     let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
     let human = format!(
@@ -133,7 +128,7 @@ async fn keep(
 }
 
 async fn list(context: &Context, tenant: &Tenant) -> Result<Reply, Fault> {
-    let credentials = Vault::Store(store(context)?).list(tenant).await?;
+    let credentials = logins(context)?.vault()?.list(tenant).await?;
     let mut table = Table::new(&[
         Column::Whole("ID"),
         Column::Short("DOMAIN"),
@@ -155,7 +150,7 @@ async fn list(context: &Context, tenant: &Tenant) -> Result<Reply, Fault> {
 }
 
 async fn show(context: &Context, tenant: &Tenant, id: &CredentialId) -> Result<Reply, Fault> {
-    let all = Vault::Store(store(context)?).list(tenant).await?;
+    let all = logins(context)?.vault()?.list(tenant).await?;
     let found = all.into_iter().find(|one| one.id == *id);
     let found = found.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
     let json = summary(&found);
@@ -167,7 +162,7 @@ async fn show(context: &Context, tenant: &Tenant, id: &CredentialId) -> Result<R
 }
 
 async fn rotate_key(context: &Context) -> Result<Reply, Fault> {
-    let rotation = store(context)?.rotate().await?;
+    let rotation = logins(context)?.store.rotate().await?;
     let old = if rotation.old_keys_dropped {
         "The old key is gone."
     } else {
@@ -185,14 +180,8 @@ async fn rotate_key(context: &Context) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json))
 }
 
-/// The store in the state folder; its key in the variable, or in a file beside it.
-fn store(context: &Context) -> Result<Store, Fault> {
-    let state = context.open_state()?;
-    let source = match std::env::var(KEY_VARIABLE) {
-        Ok(value) => MasterKeySource::Variable { name: KEY_VARIABLE.to_owned(), value: Secret::new(value) },
-        Err(_) => MasterKeySource::File(state.master_key()),
-    };
-    Ok(Store::new(Database::sqlite(&state.vault_database())?, source))
+fn logins(context: &Context) -> Result<Logins, Fault> {
+    Logins::for_command(&context.load_config(Vec::new())?.config, &context.open_state()?)
 }
 
 fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
@@ -219,11 +208,4 @@ fn summary(one: &Summary) -> Value {
 
 fn day(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()
-}
-
-impl From<VaultError> for Fault {
-    fn from(error: VaultError) -> Fault {
-        let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
-        Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
-    }
 }

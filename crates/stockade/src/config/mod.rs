@@ -3,6 +3,7 @@
 //! [`load`] finds the file, reads it and answers with a [`Loaded`]: the typed [`Config`] and the list that
 //! `stockade config show` prints. A file that cannot be read or has one wrong key gives no settings at all.
 
+mod credentials;
 mod error;
 mod find;
 mod reader;
@@ -14,11 +15,15 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use credentials::{Credentials, KvServer, Sops, StandingGrant, StoreSettings};
 pub use error::{ConfigError, ConfigErrors};
 pub use find::{Loaded, Places, load};
 pub use reader::{Entry, Origin, Override};
 pub use schema::{
-    Anchor, Audit, Config, Container, Credentials, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
+    Anchor, Audit, Config, Container, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
 };
-pub use values::{Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend};
+pub use values::{
+    Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
+    VaultBackend,
+};
 pub use yaml::{YamlError, read as read_yaml};

@@ -3,11 +3,12 @@
 //! S1's keys keep S1's names, meanings and defaults; S2's, S3's, S4's and ours stand beside them. Read
 //! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
 
+use crate::config::credentials::Credentials;
 use crate::config::reader::Section;
 use crate::config::rules::rules;
 use crate::config::values::{
-    Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, VaultBackend, choice, domains,
-    fraction, hosts, https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
+    Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, choice, domains, fraction, hosts,
+    https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
 use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -69,13 +70,6 @@ pub struct Container {
     pub weaker_limits: bool,
     /// The cgroup under which jails are put; found by itself if absent.
     pub cgroup_parent: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    pub vault_backend: VaultBackend,
-    pub vault_path: String,
-    pub auto_inject: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -236,20 +230,6 @@ impl Container {
     }
 }
 
-impl Credentials {
-    fn read(s: &mut Section) -> Credentials {
-        Credentials {
-            vault_backend: s.later("vault_backend", VaultBackend::Vault, choice),
-            vault_path: s.later(
-                "vault_path",
-                "secrets/browser/".to_owned(),
-                text(512, |c| c.is_ascii_graphic(), "a path"),
-            ),
-            auto_inject: s.later("auto_inject", true, truth),
-        }
-    }
-}
-
 impl SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
@@ -355,7 +335,7 @@ fn image_name() -> impl Fn(&crate::config::yaml::Node) -> Result<String, String>
 }
 
 /// A file of this machine, from its root: a control plane may be started anywhere.
-fn absolute_path(node: &crate::config::yaml::Node) -> Result<String, String> {
+pub(super) fn absolute_path(node: &crate::config::yaml::Node) -> Result<String, String> {
     let expected = "an absolute path";
     let path = text(4096, |_| true, expected)(node)?;
     if path.starts_with('/') { Ok(path) } else { Err(expected.to_owned()) }

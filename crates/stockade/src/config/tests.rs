@@ -121,10 +121,37 @@ fn every_key_has_the_default_of_the_design() {
         ("server.listen", "\"127.0.0.1:7700\""),
         ("server.open", "false"),
         ("egress.hosts", "{}"),
+        ("credentials.vault_backend", "\"store\""),
+        ("credentials.auto_inject", "true"),
+        ("credentials.standing", "[]"),
+        ("credentials.grant_lifetime", "900"),
     ] {
         let entry = entry(&loaded, key);
         assert_eq!((entry.value.to_string().as_str(), &entry.origin), (value, &Origin::Default), "{key}");
     }
+}
+
+#[test]
+fn standing_grants_are_read_shown_and_read_again() {
+    let written = "credentials:\n  standing:\n  - {actor: claude, hosts: [GitHub.com, \"site:example.org\"]}\n  \
+                   - {tenant: team, actor: bot, hosts: [a.test]}\n  egress: [\"*.cdn.test\"]\n  \
+                   grant_lifetime: 60";
+    let loaded = load_browser(written).unwrap();
+    let shown = entry(&loaded, "credentials.standing").value.clone();
+    let again = Override::new("--set", "credentials.standing", &shown.to_string()).unwrap();
+    for loaded in [&loaded, &load_text("", &[again]).unwrap()] {
+        let standing = &loaded.config.credentials.standing;
+        let read: Vec<String> = standing
+            .iter()
+            .map(|one| {
+                let hosts: Vec<String> = one.hosts.iter().map(ToString::to_string).collect();
+                format!("{}/{}: {}", one.tenant, one.actor, hosts.join(" "))
+            })
+            .collect();
+        assert_eq!(read, ["default/claude: github.com site:example.org", "team/bot: a.test"]);
+    }
+    let credentials = &loaded.config.credentials;
+    assert_eq!((credentials.egress[0].as_str(), credentials.grant_lifetime), ("*.cdn.test", Seconds(60)));
 }
 
 #[test]
@@ -205,6 +232,43 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         ("container:\n  display: wayland", "config_value", "container.display", 4),
         ("credentials: {vault_backend: keychain}", "config_value", "credentials.vault_backend", 3),
         ("credentials: {vault_path: \"\"}", "config_value", "credentials.vault_path", 3),
+        ("credentials: {vault: {address: vault}}", "config_value", "credentials.vault.address", 3),
+        (
+            "credentials: {vault: {address: \"https://me:pw@v\"}}",
+            "config_value",
+            "credentials.vault.address",
+            3,
+        ),
+        ("credentials: {vault: {auth: ldap}}", "config_value", "credentials.vault.auth", 3),
+        ("credentials: {vault: {token: hvs.x}}", "config_unknown_key", "credentials.vault.token", 3),
+        ("credentials: {vault: {token_file: t}}", "config_value", "credentials.vault.token_file", 3),
+        ("credentials: {store: {key: safe}}", "config_value", "credentials.store.key", 3),
+        (
+            "credentials: {store: {database_url: x}}",
+            "config_unknown_key",
+            "credentials.store.database_url",
+            3,
+        ),
+        ("credentials: {sops: {folder: here}}", "config_value", "credentials.sops.folder", 3),
+        ("credentials: {grant_lifetime: 86401}", "config_value", "credentials.grant_lifetime", 3),
+        ("credentials: {egress: [\"*\"]}", "config_value", "credentials.egress", 3),
+        ("credentials: {standing: {actor: a}}", "config_value", "credentials.standing", 3),
+        ("credentials: {standing: [{actor: a}]}", "config_value", "credentials.standing", 3),
+        ("credentials: {standing: [{hosts: [a.test]}]}", "config_value", "credentials.standing", 3),
+        ("credentials: {standing: [{actor: a, hosts: []}]}", "config_value", "credentials.standing", 3),
+        ("credentials: {standing: [{actor: a, hosts: [\"*\"]}]}", "config_value", "credentials.standing", 3),
+        (
+            "credentials: {standing: [{actor: \"*\", hosts: [a.test]}]}",
+            "config_value",
+            "credentials.standing",
+            3,
+        ),
+        (
+            "credentials: {standing: [{actor: a, hosts: [a.test], host: b}]}",
+            "config_value",
+            "credentials.standing",
+            3,
+        ),
         ("hitl: {trusted_domains: example.org}", "config_value", "hitl.trusted_domains", 3),
         ("hitl: {trusted_domains: [\"*\"]}", "config_value", "hitl.trusted_domains", 3),
         ("hitl: {trusted_domains: [\"a b\"]}", "config_value", "hitl.trusted_domains", 3),
@@ -371,12 +435,13 @@ fn a_disabled_browser_does_not_start_but_can_be_shown() {
 
 #[test]
 fn what_nothing_acts_on_is_said_when_it_is_set() {
-    let loaded = load_browser("runtime_required: false\ncredentials: {auto_inject: false}").unwrap();
+    let loaded = load_browser("runtime_required: false\nruntime_warmup_on_start: true").unwrap();
     let notices = loaded.notices();
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].contains("runtime_required") && notices[0].contains("ignored"), "{notices:?}");
-    assert!(notices[1].contains("auto_inject"), "{notices:?}");
-    for quiet in ["session_timeout: 5", "credentials: {auto_inject: true}"] {
+    assert!(notices[1].contains("runtime_warmup_on_start"), "{notices:?}");
+    for quiet in ["session_timeout: 5", "runtime_warmup_on_start: false", "credentials: {auto_inject: false}"]
+    {
         assert!(load_browser(quiet).unwrap().notices().is_empty(), "{quiet}");
     }
 }

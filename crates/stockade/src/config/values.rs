@@ -165,6 +165,32 @@ choice!(VaultBackend {
     "store" => VaultBackend::Store,
 });
 
+/// How we log in to a vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KvLogin {
+    Token,
+    AppRole,
+    Kubernetes,
+}
+choice!(KvLogin {
+    "token" => KvLogin::Token,
+    "approle" => KvLogin::AppRole,
+    "kubernetes" => KvLogin::Kubernetes,
+});
+
+/// Where the key is that our own table is sealed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MasterKeyPlace {
+    File,
+    Keyring,
+    Env,
+}
+choice!(MasterKeyPlace {
+    "file" => MasterKeyPlace::File,
+    "keyring" => MasterKeyPlace::Keyring,
+    "env" => MasterKeyPlace::Env,
+});
+
 choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
 
 choice!(Level { "allow" => Level::Allow, "trusted" => Level::Trusted, "ask" => Level::Ask, "deny" => Level::Deny });

@@ -12,7 +12,7 @@ mod recording;
 mod redact;
 mod stations;
 
-pub use faults::{audit_fault, bad_address};
+pub use faults::{audit_fault, bad_address, explain};
 pub use pending::{Pending, Pendings};
 pub use redact::Redactor;
 

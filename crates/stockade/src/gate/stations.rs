@@ -159,7 +159,7 @@ impl Gate {
                 Decided::Permit(permit) => permit,
                 Decided::Ask(question) => {
                     let shown = tokio::select! {
-                        shown = self.shown(turn, &question) => shown,
+                        shown = self.shown(session, turn, &question) => shown,
                         failure = &mut cut_short => return Err(failure),
                     };
                     return Ok(Done::Asked(Box::new(question), shown));
@@ -199,8 +199,8 @@ impl Gate {
         } else {
             match (done, shot) {
                 (Ok(outcome), Some((shot, target))) => {
-                    match self.keep_image(session, turn, &outcome, &shot, target.as_ref(), found).await {
-                        Ok(picture) => (Ok(outcome), picture),
+                    match self.pictures(session, turn, outcome, &shot, target.as_ref(), found).await {
+                        Ok((outcome, picture)) => (Ok(outcome), picture),
                         Err(fault) => (Err(Failure::Fault(fault)), None),
                     }
                 }

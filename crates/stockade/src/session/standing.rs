@@ -35,7 +35,7 @@ impl Session {
             super::CredentialMode::Clean => Mode::Clean,
             super::CredentialMode::Operator => Mode::Operator,
         };
-        Standing { mode, domains: self.given.domains() }
+        Standing { mode, domains: self.given.domains(), home: self.home.clone() }
     }
 
     pub fn last_place(&self) -> Whereabouts {

@@ -111,6 +111,16 @@ impl Vault {
         self.writable()?.remove(tenant, id).await
     }
 
+    /// Puts into a credential what its site rotated, by an operator's word; answers with the cookies' names.
+    pub async fn accept(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        now: Timestamp,
+    ) -> Result<Vec<String>, VaultError> {
+        self.writable()?.accept(tenant, id, now).await
+    }
+
     fn writable(&self) -> Result<&Store, VaultError> {
         match self {
             Vault::Store(store) => Ok(store),

@@ -33,8 +33,9 @@ enum Kind {
 
 /// Each step is applied once, in order, and never changed after a release. Text, bigint and `$1` are what both databases
 /// understand alike; sealed bytes are base64.
-const STEPS: &[&[&str]] = &[&[
-    "CREATE TABLE credentials (
+const STEPS: &[&[&str]] = &[
+    &[
+        "CREATE TABLE credentials (
         tenant TEXT NOT NULL,
         id TEXT NOT NULL,
         domain TEXT NOT NULL,
@@ -47,12 +48,12 @@ const STEPS: &[&[&str]] = &[&[
         last_injected_at BIGINT,
         PRIMARY KEY (tenant, id)
     )",
-    "CREATE TABLE vault_state (
+        "CREATE TABLE vault_state (
         one BIGINT PRIMARY KEY,
         master_key TEXT NOT NULL,
         writes BIGINT NOT NULL
     )",
-    "CREATE TABLE grants (
+        "CREATE TABLE grants (
         jti TEXT PRIMARY KEY,
         hash TEXT NOT NULL UNIQUE,
         tenant TEXT NOT NULL,
@@ -67,11 +68,21 @@ const STEPS: &[&[&str]] = &[&[
         used_at BIGINT,
         revoked_at BIGINT
     )",
-    "CREATE TABLE grant_lifetimes (
+        "CREATE TABLE grant_lifetimes (
         tenant TEXT PRIMARY KEY,
         seconds BIGINT NOT NULL
     )",
-]];
+    ],
+    &["CREATE TABLE rotated (
+        tenant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        sealed TEXT NOT NULL,
+        data_key TEXT NOT NULL,
+        master_key TEXT NOT NULL,
+        kept_at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, id)
+    )"],
+];
 
 impl Database {
     /// A file, made with mode 0600 if it is not there. Called within a Tokio runtime, as is [`Database::postgres`].

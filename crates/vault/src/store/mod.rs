@@ -4,17 +4,20 @@ mod database;
 mod keyring;
 mod master;
 mod rotate;
+mod rotated;
 mod seal;
 
 pub use database::Database;
 pub use master::MasterKeySource;
 pub use rotate::Rotation;
+pub use rotated::Waiting;
 
 pub(crate) use database::time;
 
 use crate::backend::Summary;
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::VaultError;
+use database::Change;
 use jiff::Timestamp;
 use master::MasterKeys;
 use policy::Tenant;
@@ -31,6 +34,8 @@ pub struct Store {
     keys: Mutex<Arc<MasterKeys>>,
 }
 
+const ONE_CREDENTIAL: &str = "SELECT * FROM credentials WHERE tenant = $1 AND id = $2";
+
 impl Store {
     /// Nothing is opened yet: the database may be down when we start.
     pub fn new(database: Database, source: MasterKeySource) -> Store {
@@ -46,7 +51,7 @@ impl Store {
     /// A wrong key stops the first use, not the first opening of some row.
     async fn prepare(&self) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot look at the master keys in use");
-        let rows = sqlx::query("SELECT DISTINCT master_key FROM credentials")
+        let rows = sqlx::query("SELECT master_key FROM credentials UNION SELECT master_key FROM rotated")
             .fetch_all(self.database.pool().await?)
             .await
             .map_err(&failed)?;
@@ -103,18 +108,26 @@ impl Store {
         tenant: &Tenant,
         id: &CredentialId,
     ) -> Result<Credential, VaultError> {
-        let row = sqlx::query("SELECT * FROM credentials WHERE tenant = $1 AND id = $2")
+        let row = sqlx::query(ONE_CREDENTIAL)
             .bind(tenant.as_str())
             .bind(id.as_str())
             .fetch_optional(self.ready().await?.pool().await?)
             .await
-            .map_err(VaultError::store("cannot read the credential"))?
-            .ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
+            .map_err(VaultError::store("cannot read the credential"))?;
+        self.open_row(tenant, id, row).await
+    }
+
+    async fn open_row(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        row: Option<AnyRow>,
+    ) -> Result<Credential, VaultError> {
+        let row = row.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
         let stored = Stored::read(&row)?;
         let keys = self.keys_with(&stored.master_key).await?;
         // The place is what was asked for, and not what the row says of itself.
-        let place =
-            Place { tenant: tenant.as_str(), id: id.as_str(), domain: &stored.domain, scope: stored.scope };
+        let place = Place::credential(tenant.as_str(), id.as_str(), &stored.domain, stored.scope);
         let text = place.open(&keys, &stored.master_key, &stored.data_key, &stored.sealed)?;
         let mut credential = Credential::from_json(text.as_slice())?;
         credential.last_refreshed_at = stored.summary.last_refreshed_at;
@@ -122,6 +135,7 @@ impl Store {
         Ok(credential)
     }
 
+    /// Puts a credential in the place of what was there, and of what a site rotated in that.
     pub(crate) async fn put(
         &self,
         tenant: &Tenant,
@@ -129,14 +143,18 @@ impl Store {
         credential: &Credential,
         now: Timestamp,
     ) -> Result<(), VaultError> {
+        let mut writing = self.begin_writing().await?;
+        self.write(&mut writing, tenant, id, credential, now).await?;
+        rotated::forget(&mut writing.change, tenant, id).await?;
+        writing.change.commit().await.map_err(VaultError::store("cannot store the credential"))
+    }
+
+    /// Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is written
+    /// with the key that the database is at, whichever stands first in the source.
+    async fn begin_writing(&self) -> Result<Writing, VaultError> {
         self.ready().await?;
-        let failed = VaultError::store("cannot store the credential");
-        let scope = credential.grant_scope;
-        let place =
-            Place { tenant: tenant.as_str(), id: id.as_str(), domain: credential.domain.as_str(), scope };
+        let failed = VaultError::store("cannot begin to write");
         let mut change = self.database.change().await?;
-        // Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is
-        // written with the key that the database is at, whichever stands first in the source.
         let row =
             sqlx::query("UPDATE vault_state SET writes = writes + 1 WHERE one = 1 RETURNING master_key")
                 .fetch_one(&mut *change)
@@ -144,7 +162,21 @@ impl Store {
                 .map_err(&failed)?;
         let master_key: String = row.try_get("master_key").map_err(&failed)?;
         let keys = self.keys_with(&master_key).await?;
-        let (data_key, sealed) = place.seal(&keys, &master_key, credential.to_json().as_bytes())?;
+        Ok(Writing { change, master_key, keys })
+    }
+
+    async fn write(
+        &self,
+        writing: &mut Writing,
+        tenant: &Tenant,
+        id: &CredentialId,
+        credential: &Credential,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        let scope = credential.grant_scope;
+        let place = Place::credential(tenant.as_str(), id.as_str(), credential.domain.as_str(), scope);
+        let (data_key, sealed) =
+            place.seal(&writing.keys, &writing.master_key, credential.to_json().as_bytes())?;
         sqlx::query(
             "INSERT INTO credentials (tenant, id, domain, grant_scope, sealed, data_key, master_key, created_at,
                 last_refreshed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -158,26 +190,29 @@ impl Store {
         .bind(scope.as_str())
         .bind(sealed)
         .bind(data_key)
-        .bind(master_key)
+        .bind(&writing.master_key)
         .bind(now.as_millisecond())
         .bind(credential.last_refreshed_at.unwrap_or(now).as_millisecond())
-        .execute(&mut *change)
+        .execute(&mut *writing.change)
         .await
-        .map_err(&failed)?;
-        change.commit().await.map_err(&failed)
+        .map_err(VaultError::store("cannot store the credential"))?;
+        Ok(())
     }
 
     pub(crate) async fn remove(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {
+        let failed = VaultError::store("cannot remove the credential");
+        let mut change = self.ready().await?.change().await?;
         let removed = sqlx::query("DELETE FROM credentials WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
             .bind(id.as_str())
-            .execute(self.ready().await?.pool().await?)
+            .execute(&mut *change)
             .await
-            .map_err(VaultError::store("cannot remove the credential"))?;
-        match removed.rows_affected() {
-            0 => Err(VaultError::UnknownCredential { id: id.to_string() }),
-            _ => Ok(()),
+            .map_err(&failed)?;
+        if removed.rows_affected() == 0 {
+            return Err(VaultError::UnknownCredential { id: id.to_string() });
         }
+        rotated::forget(&mut change, tenant, id).await?;
+        change.commit().await.map_err(&failed)
     }
 
     pub(crate) async fn note_injected(
@@ -221,6 +256,13 @@ impl Store {
         let (place, found) = (self.source.place(), keys.ids().join(", "));
         VaultError::WrongMasterKey { place, wanted: wanted.to_owned(), found }
     }
+}
+
+/// A change that writes rows, and the key to seal them with.
+struct Writing {
+    change: Change,
+    master_key: String,
+    keys: Arc<MasterKeys>,
 }
 
 /// A row as it stands.

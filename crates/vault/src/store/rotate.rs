@@ -4,10 +4,12 @@
 //! still hold the old one; each data key is wrapped anew; and only when no row needs the old key is it dropped. A rotation
 //! that was cut short leaves both keys in the source, and the next one goes on from there.
 
+use crate::credential::GrantScope;
 use crate::error::VaultError;
-use crate::store::seal::Place;
-use crate::store::{MasterKeys, Store, Stored};
+use crate::store::seal::{Place, Table};
+use crate::store::{MasterKeys, Store};
 use sqlx::Row;
+use sqlx::any::AnyRow;
 use std::sync::Arc;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -52,23 +54,37 @@ impl Store {
     }
 
     async fn rewrap_all(&self, keys: &MasterKeys) -> Result<u64, VaultError> {
+        let credentials = self.rewrap_table(keys, Table::Credentials).await?;
+        Ok(credentials + self.rewrap_table(keys, Table::Rotated).await?)
+    }
+
+    async fn rewrap_table(&self, keys: &MasterKeys, table: Table) -> Result<u64, VaultError> {
         let failed = VaultError::store("cannot wrap the data keys anew");
+        // A rotated row stands at no domain and no scope.
+        let select = match table {
+            Table::Credentials => {
+                "SELECT tenant, id, domain, grant_scope, data_key, master_key FROM credentials
+                 WHERE master_key <> $1 ORDER BY tenant, id LIMIT $2"
+            }
+            Table::Rotated => {
+                "SELECT tenant, id, '' AS domain, 'operator' AS grant_scope, data_key, master_key FROM rotated
+                 WHERE master_key <> $1 ORDER BY tenant, id LIMIT $2"
+            }
+        };
         let (mut rewrapped, mut idle) = (0, 0);
         loop {
-            let rows =
-                sqlx::query("SELECT * FROM credentials WHERE master_key <> $1 ORDER BY tenant, id LIMIT $2")
-                    .bind(keys.current_id())
-                    .bind(BATCH)
-                    .fetch_all(self.database.pool().await?)
-                    .await
-                    .map_err(&failed)?;
+            let rows = sqlx::query(select)
+                .bind(keys.current_id())
+                .bind(BATCH)
+                .fetch_all(self.database.pool().await?)
+                .await
+                .map_err(&failed)?;
             if rows.is_empty() {
                 return Ok(rewrapped);
             }
             let before = rewrapped;
             for row in &rows {
-                let tenant: String = row.try_get("tenant").map_err(&failed)?;
-                rewrapped += self.rewrap(keys, &tenant, &Stored::read(row)?).await?;
+                rewrapped += self.rewrap(keys, table, row).await?;
             }
             idle = if rewrapped == before { idle + 1 } else { 0 };
             if idle > MOST_IDLE_ROUNDS {
@@ -78,26 +94,36 @@ impl Store {
     }
 
     /// One row, unless somebody put it anew meanwhile. A row that does not open stops the rotation: its key stays.
-    async fn rewrap(&self, keys: &MasterKeys, tenant: &str, stored: &Stored) -> Result<u64, VaultError> {
-        let id = stored.summary.id.as_str();
-        let place = Place { tenant, id, domain: &stored.domain, scope: stored.scope };
-        if keys.get(&stored.master_key).is_none() {
-            return Err(self.wrong_key(&stored.master_key, keys));
+    async fn rewrap(&self, keys: &MasterKeys, table: Table, row: &AnyRow) -> Result<u64, VaultError> {
+        let failed = VaultError::store("cannot wrap a data key anew");
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
+        let (tenant, id, domain) = (text("tenant")?, text("id")?, text("domain")?);
+        let (data_key, master_key) = (text("data_key")?, text("master_key")?);
+        let scope = GrantScope::parse(&text("grant_scope")?)
+            .ok_or(VaultError::StoreDamaged { what: "a grant scope" })?;
+        if keys.get(&master_key).is_none() {
+            return Err(self.wrong_key(&master_key, keys));
         }
-        let data_key = place.unwrap(keys, &stored.master_key, &stored.data_key)?;
-        let wrapped = place.wrap(keys, keys.current_id(), &data_key)?;
-        let done = sqlx::query(
-            "UPDATE credentials SET data_key = $1, master_key = $2
-             WHERE tenant = $3 AND id = $4 AND data_key = $5",
-        )
-        .bind(wrapped)
-        .bind(keys.current_id())
-        .bind(tenant)
-        .bind(id)
-        .bind(&stored.data_key)
-        .execute(self.database.pool().await?)
-        .await
-        .map_err(VaultError::store("cannot wrap a data key anew"))?;
+        let place = Place { table, tenant: &tenant, id: &id, domain: &domain, scope };
+        let wrapped = place.wrap(keys, keys.current_id(), &place.unwrap(keys, &master_key, &data_key)?)?;
+        let update = match table {
+            Table::Credentials => {
+                "UPDATE credentials SET data_key = $1, master_key = $2
+                 WHERE tenant = $3 AND id = $4 AND data_key = $5"
+            }
+            Table::Rotated => {
+                "UPDATE rotated SET data_key = $1, master_key = $2 WHERE tenant = $3 AND id = $4 AND data_key = $5"
+            }
+        };
+        let done = sqlx::query(update)
+            .bind(wrapped)
+            .bind(keys.current_id())
+            .bind(&tenant)
+            .bind(&id)
+            .bind(&data_key)
+            .execute(self.database.pool().await?)
+            .await
+            .map_err(&failed)?;
         Ok(done.rows_affected())
     }
 }

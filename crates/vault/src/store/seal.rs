@@ -15,13 +15,40 @@ const NONCE: usize = 24;
 /// Where a row stands. A row that was moved, or of which one of these was changed, does not open.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
+    pub table: Table,
     pub tenant: &'a str,
     pub domain: &'a str,
     pub id: &'a str,
     pub scope: GrantScope,
 }
 
-impl Place<'_> {
+/// A row of one table is none of the other.
+#[derive(Clone, Copy)]
+pub(super) enum Table {
+    Credentials,
+    Rotated,
+}
+
+impl Table {
+    /// What its documents and its data keys are bound to.
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            Table::Credentials => ["stockade credential 1", "stockade data key 1"],
+            Table::Rotated => ["stockade rotated 1", "stockade rotated data key 1"],
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn credential(tenant: &'a str, id: &'a str, domain: &'a str, scope: GrantScope) -> Place<'a> {
+        Place { table: Table::Credentials, tenant, domain, id, scope }
+    }
+
+    /// The domain is in the document that is sealed.
+    pub(super) fn rotated(tenant: &'a str, id: &'a str) -> Place<'a> {
+        Place { table: Table::Rotated, tenant, domain: "", id, scope: GrantScope::default() }
+    }
+
     /// A new data key, wrapped by that master key, and the document sealed with it.
     pub(super) fn seal(
         &self,
@@ -30,7 +57,7 @@ impl Place<'_> {
         document: &[u8],
     ) -> Result<(String, String), VaultError> {
         let data_key = SecretKey::random().map_err(|source| VaultError::NoRandomness { source })?;
-        let sealed = seal(&data_key, document, &self.bound("stockade credential 1", ""))?;
+        let sealed = seal(&data_key, document, &self.bound(self.table.words()[0], ""))?;
         Ok((self.wrap(keys, master_key, &data_key)?, sealed))
     }
 
@@ -41,7 +68,7 @@ impl Place<'_> {
         data_key: &SecretKey,
     ) -> Result<String, VaultError> {
         let master = keys.get(master_key).ok_or_else(|| self.altered())?;
-        seal(master, data_key.expose_secret(), &self.bound("stockade data key 1", master_key))
+        seal(master, data_key.expose_secret(), &self.bound(self.table.words()[1], master_key))
     }
 
     pub(super) fn unwrap(
@@ -51,7 +78,7 @@ impl Place<'_> {
         data_key: &str,
     ) -> Result<SecretKey, VaultError> {
         let master = keys.get(master_key).ok_or_else(|| self.altered())?;
-        let bound = self.bound("stockade data key 1", master_key);
+        let bound = self.bound(self.table.words()[1], master_key);
         let clear = open(master, data_key, &bound).ok_or_else(|| self.altered())?;
         SecretKey::from_slice(&clear).ok_or_else(|| self.altered())
     }
@@ -64,7 +91,7 @@ impl Place<'_> {
         sealed: &str,
     ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let data_key = self.unwrap(keys, master_key, data_key)?;
-        open(&data_key, sealed, &self.bound("stockade credential 1", "")).ok_or_else(|| self.altered())
+        open(&data_key, sealed, &self.bound(self.table.words()[0], "")).ok_or_else(|| self.altered())
     }
 
     fn altered(&self) -> VaultError {

@@ -3,6 +3,7 @@
 
 pub mod bao;
 pub mod postgres;
+pub mod room;
 pub mod sops;
 
 #[path = "../../../stockade/tests/common/seen.rs"]

@@ -3,6 +3,10 @@
 //! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so of any number
 //! of openings that race for a single use, one wins.
 
+mod host;
+
+pub use host::GrantedHost;
+
 use crate::credential::Host;
 use crate::error::VaultError;
 use crate::secret::{Secret, random_text};
@@ -12,11 +16,11 @@ use policy::{Name, Tenant};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::any::AnyRow;
-use std::fmt;
 use std::time::Duration;
 
 pub struct Grants {
     database: Database,
+    usual: Duration,
 }
 
 /// What an operator asks for.
@@ -39,13 +43,6 @@ pub enum Issuer {
     Operator,
     /// A standing policy of the operator's.
     Policy,
-}
-
-/// `github.com` is that host alone; `site:github.com` is it and every host under it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GrantedHost {
-    Host(Host),
-    Site(Host),
 }
 
 /// The token in the clear. It is here and nowhere else.
@@ -83,7 +80,14 @@ const PREFIX: &str = "gr_stockade_";
 
 impl Grants {
     pub fn new(database: Database) -> Grants {
-        Grants { database }
+        Grants { database, usual: USUAL }
+    }
+
+    /// How long grants live of a tenant that has no time of its own.
+    #[must_use]
+    pub fn usual_lifetime(mut self, usual: Duration) -> Grants {
+        self.usual = usual;
+        self
     }
 
     /// The usual time of a tenant's grants from now on.
@@ -202,6 +206,35 @@ impl Grants {
         grant.in_force(now)
     }
 
+    /// For an opening that failed before anything went into a browser: the use counts as not made. A grant that was used
+    /// again meanwhile is left as it is.
+    pub async fn give_back(&self, leave: Leave) -> Result<(), VaultError> {
+        sqlx::query(
+            "UPDATE grants SET uses = uses - 1, used_at = CASE WHEN uses = 1 THEN NULL ELSE used_at END
+             WHERE jti = $1 AND uses = $2 AND used_at = $3",
+        )
+        .bind(leave.jti())
+        .bind(leave.grant.uses)
+        .bind(leave.grant.used_at.map(Timestamp::as_millisecond))
+        .execute(self.database.pool().await?)
+        .await
+        .map_err(VaultError::store("cannot give the grant back"))?;
+        Ok(())
+    }
+
+    /// Whether an operator took it back, whenever it was issued: asked when a browser that has its logins is started
+    /// again, which is no new use, so that it may have expired.
+    pub async fn is_revoked(&self, jti: &str) -> Result<bool, VaultError> {
+        let failed = VaultError::store("cannot look at the grant");
+        let row = sqlx::query("SELECT revoked_at FROM grants WHERE jti = $1")
+            .bind(jti)
+            .fetch_optional(self.database.pool().await?)
+            .await
+            .map_err(&failed)?
+            .ok_or(VaultError::UnknownGrant)?;
+        Ok(row.try_get::<Option<i64>, _>("revoked_at").map_err(&failed)?.is_some())
+    }
+
     pub async fn revoke(&self, tenant: &Tenant, jti: &str, now: Timestamp) -> Result<Grant, VaultError> {
         let row = sqlx::query(
             "UPDATE grants SET revoked_at = COALESCE(revoked_at, $1) WHERE jti = $2 AND tenant = $3 RETURNING *",
@@ -213,6 +246,27 @@ impl Grants {
         .await
         .map_err(VaultError::store("cannot revoke the grant"))?;
         Grant::read(&row.ok_or(VaultError::UnknownGrant)?)
+    }
+
+    /// The one grant whose id begins with this.
+    pub async fn find_by_start(&self, tenant: &Tenant, start: &str) -> Result<Grant, VaultError> {
+        // An id has no other characters, and none of these means anything to LIKE.
+        let fits = (4..=36).contains(&start.len())
+            && start.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+        if !fits {
+            return Err(VaultError::UnknownGrant);
+        }
+        let rows = sqlx::query("SELECT * FROM grants WHERE tenant = $1 AND jti LIKE $2 LIMIT 2")
+            .bind(tenant.as_str())
+            .bind(format!("{start}%"))
+            .fetch_all(self.database.pool().await?)
+            .await
+            .map_err(VaultError::store("cannot look for the grant"))?;
+        match rows.as_slice() {
+            [] => Err(VaultError::UnknownGrant),
+            [row] => Grant::read(row),
+            _ => Err(VaultError::AmbiguousGrant { start: start.to_owned() }),
+        }
     }
 
     /// A tenant's grants, newest first; at most this many.
@@ -254,7 +308,7 @@ impl Grants {
             .fetch_optional(self.database.pool().await?)
             .await
             .map_err(&failed)?;
-        let Some(row) = row else { return Ok(USUAL) };
+        let Some(row) = row else { return Ok(self.usual) };
         let seconds: i64 = row.try_get("seconds").map_err(&failed)?;
         u64::try_from(seconds)
             .map(Duration::from_secs)
@@ -365,41 +419,6 @@ impl Issuer {
 
     fn parse(text: &str) -> Option<Issuer> {
         [Issuer::Operator, Issuer::Policy].into_iter().find(|issuer| issuer.as_str() == text)
-    }
-}
-
-impl GrantedHost {
-    pub fn parse(text: &str) -> Result<GrantedHost, VaultError> {
-        let bad = |error: crate::BadHost| VaultError::GrantRequest { reason: error.to_string() };
-        match text.strip_prefix("site:") {
-            None => Host::parse(text).map(GrantedHost::Host).map_err(bad),
-            Some(site) => {
-                let site = Host::parse(site).map_err(bad)?;
-                // One label is a whole top-level domain.
-                if site.is_address() || !site.as_str().contains('.') {
-                    return Err(VaultError::GrantRequest {
-                        reason: format!("{site} is no site with hosts under it"),
-                    });
-                }
-                Ok(GrantedHost::Site(site))
-            }
-        }
-    }
-
-    pub fn covers(&self, host: &Host) -> bool {
-        match self {
-            GrantedHost::Host(granted) => granted == host,
-            GrantedHost::Site(site) => host.is_within(site),
-        }
-    }
-}
-
-impl fmt::Display for GrantedHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GrantedHost::Host(host) => write!(f, "{host}"),
-            GrantedHost::Site(site) => write!(f, "site:{site}"),
-        }
     }
 }
 

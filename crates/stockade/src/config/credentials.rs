@@ -1,0 +1,197 @@
+//! The settings of credentials: where they rest, who is granted what without being asked.
+//!
+//! Only names and places stand here. What is secret comes from a file or a variable, never from the configuration, which
+//! people copy, show and check in.
+
+use crate::config::reader::Section;
+use crate::config::schema::absolute_path;
+use crate::config::values::{
+    KvLogin, MasterKeyPlace, Seconds, Shown, VaultBackend, choice, domains, optional, scalar, seconds, text,
+    truth,
+};
+use crate::config::yaml::{Field, Kind, Node};
+use policy::{Actor, DomainPattern, Tenant};
+use serde_json::{Value, json};
+use vault::GrantedHost;
+
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    pub vault_backend: VaultBackend,
+    /// The mount and path in a vault, or the folder of sops files.
+    pub vault_path: String,
+    pub vault: KvServer,
+    pub sops: Sops,
+    pub store: StoreSettings,
+    /// Whether `standing` counts.
+    pub auto_inject: bool,
+    /// Grants that exist without anybody issuing them.
+    pub standing: Vec<StandingGrant>,
+    /// Where a signed-in session may go without asking, beside the sites it is signed in to.
+    pub egress: Vec<DomainPattern>,
+    /// How long a grant lives if nobody says otherwise.
+    pub grant_lifetime: Seconds,
+}
+
+/// A server of HashiCorp Vault or OpenBao.
+#[derive(Clone, Debug)]
+pub struct KvServer {
+    pub address: Option<String>,
+    pub namespace: Option<String>,
+    pub ca_file: Option<String>,
+    /// The mount of the secrets, where its name has more than one part.
+    pub mount: Option<String>,
+    pub auth: KvLogin,
+    /// The mount of the login.
+    pub auth_mount: Option<String>,
+    pub token_file: Option<String>,
+    pub role_id: Option<String>,
+    pub secret_id_file: Option<String>,
+    /// The token or secret id is a wrapping token that holds it.
+    pub wrapped: bool,
+    pub role: Option<String>,
+    pub jwt_file: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Sops {
+    /// `vault_path` if absent.
+    pub folder: Option<String>,
+    pub age_key_file: Option<String>,
+}
+
+/// Our own table. Grants, and cookies that wait to be accepted, are in the same database whatever the backend.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    /// A file with the address of a PostgreSQL database, which has a password in it.
+    pub database_url_file: Option<String>,
+    /// The variable if it is set, else the file.
+    pub key: Option<MasterKeyPlace>,
+    pub key_file: Option<String>,
+}
+
+/// An operator's word that an agent may be signed in to these hosts whenever it asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingGrant {
+    pub tenant: Tenant,
+    pub actor: Actor,
+    pub hosts: Vec<GrantedHost>,
+}
+
+const DAY: u32 = 24 * 60 * 60;
+const MOST_STANDING: usize = 200;
+/// As many as a grant can name.
+const MOST_HOSTS: usize = 32;
+const STANDING: &str =
+    "a list of standing grants, each with 'actor', 'hosts' and, unless it is default, 'tenant',";
+/// Where Kubernetes puts the token of a pod's account.
+const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+impl Credentials {
+    pub(super) fn read(s: &mut Section) -> Credentials {
+        Credentials {
+            // S1's example says `vault`. That needs an address, and the default has to work without one.
+            vault_backend: s.get("vault_backend", VaultBackend::Store, choice),
+            vault_path: s.get(
+                "vault_path",
+                "secrets/browser/".to_owned(),
+                text(512, |c| c.is_ascii_graphic(), "a path"),
+            ),
+            vault: s.section("vault", KvServer::read),
+            sops: s.section("sops", |s| Sops {
+                folder: s.get("folder", None, optional(absolute_path)),
+                age_key_file: s.get("age_key_file", None, optional(absolute_path)),
+            }),
+            store: s.section("store", |s| StoreSettings {
+                database_url_file: s.get("database_url_file", None, optional(absolute_path)),
+                key: s.get("key", None, optional(choice)),
+                key_file: s.get("key_file", None, optional(absolute_path)),
+            }),
+            auto_inject: s.get("auto_inject", true, truth),
+            standing: s.get("standing", Vec::new(), standing),
+            egress: s.get("egress", Vec::new(), domains),
+            grant_lifetime: s.get("grant_lifetime", Seconds(15 * 60), seconds(1..=DAY)),
+        }
+    }
+}
+
+impl KvServer {
+    fn read(s: &mut Section) -> KvServer {
+        let plain = || text(512, |c| c.is_ascii_graphic(), "a name without blanks");
+        KvServer {
+            address: s.get("address", None, optional(address)),
+            namespace: s.get("namespace", None, optional(plain())),
+            ca_file: s.get("ca_file", None, optional(absolute_path)),
+            mount: s.get("mount", None, optional(plain())),
+            auth: s.get("auth", KvLogin::Token, choice),
+            auth_mount: s.get("auth_mount", None, optional(plain())),
+            token_file: s.get("token_file", None, optional(absolute_path)),
+            role_id: s.get("role_id", None, optional(plain())),
+            secret_id_file: s.get("secret_id_file", None, optional(absolute_path)),
+            wrapped: s.get("wrapped", false, truth),
+            role: s.get("role", None, optional(plain())),
+            jwt_file: s.get("jwt_file", POD_TOKEN.to_owned(), absolute_path),
+        }
+    }
+}
+
+/// Whether it may be plain http is for the backend to say: to this machine only.
+fn address(node: &Node) -> Result<String, String> {
+    let url = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
+        matches!(url.scheme(), "https" | "http")
+            && url.host().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    url.map(|url| url.as_str().trim_end_matches('/').to_owned())
+        .filter(|text| text.len() <= 2048)
+        .ok_or_else(|| "an address such as https://vault.example.org:8200, without a user name,".to_owned())
+}
+
+fn standing(node: &Node) -> Result<Vec<StandingGrant>, String> {
+    match &node.kind {
+        _ if node.is_null() => Ok(Vec::new()),
+        Kind::List(items) if items.len() <= MOST_STANDING => items.iter().map(|item| one(item)).collect(),
+        _ => Err(format!("{STANDING} at most {MOST_STANDING}")),
+    }
+}
+
+fn one(node: &Node) -> Result<StandingGrant, String> {
+    let Kind::Map(fields) = &node.kind else { return Err(STANDING.to_owned()) };
+    if let Some(field) =
+        fields.iter().find(|field| !["tenant", "actor", "hosts"].contains(&field.key.as_str()))
+    {
+        return Err(format!("{STANDING} and not '{}',", field.key.escape_debug()));
+    }
+    let named = |key: &str| field(fields, key).map(|node| scalar(node).unwrap_or_default());
+    let name =
+        |key: &str, error: policy::BadName| format!("a standing grant's '{key}' to be a name: {error};");
+    let tenant =
+        Tenant::parse(named("tenant").unwrap_or("default")).map_err(|error| name("tenant", error))?;
+    let actor = Actor::parse(named("actor").ok_or(STANDING)?).map_err(|error| name("actor", error))?;
+    Ok(StandingGrant { tenant, actor, hosts: hosts(field(fields, "hosts").ok_or(STANDING)?)? })
+}
+
+fn hosts(node: &Node) -> Result<Vec<GrantedHost>, String> {
+    let expected = || {
+        format!(
+            "a standing grant's 'hosts' to be 1 to {MOST_HOSTS} of github.com, or site:github.com with all under it;"
+        )
+    };
+    let Kind::List(items) = &node.kind else { return Err(expected()) };
+    if items.is_empty() || items.len() > MOST_HOSTS {
+        return Err(expected());
+    }
+    let host = |item: &Node| scalar(item).and_then(|text| GrantedHost::parse(text).ok()).ok_or_else(expected);
+    items.iter().map(|item| host(item)).collect()
+}
+
+fn field<'n>(fields: &'n [Field], key: &str) -> Option<&'n Node> {
+    fields.iter().find(|field| field.key == key).map(|field| &*field.value)
+}
+
+impl Shown for StandingGrant {
+    fn shown(&self) -> Value {
+        let hosts: Vec<String> = self.hosts.iter().map(ToString::to_string).collect();
+        json!({ "tenant": self.tenant.as_str(), "actor": self.actor.as_str(), "hosts": hosts })
+    }
+}

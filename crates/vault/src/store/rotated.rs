@@ -1,0 +1,199 @@
+//! Cookies that a site rotated while a session was signed in: kept apart, sealed like credentials, and in no credential
+//! until an operator accepts them. What a page can make a site set must not change a login by itself.
+
+use crate::credential::{Cookie, Credential, CredentialId, Host, MOST_COOKIES};
+use crate::error::{Malformed, VaultError};
+use crate::node::LARGEST_DOCUMENT;
+use crate::store::database::Change;
+use crate::store::seal::Place;
+use crate::store::{ONE_CREDENTIAL, Store, time};
+use jiff::Timestamp;
+use policy::Tenant;
+use sqlx::Row;
+use sqlx::any::AnyRow;
+
+/// What may be shown of cookies that wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub id: CredentialId,
+    pub domain: Host,
+    /// The cookies' names; never a value.
+    pub names: Vec<String>,
+    pub kept_at: Timestamp,
+}
+
+/// A row that was opened.
+struct Kept {
+    credential: Credential,
+    kept_at: Timestamp,
+}
+
+impl Store {
+    /// Keeps what a site rotated in a credential, in the place of what was kept before. At most as many cookies as a
+    /// credential can have; more are an error, and nothing is kept.
+    pub async fn keep_rotated(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        domain: &Host,
+        cookies: Vec<Cookie>,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        let failed = VaultError::store("cannot keep the rotated cookies");
+        let mut credential = Credential::empty(domain.clone());
+        for (number, cookie) in cookies.iter().enumerate() {
+            cookie.check(&format!("cookies[{number}]"), domain)?;
+        }
+        credential.cookies = cookies;
+        credential.not_empty()?;
+        let document = written(&credential)?;
+        let mut writing = self.begin_writing().await?;
+        let place = Place::rotated(tenant.as_str(), id.as_str());
+        let (data_key, sealed) = place.seal(&writing.keys, &writing.master_key, document.as_bytes())?;
+        sqlx::query(
+            "INSERT INTO rotated (tenant, id, sealed, data_key, master_key, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (tenant, id) DO UPDATE SET sealed = excluded.sealed, data_key = excluded.data_key,
+                master_key = excluded.master_key, kept_at = excluded.kept_at",
+        )
+        .bind(place.tenant)
+        .bind(place.id)
+        .bind(sealed)
+        .bind(data_key)
+        .bind(&writing.master_key)
+        .bind(now.as_millisecond())
+        .execute(&mut *writing.change)
+        .await
+        .map_err(&failed)?;
+        writing.change.commit().await.map_err(&failed)
+    }
+
+    /// What waits, by id.
+    pub async fn rotated(&self, tenant: &Tenant) -> Result<Vec<Waiting>, VaultError> {
+        let failed = VaultError::store("cannot list the rotated cookies");
+        let rows = sqlx::query("SELECT * FROM rotated WHERE tenant = $1 ORDER BY id")
+            .bind(tenant.as_str())
+            .fetch_all(self.ready().await?.pool().await?)
+            .await
+            .map_err(&failed)?;
+        let mut waiting = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let id: String = row.try_get("id").map_err(&failed)?;
+            let id = CredentialId::parse(&id)
+                .map_err(|_| VaultError::StoreDamaged { what: "a credential's id" })?;
+            let Kept { credential, kept_at } = self.open_rotated(tenant, &id, row).await?;
+            let names = credential.cookies.into_iter().map(|cookie| cookie.name).collect();
+            waiting.push(Waiting { id, domain: credential.domain, names, kept_at });
+        }
+        Ok(waiting)
+    }
+
+    /// Puts what waits into the credential: a cookie of the same name, domain and path is replaced, others are added.
+    /// Answers with the names.
+    pub(crate) async fn accept(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        now: Timestamp,
+    ) -> Result<Vec<String>, VaultError> {
+        let failed = VaultError::store("cannot accept the rotated cookies");
+        // Nobody else writes a row between here and the end.
+        let mut writing = self.begin_writing().await?;
+        let row = sqlx::query("SELECT * FROM rotated WHERE tenant = $1 AND id = $2")
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .fetch_optional(&mut *writing.change)
+            .await
+            .map_err(&failed)?
+            .ok_or_else(|| VaultError::NothingRotated { id: id.to_string() })?;
+        let kept = self.open_rotated(tenant, id, &row).await?.credential;
+        let row = sqlx::query(ONE_CREDENTIAL)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .fetch_optional(&mut *writing.change)
+            .await
+            .map_err(&failed)?;
+        let mut credential = self.open_row(tenant, id, row).await?;
+        if credential.domain != kept.domain {
+            return Err(VaultError::Altered { id: id.to_string() });
+        }
+        let names = kept.cookies.iter().map(|cookie| cookie.name.clone()).collect();
+        merge(&mut credential, kept.cookies);
+        written(&credential)?;
+        credential.last_refreshed_at = Some(now);
+        self.write(&mut writing, tenant, id, &credential, now).await?;
+        forget(&mut writing.change, tenant, id).await?;
+        writing.change.commit().await.map_err(&failed)?;
+        Ok(names)
+    }
+
+    /// Throws away what waits.
+    pub async fn reject(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {
+        let mut change = self.ready().await?.change().await?;
+        if forget(&mut change, tenant, id).await? == 0 {
+            return Err(VaultError::NothingRotated { id: id.to_string() });
+        }
+        change.commit().await.map_err(VaultError::store("cannot reject the rotated cookies"))
+    }
+
+    async fn open_rotated(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        row: &AnyRow,
+    ) -> Result<Kept, VaultError> {
+        let failed = VaultError::store("cannot read a row of rotated cookies");
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
+        let master_key = text("master_key")?;
+        let keys = self.keys_with(&master_key).await?;
+        let place = Place::rotated(tenant.as_str(), id.as_str());
+        let document = place.open(&keys, &master_key, &text("data_key")?, &text("sealed")?)?;
+        let kept_at = time(row.try_get("kept_at").map_err(&failed)?)?;
+        Ok(Kept { credential: Credential::from_json(document.as_slice())?, kept_at })
+    }
+}
+
+/// What was kept of a credential is gone with it; how many rows that were.
+pub(super) async fn forget(
+    change: &mut Change,
+    tenant: &Tenant,
+    id: &CredentialId,
+) -> Result<u64, VaultError> {
+    let done = sqlx::query("DELETE FROM rotated WHERE tenant = $1 AND id = $2")
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .execute(&mut **change)
+        .await
+        .map_err(VaultError::store("cannot forget the rotated cookies"))?;
+    Ok(done.rows_affected())
+}
+
+/// Its JSON, which has to be one that is read again.
+fn written(credential: &Credential) -> Result<zeroize::Zeroizing<String>, VaultError> {
+    if credential.cookies.len() > MOST_COOKIES {
+        return Err(Malformed::new("cookies", format!("more than {MOST_COOKIES}")).into());
+    }
+    let document = credential.to_json();
+    if document.len() > LARGEST_DOCUMENT {
+        return Err(Malformed::new("cookies", "too large together").into());
+    }
+    Ok(document)
+}
+
+fn merge(credential: &mut Credential, rotated: Vec<Cookie>) {
+    for mut cookie in rotated {
+        let same = |old: &&mut Cookie| {
+            old.name == cookie.name
+                && old.domain == cookie.domain
+                && old.path == cookie.path
+                && old.partition_key == cookie.partition_key
+        };
+        match credential.cookies.iter_mut().find(same) {
+            Some(old) => {
+                // What the operator said of it still holds.
+                cookie.value.is_secret = old.value.is_secret;
+                *old = cookie;
+            }
+            None => credential.cookies.push(cookie),
+        }
+    }
+}
