@@ -20,9 +20,12 @@ pub enum Kind {
     RotatedCookie,
     StoredByPage,
     TokenInReply,
+    /// What released all of these: the agent has it, and nothing else may.
+    Grant,
 }
 
 impl Kind {
+    /// Those that are in the credential, or at the site.
     pub const ALL: [Kind; 10] = [
         Kind::CookieHttpOnly,
         Kind::CookieReadable,
@@ -48,6 +51,7 @@ impl Kind {
             Kind::RotatedCookie => "cookie that the site rotated",
             Kind::StoredByPage => "token that the page stored",
             Kind::TokenInReply => "token in a reply of the site",
+            Kind::Grant => "grant",
         }
     }
 }

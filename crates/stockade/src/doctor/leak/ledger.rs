@@ -1,6 +1,6 @@
 //! What was searched and what was found, by the kind of place. Values are never told.
 
-use super::canary::Canaries;
+use super::canary::{Canaries, Kind};
 use super::search::{Hit, Searcher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -92,6 +92,11 @@ impl Ledger {
     pub fn new(canaries: &Canaries) -> Ledger {
         let searched = Category::ALL.iter().map(|&category| (category, 0)).collect();
         Ledger { searcher: Searcher::new(canaries), searched, bytes: 0, finds: BTreeSet::new() }
+    }
+
+    /// One more thing to look for.
+    pub fn also(&mut self, kind: Kind, value: &str) {
+        self.searcher.also(kind, value);
     }
 
     pub fn searched(&self) -> &BTreeMap<Category, usize> {

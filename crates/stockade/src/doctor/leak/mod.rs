@@ -16,17 +16,20 @@ pub use ledger::{Category, Find};
 pub use site::{BEHAVIOURS, PLACES};
 
 use crate::error::Fault;
+use crate::state::State;
 use drive::{Drive, PASSWORD};
+use jiff::Timestamp;
 use ledger::Ledger;
+use policy::Name;
 use program::{Home, files, unfinished};
 use serde::Serialize;
-use serde_json::Value;
 use site::{HOST, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use vault::{Database, GrantRequest, GrantedHost, Grants, Issuer};
 
 /// How the run is made.
 pub struct Options {
@@ -125,6 +128,7 @@ fn configuration(site: SocketAddr) -> String {
       critical: ask
       failures_before_pause: 0
       approvals_per_minute: 60
+      approval_timeout: 600
     egress:
       hosts:
         {HOST}: {site}
@@ -132,16 +136,33 @@ fn configuration(site: SocketAddr) -> String {
     )
 }
 
+/// How long the run may take.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
 /// Puts the credential into the vault and lets one session after another have it.
 fn grant(home: &Home, canaries: &Canaries, ledger: &mut Ledger) -> Result<String, Fault> {
     let document = canaries.credential(HOST).to_string();
     let put = done(home.run(&["credential", "put", "--json"], &document)?, "credential put")?;
     ledger.text(Category::Commands, "stockade credential put", &put);
-    let issued = home.run(&["grant", "issue", HOST, "--json"], "")?;
-    let issued = done(issued, "grant issue")?;
-    let issued: Value = serde_json::from_slice(&issued).unwrap_or_default();
-    let token = issued["token"].as_str().or_else(|| issued["grant"].as_str());
-    token.map(str::to_owned).ok_or_else(|| unfinished("no grant was issued"))
+    let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
+    let host = GrantedHost::parse(HOST).map_err(|error| Fault::caused("internal", &error))?;
+    let request = GrantRequest {
+        tenant: crate::storage::default_scope()?.tenant,
+        issuer: Issuer::Operator,
+        operator: name("leak")?,
+        origin_session: name("leak")?,
+        hosts: vec![host],
+        lifetime: Some(LIFETIME),
+        single_use: false,
+    };
+    let issuing = async {
+        let state = State::open(&home.state())?;
+        let grants = Grants::new(Database::sqlite(&state.vault_database())?);
+        Ok::<_, Fault>(grants.issue(request, Timestamp::now()).await?)
+    };
+    let (token, _) = tokio::runtime::Handle::current().block_on(issuing)?;
+    ledger.also(Kind::Grant, token.expose_secret());
+    Ok(token.expose_secret().to_owned())
 }
 
 fn done((printed, ok): (Vec<u8>, bool), what: &str) -> Result<Vec<u8>, Fault> {

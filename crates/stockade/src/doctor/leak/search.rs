@@ -42,17 +42,23 @@ pub struct Searcher {
 
 impl Searcher {
     pub fn new(canaries: &Canaries) -> Searcher {
-        let (mut parts, mut begins, mut likely) = (HashMap::new(), BTreeSet::new(), Box::new([false; 4096]));
+        let (parts, begins, likely) = (HashMap::new(), BTreeSet::new(), Box::new([false; 4096]));
+        let mut searcher = Searcher { parts, begins, likely };
         for canary in canaries.all() {
-            let lower = canary.value.to_ascii_lowercase();
-            for part in lower.as_bytes().windows(PART).filter_map(|part| <[u8; PART]>::try_from(part).ok()) {
-                let begin = [part[0], part[1], part[2]];
-                likely[slot(begin)] = true;
-                begins.insert(begin);
-                parts.insert(part, canary.kind);
-            }
+            searcher.also(canary.kind, &canary.value);
         }
-        Searcher { parts, begins, likely }
+        searcher
+    }
+
+    /// One more thing to look for.
+    pub fn also(&mut self, kind: Kind, value: &str) {
+        let letters = squeezed(value.as_bytes());
+        for part in letters.windows(PART).filter_map(|part| <[u8; PART]>::try_from(part).ok()) {
+            let begin = [part[0], part[1], part[2]];
+            self.likely[slot(begin)] = true;
+            self.begins.insert(begin);
+            self.parts.insert(part, kind);
+        }
     }
 
     /// Every kind of canary in it, each writing once.

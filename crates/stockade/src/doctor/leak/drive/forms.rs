@@ -1,7 +1,7 @@
 //! Every place of a page in every form, and everything that a page does by itself.
 
 use super::super::forms::FORMS;
-use super::super::site::{Answer, BEHAVIOURS};
+use super::super::site::{Answer, BEHAVIOURS, Behaviour};
 use super::Drive;
 use crate::error::Fault;
 use serde_json::{Value, json};
@@ -22,23 +22,24 @@ impl Drive<'_> {
     pub(super) fn all_behaviours(&mut self) -> Result<(), Fault> {
         for behaviour in &BEHAVIOURS {
             (self.tell)(&format!("behaviour: {}", behaviour.name));
-            self.behave("/do", behaviour.name, behaviour.answer)?;
+            self.goto("/do")?;
+            self.behave(behaviour)?;
             self.call("browser_read", json!({}))?;
             self.tidy_tabs()?;
         }
         for number in 1..FORMS.len() {
             (self.tell)(&format!("behaviour: {}", FORMS[number].name));
+            self.goto(&format!("/do/{number}"))?;
             for behaviour in BEHAVIOURS.iter().filter(|one| IN_EVERY_FORM.contains(&one.name)) {
-                self.behave(&format!("/do/{number}"), behaviour.name, behaviour.answer)?;
+                self.behave(behaviour)?;
             }
         }
         Ok(())
     }
 
-    fn behave(&mut self, page: &str, name: &str, answer: Answer) -> Result<(), Fault> {
-        self.goto(page)?;
-        self.click(&format!("#{name}"))?;
-        if answer == Answer::Dialog {
+    fn behave(&mut self, behaviour: &Behaviour) -> Result<(), Fault> {
+        self.click(&format!("#{}", behaviour.name))?;
+        if behaviour.answer == Answer::Dialog {
             self.call("browser_read", json!({}))?;
             self.call("browser_dialog", json!({"accept": true}))?;
         }

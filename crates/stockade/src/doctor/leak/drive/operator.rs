@@ -63,7 +63,7 @@ impl Drive<'_> {
         let who = format!("cookie: {cookie}");
         let page = self.look("/console", &who)?;
         let text = String::from_utf8_lossy(&page).into_owned();
-        let question = text.split("/console/approvals/").nth(1).and_then(|rest| rest.split(['"', '?', '#']).next());
+        let question = text.split("/operator/approvals/").nth(1).and_then(|rest| rest.split(['"', '/']).next());
         let Some(question) = question.map(str::to_owned) else {
             return Err(unfinished("nobody was asked for anything"));
         };

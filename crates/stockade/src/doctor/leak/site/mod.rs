@@ -6,7 +6,7 @@
 mod behaviour;
 mod pages;
 
-pub use behaviour::{Answer, BEHAVIOURS};
+pub use behaviour::{Answer, BEHAVIOURS, Behaviour};
 pub use pages::PLACES;
 
 use super::canary::{Canaries, Kind};
