@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 /// A kind of place.
@@ -86,12 +87,20 @@ pub struct Ledger {
     searched: BTreeMap<Category, usize>,
     bytes: u64,
     finds: BTreeSet<Find>,
+    /// Those that were looked at.
+    pictures: BTreeSet<u64>,
+}
+
+fn hashed(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Ledger {
     pub fn new(canaries: &Canaries) -> Ledger {
         let searched = Category::ALL.iter().map(|&category| (category, 0)).collect();
-        Ledger { searcher: Searcher::new(canaries), searched, bytes: 0, finds: BTreeSet::new() }
+        Ledger { searcher: Searcher::new(canaries), searched, bytes: 0, finds: BTreeSet::new(), pictures: BTreeSet::new() }
     }
 
     /// One more thing to look for.
@@ -118,7 +127,12 @@ impl Ledger {
 
     pub fn text(&mut self, category: Category, place: &str, bytes: &[u8]) {
         self.count(category, bytes.len());
-        for Hit { kind, writing, echoed } in self.searcher.search(bytes) {
+        let hits = self.searcher.search(bytes);
+        self.note(category, place, hits);
+    }
+
+    fn note(&mut self, category: Category, place: &str, hits: BTreeSet<Hit>) {
+        for Hit { kind, writing, echoed } in hits {
             let place = place.to_owned();
             self.finds.insert(Find { category, place, canary: kind.as_str(), writing, echoed });
         }
@@ -153,12 +167,36 @@ impl Ledger {
 
     /// A picture of a page on which the site draws in one colour what nobody may see.
     pub fn picture(&mut self, place: &str, bytes: &[u8]) {
-        self.text(Category::Pictures, place, bytes);
+        self.count(Category::Pictures, bytes.len());
+        // The same picture is kept in several places; it is looked at once.
+        if !self.pictures.insert(hashed(bytes)) {
+            return;
+        }
+        let hits = self.searcher.search_packed(bytes);
+        self.note(Category::Pictures, place, hits);
         match super::pixels::drawn(bytes) {
             Some(0) => {}
             Some(_) => self.found(Category::Pictures, place, "any", "drawn"),
             None => self.found(Category::Pictures, place, "unknown", "a picture that cannot be read"),
         }
+    }
+
+    /// A page with its pictures in it.
+    pub fn page(&mut self, category: Category, place: &str, page: &str) {
+        const BEFORE: &str = "data:image/png;base64,";
+        let mut text = String::new();
+        for (number, piece) in page.split(BEFORE).enumerate() {
+            let end = if number == 0 { 0 } else { piece.find(['"', '\'']).unwrap_or(piece.len()) };
+            if let Ok(picture) = STANDARD.decode(&piece[..end])
+                && !picture.is_empty()
+            {
+                self.picture(place, &picture);
+                text.push_str(&piece[end..]);
+            } else {
+                text.push_str(piece);
+            }
+        }
+        self.text(category, place, text.as_bytes());
     }
 
     /// A file, by what it is.
@@ -176,10 +214,13 @@ impl Ledger {
             self.count(category, bytes.len());
             self.picture(&place, bytes);
         } else {
-            self.text(category, &place, bytes);
-            // A database keeps large things in pieces; it holds no pictures.
-            let whole = if category == Category::Databases { Vec::new() } else { super::pixels::inside(bytes) };
-            for picture in whole {
+            // A bundle is pictures with text between them. A database keeps large things in pieces, and no pictures.
+            let (between, pictures) = match category {
+                Category::Bundles => super::pixels::apart(bytes),
+                _ => (bytes.to_vec(), Vec::new()),
+            };
+            self.text(category, &place, &between);
+            for picture in pictures {
                 self.picture(&place, picture);
             }
         }

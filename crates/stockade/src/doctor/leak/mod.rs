@@ -180,7 +180,7 @@ fn after(home: &Home, ledger: &mut Ledger) -> Result<(), Fault> {
     for (folder, category) in [(home.logs(), Category::Logs), (home.folder.join("out"), Category::Commands)] {
         for path in files(&folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            ledger.text(category, &name, &read(&path)?);
+            ledger.page(category, &name, &String::from_utf8_lossy(&read(&path)?));
         }
     }
     Ok(())

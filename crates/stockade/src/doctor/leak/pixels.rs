@@ -24,17 +24,19 @@ pub fn drawn(bytes: &[u8]) -> Option<usize> {
     Some(pixels.chunks_exact(depth).filter(magenta).count())
 }
 
-/// Pictures in the middle of a file: in a database, or a bundle.
-pub fn inside(bytes: &[u8]) -> Vec<&[u8]> {
-    let mut found = Vec::new();
+/// What is between the pictures in a file, and the pictures.
+pub fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<&[u8]>) {
+    let (mut between, mut pictures) = (Vec::new(), Vec::new());
     let mut rest = bytes;
     while let Some(start) = position(rest, PNG) {
         let Some(end) = position(&rest[start..], PNG_END) else { break };
         let end = start + end + PNG_END.len();
-        found.push(&rest[start..end]);
+        between.extend_from_slice(&rest[..start]);
+        pictures.push(&rest[start..end]);
         rest = &rest[end..];
     }
-    found
+    between.extend_from_slice(rest);
+    (between, pictures)
 }
 
 fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -59,6 +61,7 @@ mod tests {
         assert_eq!((drawn(&clean), drawn(&dirty)), (Some(0), Some(1)));
         assert_eq!(drawn(b"no picture"), None);
         let file = [b"tar".as_slice(), &clean, b"between", &dirty, b"end"].concat();
-        assert_eq!(inside(&file), [clean.as_slice(), dirty.as_slice()]);
+        let pictures = vec![clean.as_slice(), dirty.as_slice()];
+        assert_eq!(apart(&file), (b"tarbetweenend".to_vec(), pictures));
     }
 }

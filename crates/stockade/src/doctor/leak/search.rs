@@ -76,6 +76,13 @@ impl Searcher {
         hits
     }
 
+    /// As it is alone: for what is packed, where nothing could be undone.
+    pub fn search_packed(&self, bytes: &[u8]) -> BTreeSet<Hit> {
+        let mut hits = BTreeSet::new();
+        self.scan(&squeezed(bytes), "as it is, or spaced out", &mut hits);
+        hits
+    }
+
     fn layer(&self, text: &[u8], was_escaped: bool, hits: &mut BTreeSet<Hit>) {
         let plain = if was_escaped { "escaped" } else { "as it is, or spaced out" };
         let tagless = text.contains(&b'<').then(|| without_tags(text));

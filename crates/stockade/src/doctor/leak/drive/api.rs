@@ -15,7 +15,7 @@ impl Drive<'_> {
         let listed = json_of(&self.server.api("GET", "/v1/actions", &Value::Null)?);
         let offered = names(&listed["actions"], "action");
         let mut worked = BTreeSet::new();
-        let opened = self.act(&mut worked, "session.start", "", self.opening())?;
+        let opened = self.act(&mut worked, "session.start", "", self.opening("audit"))?;
         let session = opened["session_id"].as_str().unwrap_or_default().to_owned();
         let url = |path: &str| json!({"url": format!("http://{HOST}{path}")});
         let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});

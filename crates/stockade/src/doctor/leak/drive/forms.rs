@@ -15,6 +15,7 @@ impl Drive<'_> {
             (self.tell)(&format!("pages: {} ({} of {})", form.name, number + 1, FORMS.len()));
             self.goto(&format!("/to/{number}"))?;
             self.read_all()?;
+            self.call("browser_tabs", json!({}))?;
         }
         Ok(())
     }
@@ -67,7 +68,7 @@ impl Drive<'_> {
             "/realm", "/refresh", "/cookiename", "/closed", "/pdf", "/download", "/headers", "/popup",
         ] {
             self.goto(path)?;
-            self.read_all()?;
+            self.call("browser_read", json!({"format": "tree"}))?;
         }
         self.long()
     }

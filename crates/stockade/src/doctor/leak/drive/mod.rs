@@ -52,14 +52,18 @@ impl<'r> Drive<'r> {
     pub fn run(&mut self) -> Result<(), Fault> {
         let listed = self.agent.request("tools/list", &json!({}))?;
         let tools = names(&listed["result"]["tools"], "name");
-        self.open()?;
+        // What pages say needs no pictures of each; the second session keeps all.
+        self.open("transient")?;
         self.arrive()?;
         self.all_forms()?;
         self.all_behaviours()?;
         self.all_answers()?;
+        self.guesses()?;
+        self.call("browser_close_session", json!({}))?;
+        self.open("audit")?;
+        self.arrive()?;
         self.all_tools()?;
         self.pictures()?;
-        self.guesses()?;
         self.operator()?;
         self.api()?;
         self.call("browser_close_session", json!({}))?;
@@ -72,17 +76,17 @@ impl<'r> Drive<'r> {
     }
 
     /// What opens a session: with the login, if there is leave for it.
-    fn opening(&self) -> Value {
+    fn opening(&self, record: &str) -> Value {
         match &self.grant {
             Some(grant) => {
-                json!({"credential_mode": "operator", "grant": grant, "domains": [HOST], "record": "audit"})
+                json!({"credential_mode": "operator", "grant": grant, "domains": [HOST], "record": record})
             }
-            None => json!({"record": "audit"}),
+            None => json!({ "record": record }),
         }
     }
 
-    fn open(&mut self) -> Result<(), Fault> {
-        let opened = self.call("browser_open_session", self.opening())?;
+    fn open(&mut self, record: &str) -> Result<(), Fault> {
+        let opened = self.call("browser_open_session", self.opening(record))?;
         self.session = opened["session_id"].as_str().unwrap_or_default().to_owned();
         if self.session.is_empty() {
             let code = opened["error"]["code"].as_str().unwrap_or("nothing");
@@ -148,7 +152,6 @@ impl<'r> Drive<'r> {
         }
         self.call("browser_find", json!({"regex": ".", "limit": 100, "max_tokens": MOST_TOKENS}))?;
         self.call("browser_read_dom", json!({"max_tokens": MOST_TOKENS}))?;
-        self.call("browser_tabs", json!({}))?;
         Ok(())
     }
 }
