@@ -1,6 +1,7 @@
 //! How a session becomes a person's: a grant is used, credentials are released and put into the browser, and what they
 //! hold is kept out of all that goes out.
 
+pub mod handed;
 mod redeem;
 mod secrets;
 mod settings;

@@ -71,15 +71,15 @@ impl Secrets {
         Cow::Owned(out)
     }
 
-    /// Adds what a site handed out.
-    pub fn learn(&self, values: impl IntoIterator<Item = Secret>) {
-        let Some(known) = &self.0 else { return };
+    /// Adds what a site handed out; whether there was anything new.
+    pub fn learn(&self, values: impl IntoIterator<Item = Secret>) -> bool {
+        let Some(known) = &self.0 else { return false };
         let fresh: Vec<Secret> = {
             let known = known.read().unwrap_or_else(PoisonError::into_inner);
             values.into_iter().filter(|value| known.is_news(value.expose_secret())).collect()
         };
         if fresh.is_empty() {
-            return;
+            return false;
         }
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
         known.learned.extend(fresh);
@@ -87,6 +87,7 @@ impl Secrets {
         let too_many = learned.len().saturating_sub(MOST_LEARNED);
         learned.drain(..too_many);
         *redactor = Redactor::new(injected.iter().chain(learned.iter()));
+        true
     }
 
     /// Every secret, for those who look for it in pictures.
