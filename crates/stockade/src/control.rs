@@ -4,6 +4,7 @@ use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
+use crate::logins::{self, Logins};
 use crate::operator::Desk;
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
@@ -32,6 +33,8 @@ pub struct Control {
     pub approvals: Book,
     /// Where operators log in.
     pub desk: Desk,
+    /// Credentials, and the grants that release them.
+    pub logins: Arc<Logins>,
     pub log: audit::Log,
     pub storage: Storage,
     /// What a screenshot is unless its caller says otherwise.
@@ -41,6 +44,7 @@ pub struct Control {
     keeper: Arc<Keeper>,
     anchors: Mutex<Option<Anchors>>,
     sweeping: JoinHandle<()>,
+    collecting: JoinHandle<()>,
     browser_version: String,
     weaker: bool,
 }
@@ -80,6 +84,8 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
+        let logins = Arc::new(Logins::open(config, state)?);
+        let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));
         // Where nobody is asked, nobody guides.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
         let policy = Policy::new(config.policy());
@@ -88,6 +94,7 @@ impl Control {
             gate,
             approvals,
             desk,
+            logins,
             log,
             storage,
             screenshot_format: config.screenshot.format,
@@ -95,6 +102,7 @@ impl Control {
             keeper,
             anchors,
             sweeping,
+            collecting,
             browser_version,
             weaker,
         })
@@ -141,6 +149,7 @@ impl Control {
     /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
         self.sweeping.abort();
+        self.collecting.abort();
         self.gate.sessions.shut_down().await;
         let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(anchors) = anchors {

@@ -1,7 +1,11 @@
 //! How a session becomes a person's: a grant is used, credentials are released and put into the browser, and what they
 //! hold is kept out of all that goes out.
 
+mod desk;
 mod settings;
+pub mod told;
+
+pub use desk::{By, keep_collecting};
 
 use crate::config::Config;
 use crate::error::{Fault, with_causes};
