@@ -170,6 +170,7 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
     }
     if let Some(form) = &element.form {
         this.push(("form", format!("{} {}", form.method, form.action)));
+        this.extend(form.button.as_ref().map(|button| ("sent by", button.told())));
     }
     if let Some(href) = &element.href {
         this.push(("leads to", href.clone()));
@@ -216,7 +217,7 @@ mod tests {
     fn a_yes_is_for_what_was_there_and_for_nothing_else() {
         let form = |action: &str| {
             let (method, action) = ("post".into(), action.to_owned());
-            Some(FormFacts { method, action, payment: false })
+            Some(FormFacts { method, action, ..FormFacts::default() })
         };
         let moved = |place| Sight { place, ..button().sight };
         for (now, expected) in [

@@ -3,8 +3,8 @@
 
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts, Facts, Find,
-    FormFacts, Hover, LoadState, Mode, Navigate, Origin, Policy, Press, Read, Screenshot, Scroll, Select,
-    SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
+    FormButton, FormFacts, Hover, LoadState, Mode, Navigate, Origin, Policy, Press, Read, Screenshot, Scroll,
+    Select, SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
 };
 
 /// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
@@ -34,6 +34,12 @@ impl<'a> Case<'a> {
 
     fn fact(&self, name: &str) -> Option<&'a str> {
         self.facts.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// A fact in several words, `button="Delete account"`.
+    fn quoted(&self, name: &str) -> Option<&'a str> {
+        let (_, rest) = self.facts.split_once(&format!("{name}=\""))?;
+        rest.split('"').next()
     }
 
     fn is(&self, word: &str) -> bool {
@@ -72,6 +78,7 @@ impl<'a> Case<'a> {
                 method: method.into(),
                 action: action.into(),
                 payment: self.is("payment"),
+                button: self.quoted("button").map(|name| FormButton { name: name.into(), text: name.into() }),
             }),
             matches: 1,
             sight: Sight::default(),

@@ -128,14 +128,22 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
         <form method=post action=/wrong><button id=other>Delete item</button></form>";
     let field = "<h1 onmouseover=\"document.forms[0].action = '/wrong'\">Plain</h1><form action=/right>\
         <input aria-label='Configuration'></form>";
-    let site = Site::serve(&[("/keys", page), ("/type", field), ("/right", "done"), ("/wrong", "wrong")]);
+    let button = "<h1 onmouseover=\"it.textContent = 'Delete account'\">Plain</h1><form method=post action=/right>\
+        <input aria-label='Full name'><button id=it>Delete item</button></form>";
+    let site = Site::serve(&[
+        ("/keys", page),
+        ("/type", field),
+        ("/button", button),
+        ("/right", "done"),
+        ("/wrong", "wrong"),
+    ]);
     let home =
         Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
     let mut mcp = home.mcp();
     let enter = json!({"name": "browser_press_key", "arguments": {"key": "Enter"}});
     let typed = json!({"name": "browser_type", "arguments": {"role": "textbox", "name": "Configuration", "text": "x", "submit": true}});
     let mut operator = None;
-    for (path, call) in [("keys", enter), ("type", typed)] {
+    for (path, call) in [("keys", enter.clone()), ("type", typed), ("button", enter)] {
         for changes in [true, false] {
             mcp.ok("browser_navigate", json!({"url": format!("http://item.test/{path}")}));
             let operator = operator.get_or_insert_with(|| Operator::of(&home));
@@ -143,6 +151,8 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
             let before = site.requests().len();
             let call = mcp.begin("tools/call", call.clone());
             let asked = operator.next();
+            let sent_by = asked.card.element.and_then(|element| element.form_button);
+            assert_eq!(sent_by.as_ref().map(|it| it.as_str()), (path == "button").then_some("Delete item"));
             if changes {
                 mcp.ok("browser_hover", json!({"role": "heading"}));
             }

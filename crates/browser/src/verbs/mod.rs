@@ -340,7 +340,7 @@ fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{FormFacts, Origin, Sight};
+    use policy::{FormButton, FormFacts, Origin, Sight};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -356,7 +356,7 @@ mod tests {
             form: Some(FormFacts {
                 method: "post".into(),
                 action: "http://shop.test/next".into(),
-                payment: false,
+                ..FormFacts::default()
             }),
             matches: 1,
             sight: Sight::default(),
@@ -365,8 +365,8 @@ mod tests {
 
     #[test]
     fn an_element_that_changed_after_the_decision_is_not_acted_on() {
-        let other_form =
-            FormFacts { method: "post".into(), action: "http://evil.test/".into(), payment: false };
+        let other_form = FormFacts { action: "http://evil.test/".into(), ..button().form.unwrap() };
+        let other_button = FormFacts { button: Some(FormButton::default()), ..button().form.unwrap() };
         for (now, expected) in [
             (button(), None),
             (ElementFacts { text: "Next (2)".into(), matches: 3, ..button() }, None),
@@ -375,6 +375,7 @@ mod tests {
             (ElementFacts { secret: true, ..button() }, Some("its kind of field")),
             (ElementFacts { href: Some("http://evil.test/".into()), ..button() }, Some("where it leads")),
             (ElementFacts { form: Some(other_form), ..button() }, Some("where its form goes")),
+            (ElementFacts { form: Some(other_button), ..button() }, Some("the button that sends its form")),
             (ElementFacts { origin: Origin::of("http://evil.test/"), ..button() }, Some("its site")),
         ] {
             let told = match unchanged(&button(), &now) {

@@ -75,7 +75,7 @@ pub enum BadRule {
 }
 
 const PARAMS: [&str; 9] = ["url", "role", "name", "text", "key", "option", "checked", "accept", "submit"];
-const FACTS: [&str; 17] = [
+const FACTS: [&str; 18] = [
     "page_url",
     "domain",
     "origin",
@@ -89,6 +89,7 @@ const FACTS: [&str; 17] = [
     "form.method",
     "form.action",
     "form.payment",
+    "form.button",
     "to.role",
     "to.name",
     "dialog.kind",
@@ -202,6 +203,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
         "form.method" => form.map(|form| form.method.as_str().into()),
         "form.action" => form.map(|form| form.action.as_str().into()),
         "form.payment" => form.map(|form| yes(form.payment)),
+        "form.button" => form.and_then(|form| form.button.as_ref()).map(|button| button.told().into()),
         "to.role" => facts.to.as_ref().map(|element| element.role.as_str().into()),
         "to.name" => facts.to.as_ref().map(|element| element.name.as_str().into()),
         "dialog.kind" => facts.dialog.as_ref().map(|dialog| dialog.kind.as_str().into()),

@@ -35,7 +35,7 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
         because: question.because().iter().map(|it| said(it.fact, &it.value)).collect(),
         url: page(url),
         domain: host(url),
-        element: facts.target.as_ref().map(|element| element_card(element, &page)),
+        element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
         input: put_in(question).map(|text| page(&text)),
         mark: shown.mark,
         irreversible: question.is_irreversible(),
@@ -55,13 +55,19 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
     }
 }
 
-fn element_card(element: &ElementFacts, page: &impl Fn(&str) -> PageText) -> ElementCard {
+fn element_card(action: &Action, element: &ElementFacts, page: &impl Fn(&str) -> PageText) -> ElementCard {
     ElementCard {
         role: page(&element.role),
         name: page(&element.name),
         text: page(&element.text),
         origin: page(element.origin.as_str()),
         form_target: element.form.as_ref().map(|form| page(&format!("{} {}", form.method, form.action))),
+        form_button: element
+            .form
+            .as_ref()
+            .and_then(|form| form.button.as_ref())
+            .filter(|_| matches!(action, Action::Type(_) | Action::Press(_)))
+            .map(|button| page(&button.told())),
         href: element.href.as_deref().map(page),
     }
 }
