@@ -14,6 +14,8 @@ pub struct Facts {
     pub target: Option<ElementFacts>,
     /// What a drag ends on.
     pub to: Option<ElementFacts>,
+    /// What would be chosen, one for each option that the agent named.
+    pub options: Vec<OptionFacts>,
     /// The question that waits for an answer.
     pub dialog: Option<DialogFacts>,
 }
@@ -33,6 +35,13 @@ pub struct DialogFacts {
     pub message: String,
     /// Whose page asks.
     pub origin: Origin,
+}
+
+/// An option of a list, as a person reads it and as its form sends it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OptionFacts {
+    pub label: String,
+    pub value: String,
 }
 
 /// One element, as prototype getters and a hit test tell it, whichever way the agent named it.

@@ -107,6 +107,9 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
     if !is_anywhere && asked.page_url != now.page_url {
         return Some("the address of the page");
     }
+    if asked.options != now.options {
+        return Some("what would be chosen");
+    }
     if asked.dialog != now.dialog {
         return Some("the question of the page");
     }
@@ -136,7 +139,9 @@ impl Leave {
             Action::Press(press) => this.push(("key", press.chord.told())),
             Action::Type(typing) if typing.submit => this.push(("then", "Enter".to_owned())),
             Action::Check(check) => this.push(("checked", check.checked.to_string())),
-            Action::Select(select) => this.push(("options", format!("{:?}", select.options))),
+            Action::Select(_) => {
+                this.extend(question.facts.options.iter().map(|option| ("option", option.label.clone())));
+            }
             Action::Dialog(answer) => this.push(("accept", answer.accept.to_string())),
             _ => {}
         }

@@ -169,3 +169,39 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
         }
     }
 }
+
+#[test]
+fn an_option_is_asked_about_by_what_it_says_and_no_other_is_chosen() {
+    let page = "<h1 onmouseover=\"list.append(list.options[1])\">Plain</h1>\
+        <select id=list aria-label=Role onchange=\"fetch('/' + this.value)\">\
+        <option value=reader>Reader<option value=right>Owner<option value=wrong>Guest</select>";
+    let site = Site::serve(&[("/", page), ("/right", "done"), ("/wrong", "wrong")]);
+    let home =
+        Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
+    let mut mcp = home.mcp();
+    let choose = json!({"name": "browser_select", "arguments": {"role": "combobox", "name": "Role", "option_index": 1}});
+    let mut operator = None;
+    for changes in [true, false] {
+        mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+        let operator = operator.get_or_insert_with(|| Operator::of(&home));
+        let before = site.requests().len();
+        let call = mcp.begin("tools/call", choose.clone());
+        let asked = operator.next();
+        assert_eq!(asked.card.rule, "select.admin");
+        assert_eq!(asked.card.input.as_ref().map(|it| it.as_str()), Some("Owner"));
+        if changes {
+            mcp.ok("browser_hover", json!({"role": "heading"}));
+        }
+        operator.approves(&asked.id);
+        let answer = mcp.answer_to(call);
+        let done = site.requests().split_off(before);
+        if changes {
+            assert_eq!(answer["error"]["code"], "approval_void", "{answer}");
+            assert_eq!(done, Vec::<String>::new());
+        } else {
+            assert!(answer["error"].is_null(), "{answer}");
+            assert_eq!(done, ["GET /right"]);
+        }
+    }
+    assert!(home.audit_log().contains(r#""input_value":"\"Owner\"""#), "{}", home.audit_log());
+}

@@ -115,6 +115,11 @@ impl Browser {
         }
         match action {
             Action::Drag(drag) => facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?,
+            Action::Select(select) => {
+                if let Some(list) = &facts.target {
+                    facts.options = self.options_meant(select, list, deadline).await?;
+                }
+            }
             Action::Dialog(_) => facts.dialog = Some(self.dialog_facts()?),
             _ => {}
         }
@@ -210,7 +215,7 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        let Facts { target, to, dialog, .. } = facts;
+        let Facts { target, to, options, dialog, .. } = facts;
         let told = match action {
             Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
             Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
@@ -228,7 +233,7 @@ impl Browser {
             Action::Drag(drag) => self.drag(&drag, &decided(target)?, &decided(to)?, deadline).await,
             Action::Type(typing) => self.type_text(&typing, &decided(target)?, deadline).await,
             Action::Press(press) => self.press(&press, target.as_ref(), deadline).await,
-            Action::Select(select) => self.select(&select, &decided(target)?, deadline).await,
+            Action::Select(select) => self.select(&select, &decided(target)?, &options, deadline).await,
             Action::Check(check) => self.check(&check, &decided(target)?, deadline).await,
             Action::Scroll(scroll) => self.scroll(&scroll, target.as_ref(), deadline).await,
             Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,

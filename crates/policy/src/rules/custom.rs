@@ -212,7 +212,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What was said, and for an element's role and name what is there as well.
+/// What was said, and for an element's role and name and for an option what is there as well.
 fn params<'a>(field: &str, action: &'a Action, facts: &'a Facts) -> Vec<Cow<'a, str>> {
     let yes = |value: bool| vec![Cow::Borrowed(if value { "true" } else { "false" })];
     match (field, action) {
@@ -223,7 +223,10 @@ fn params<'a>(field: &str, action: &'a Action, facts: &'a Facts) -> Vec<Cow<'a, 
         ("text", Action::Type(typing)) => vec![typing.text.as_str().into()],
         ("text", Action::Dialog(answer)) => answer.text.as_deref().map(Cow::Borrowed).into_iter().collect(),
         ("key", Action::Press(press)) => vec![press.chord.to_string().into()],
-        ("option", Action::Select(select)) => select.options.iter().map(label).collect(),
+        ("option", Action::Select(select)) => {
+            let found = facts.options.iter().map(|option| Cow::Borrowed(option.label.as_str()));
+            select.options.iter().map(label).chain(found).collect()
+        }
         ("checked", Action::Check(check)) => yes(check.checked),
         ("accept", Action::Dialog(answer)) => yes(answer.accept),
         ("submit", Action::Type(typing)) => yes(typing.submit),

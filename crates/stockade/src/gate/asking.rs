@@ -4,7 +4,7 @@ use super::Redactor;
 use crate::approvals::{ApprovalPicture, Ask, Card, ElementCard, Kind, Said};
 use crate::session::Session;
 use browser::PageText;
-use policy::{Action, ElementFacts, MouseButton, Question, SelectOption, WebUrl};
+use policy::{Action, ElementFacts, MouseButton, Question, WebUrl};
 
 /// The most that is shown of one text of a page.
 const LONGEST: usize = 500;
@@ -80,12 +80,10 @@ pub fn host(url: &str) -> String {
 /// What is chosen, dropped on or answered. What is typed is not told.
 fn put_in(question: &Question) -> Option<String> {
     match question.action() {
-        Action::Select(select) => {
-            let options = select.options.iter().map(|option| match option {
-                SelectOption::Label(label) => label.clone(),
-                SelectOption::Index(index) => format!("#{index}"),
-            });
-            Some(options.collect::<Vec<_>>().join(", "))
+        // As the page's list has them, whichever way the agent named them.
+        Action::Select(_) => {
+            let labels = question.facts().options.iter().map(|option| option.label.as_str());
+            Some(labels.collect::<Vec<_>>().join(", "))
         }
         Action::Drag(_) => question.facts().to.as_ref().map(|to| format!("{} {}", to.role, to.name)),
         Action::Dialog(_) => question.facts().dialog.as_ref().map(|dialog| dialog.message.clone()),

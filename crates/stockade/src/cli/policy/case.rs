@@ -5,8 +5,8 @@ use crate::error::Fault;
 use clap::Args;
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormButton,
-    FormFacts, Hover, LoadState, Mode, Navigate, Origin, Press, Read, Screenshot, Scroll, Select,
-    SelectOption, Tabs, Target, TypeText, WebUrl,
+    FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll,
+    Select, SelectOption, Tabs, Target, TypeText, WebUrl,
 };
 use serde::Deserialize;
 use std::path::Path;
@@ -175,6 +175,11 @@ impl Case {
             page_url: self.page.clone(),
             target: self.element.facts(&page),
             to: self.to.as_ref().and_then(|element| element.facts(&page)),
+            options: self
+                .option
+                .iter()
+                .map(|label| OptionFacts { label: label.clone(), ..Default::default() })
+                .collect(),
             dialog,
         }
     }
