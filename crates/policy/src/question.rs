@@ -107,6 +107,9 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
     if !is_anywhere && asked.page_url != now.page_url {
         return Some("the address of the page");
     }
+    if asked.options != now.options {
+        return Some("what would be chosen");
+    }
     if asked.dialog != now.dialog {
         return Some("the question of the page");
     }
@@ -136,7 +139,9 @@ impl Leave {
             Action::Press(press) => this.push(("key", press.chord.told())),
             Action::Type(typing) if typing.submit => this.push(("then", "Enter".to_owned())),
             Action::Check(check) => this.push(("checked", check.checked.to_string())),
-            Action::Select(select) => this.push(("options", format!("{:?}", select.options))),
+            Action::Select(_) => {
+                this.extend(question.facts.options.iter().map(|option| ("option", option.label.clone())));
+            }
             Action::Dialog(answer) => this.push(("accept", answer.accept.to_string())),
             _ => {}
         }
@@ -170,6 +175,7 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
     }
     if let Some(form) = &element.form {
         this.push(("form", format!("{} {}", form.method, form.action)));
+        this.extend(form.button.as_ref().map(|button| ("sent by", button.told())));
     }
     if let Some(href) = &element.href {
         this.push(("leads to", href.clone()));
@@ -216,7 +222,7 @@ mod tests {
     fn a_yes_is_for_what_was_there_and_for_nothing_else() {
         let form = |action: &str| {
             let (method, action) = ("post".into(), action.to_owned());
-            Some(FormFacts { method, action, payment: false })
+            Some(FormFacts { method, action, ..FormFacts::default() })
         };
         let moved = |place| Sight { place, ..button().sight };
         for (now, expected) in [

@@ -2,7 +2,7 @@
 
 use crate::rules::catalog::*;
 use crate::rules::navigate::{host_of, is_blocked, is_same_site};
-use crate::rules::{Findings, Refusal};
+use crate::rules::{Findings, Refusal, say};
 use crate::words::{Sense, Senses};
 use crate::{ElementFacts, FormFacts, Settings};
 use url::Url;
@@ -78,9 +78,23 @@ pub(super) fn submits(element: &ElementFacts) -> bool {
         && (element.tag == "button" || matches!(element.input_type.as_deref(), Some("submit" | "image")))
 }
 
+/// Whether Enter on this element sends its form, by the form's own button: boxes and sliders do as text fields do.
+pub(super) fn is_sent_by_enter(element: &ElementFacts) -> bool {
+    element.form.is_some()
+        && !submits(element)
+        && element.tag != "textarea"
+        && !matches!(element.input_type.as_deref(), Some("button" | "reset"))
+}
+
 /// The form of this element, submitted. `senses` are those of what it is submitted by.
 pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &Senses, settings: &Settings) {
     let Some(form) = &element.form else { return };
+    if let Some(button) = &form.button {
+        say::words(findings, "form.button", &button.name);
+        if button.text != button.name {
+            say::words(findings, "form.button", &button.text);
+        }
+    }
     let target = host_of(&form.action);
     if form.payment {
         findings.found(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);

@@ -14,7 +14,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
     let form = form.then(|| FormFacts {
         method: "post".into(),
         action: "https://shop.test/cart/next".into(),
-        payment: false,
+        ..FormFacts::default()
     });
     let target = ElementFacts {
         element: "e1".into(),
