@@ -106,15 +106,25 @@ impl View {
     fn without_tags(&self) -> Option<View> {
         let mut out = View::with_room(self.bytes.len());
         let mut at = 0;
+        // The first `>` from `at` on; looked for once however many `<` stand before it.
+        let mut end = 0;
         while let Some(byte) = self.bytes.get(at) {
-            let window = &self.bytes[at..(at + LONGEST_TAG).min(self.bytes.len())];
-            match window.iter().position(|byte| *byte == b'>') {
-                Some(end) if *byte == b'<' => at += end + 1,
-                _ => {
-                    out.push(*byte, self.places[at].clone());
-                    at += 1;
+            if *byte == b'<' {
+                if end < at {
+                    end = at;
+                }
+                while self.bytes.get(end).is_some_and(|byte| *byte != b'>') {
+                    super::count_work(1);
+                    end += 1;
+                }
+                if end < self.bytes.len() && end - at < LONGEST_TAG {
+                    at = end + 1;
+                    continue;
                 }
             }
+            super::count_work(1);
+            out.push(*byte, self.places[at].clone());
+            at += 1;
         }
         (out.bytes.len() < self.bytes.len()).then_some(out)
     }
