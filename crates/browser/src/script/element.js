@@ -66,7 +66,7 @@ const formFacts = (el) => {
   const verb = (by && attribute(by, 'formmethod')) || FORM.method(form);
   return {
     method: verb.toLowerCase().slice(0, 16),
-    action: action.slice(0, 2000),
+    action: boundedAddress(action, 2000),
     payment: takesCard(form),
     button: other && { name: nameOf(other, 'button'), text: visibleText(other, 200) },
   };
@@ -121,7 +121,7 @@ const factsOf = (prefix, el) => {
     tag: tagOf(el),
     input_type: inputType(el),
     secret,
-    href: href === null ? null : href.slice(0, 2000),
+    href: href === null ? null : boundedAddress(href, 2000),
     form: formFacts(el),
     form_state: formState(el),
   };
