@@ -49,7 +49,7 @@ fn private(path: &std::path::Path, text: &str) {
 /// `stop(true)` stops it, `stop(false)` starts it again.
 fn in_bao(recorder: &Recorder) -> Place {
     let mut bao = Bao::start();
-    bao.put("secrets/browser/shop.test", &document().to_string());
+    bao.put("browser/shop.test", &document().to_string());
     let token = bao.folder.path().join("token");
     private(&token, &bao.root_token);
     let home = Home::new(&settings(
