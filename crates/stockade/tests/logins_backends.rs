@@ -21,7 +21,7 @@ use vault::GrantRequest;
 const KEY: &str = "key-of-shop-5d21f00b";
 
 fn document() -> Value {
-    json!({"domain": "shop.test", "origin": "http://shop.test", "headers": {"X-Key": KEY}})
+    json!({"domain": "till.test", "origin": "http://till.test", "headers": {"X-Key": KEY}})
 }
 
 /// A backend with the credential in it.
@@ -36,7 +36,7 @@ struct Place {
 
 fn settings(recorder: &Recorder, credentials: &str) -> String {
     format!(
-        "    egress:\n      hosts:\n        shop.test: {}\n    credentials:\n{credentials}",
+        "    egress:\n      hosts:\n        till.test: {}\n    credentials:\n{credentials}",
         recorder.address
     )
 }
@@ -49,7 +49,7 @@ fn private(path: &std::path::Path, text: &str) {
 /// `stop(true)` stops it, `stop(false)` starts it again.
 fn in_bao(recorder: &Recorder) -> Place {
     let mut bao = Bao::start();
-    bao.put("browser/shop.test", &document().to_string());
+    bao.put("browser/till.test", &document().to_string());
     let token = bao.folder.path().join("token");
     private(&token, &bao.root_token);
     let home = Home::new(&settings(
@@ -81,7 +81,7 @@ fn in_sops(recorder: &Recorder) -> Place {
     let sops = Sops::new();
     let folder = sops.folder.path().join("credentials");
     let away = sops.folder.path().join("away");
-    sops.encrypt(&folder.join("shop.test.yaml"), &document().to_string(), &[]);
+    sops.encrypt(&folder.join("till.test.yaml"), &document().to_string(), &[]);
     let keys = sops.folder.path().join("keys.txt");
     std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o600)).unwrap();
     let home = Home::new(&settings(
@@ -110,7 +110,7 @@ fn in_env(recorder: &Recorder) -> Place {
     let folder = tempfile::tempdir().unwrap();
     let (file, away) = (folder.path().join("shop.json"), folder.path().join("away.json"));
     private(&file, &document().to_string());
-    let variable = ("STOCKADE_CREDENTIAL_SHOP_TEST_FILE".to_owned(), file.to_string_lossy().into_owned());
+    let variable = ("STOCKADE_CREDENTIAL_TILL_TEST_FILE".to_owned(), file.to_string_lossy().into_owned());
     let home = Home::new(&settings(recorder, "      vault_backend: env\n"));
     let stop = move |down: bool| {
         let _kept = &folder;
@@ -153,7 +153,7 @@ fn open(mcp: &mut Mcp, grant: &str) -> Result<Value, Value> {
 }
 
 fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place) {
-    let request = GrantRequest { single_use: false, ..Granting::request(&["shop.test"]) };
+    let request = GrantRequest { single_use: false, ..Granting::request(&["till.test"]) };
     let (grant, _) = place.granting.issue(request);
     let mut command = place.home.command(&["mcp"]);
     command.envs(place.variables.clone());
@@ -161,7 +161,7 @@ fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place) {
     let signed_in = |mcp: &mut Mcp, opened: &Value| {
         let session = opened["session_id"].as_str().unwrap();
         recorder.forget();
-        mcp.goto(session, "http://shop.test/");
+        mcp.goto(session, "http://till.test/");
         assert!(recorder.asked().iter().any(|asked| asked.header("x-key") == Some(KEY)), "not signed in");
         mcp.ok("browser_close_session", json!({"session_id": session}));
     };

@@ -50,12 +50,12 @@ impl Scene {
     fn start(extra: &str) -> Scene {
         let recorder = Recorder::serve(site);
         let home = Home::new(&format!(
-            "    recording: audit\n    read_dom: true\n    egress:\n      hosts:\n        shop.test: {}\n{extra}",
+            "    recording: audit\n    read_dom: true\n    egress:\n      hosts:\n        till.test: {}\n{extra}",
             recorder.address
         ));
         home.store_credential(&json!({
-            "domain": "shop.test",
-            "origin": "http://shop.test",
+            "domain": "till.test",
+            "origin": "http://till.test",
             "cookies": [{"name": "sid", "value": COOKIE, "httpOnly": true, "sameSite": "Lax"}],
             "localStorage": {"token": STORED, "theme": {"value": "dark", "secret": false}},
             "probe": {"path": "/private", "signed_out": {"path": "/login"}},
@@ -66,14 +66,14 @@ impl Scene {
     }
 
     fn open(&mut self) -> String {
-        let grant = self.granting.token(&["shop.test"]);
+        let grant = self.granting.token(&["till.test"]);
         let opened =
             self.mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
         opened["session_id"].as_str().unwrap().to_owned()
     }
 
     fn goto(&mut self, session: &str, path: &str) -> Result<Value, Value> {
-        let url = format!("http://shop.test{path}");
+        let url = format!("http://till.test{path}");
         self.mcp.call("browser_navigate", json!({"session_id": session, "url": url}))
     }
 
@@ -118,7 +118,7 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
     assert!(all.contains("dark"), "{all}");
 
     // The vault has the old one until an operator says otherwise.
-    let (code, shown) = scene.home.json(&["credential", "show", "shop.test"]);
+    let (code, shown) = scene.home.json(&["credential", "show", "till.test"]);
     assert!(
         code == 0 && shown.to_string().contains("sid") && !shown.to_string().contains(ROTATED),
         "{shown}"
@@ -128,7 +128,7 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
     scene.goto(&other, "/").unwrap();
     let sent = |recorder: &Recorder, value: &str| recorder.asked().iter().any(|asked| asked.carries(value));
     assert!(sent(&scene.recorder, COOKIE) && !sent(&scene.recorder, ROTATED));
-    let (code, told) = scene.home.with_input(&["credential", "accept", "shop.test"], "");
+    let (code, told) = scene.home.with_input(&["credential", "accept", "till.test"], "");
     assert_eq!(code, 0, "{told}");
     scene.recorder.forget();
     let third = scene.open();
@@ -155,7 +155,7 @@ fn is_browser(process: &Process) -> bool {
 fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation() {
     let mut scene = Scene::start("");
     for revoked in [false, true] {
-        let (grant, known) = scene.granting.issue(Granting::request(&["shop.test"]));
+        let (grant, known) = scene.granting.issue(Granting::request(&["till.test"]));
         let opened =
             scene.mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
         let session = opened["session_id"].as_str().unwrap().to_owned();
@@ -196,11 +196,11 @@ fn a_login_that_stops_working_says_so_once_and_the_page_can_be_read() {
 
 #[test]
 fn a_standing_grant_signs_in_the_agent_that_it_names_and_no_other() {
-    let standing = "    credentials:\n      standing:\n        - {actor: ACTOR, hosts: [shop.test]}\n";
-    let operator = || json!({"credential_mode": "operator", "domains": ["shop.test"]});
+    let standing = "    credentials:\n      standing:\n        - {actor: ACTOR, hosts: [till.test]}\n";
+    let operator = || json!({"credential_mode": "operator", "domains": ["till.test"]});
     let mut scene = Scene::start(&standing.replace("ACTOR", "agent"));
     let opened = scene.mcp.ok("browser_open_session", operator());
-    assert_eq!(opened["signed_in_to"], json!(["shop.test"]), "{opened}");
+    assert_eq!(opened["signed_in_to"], json!(["till.test"]), "{opened}");
     let elsewhere = json!({"credential_mode": "operator", "domains": ["bank.test"]});
     assert_eq!(scene.mcp.code("browser_open_session", elsewhere), "grant_required");
     for extra in [&standing.replace("ACTOR", "somebody"), "    credentials:\n      auto_inject: false\n"] {
