@@ -37,7 +37,8 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
     if SHOWING.contains(&element.role.as_str()) {
         findings.found(&CLICK_GO, &role);
-    } else if CHOICES.contains(&element.role.as_str()) {
+    } else if is_choice(element) {
+        choice(findings, element, &senses);
         findings.found(&CLICK_CHANGE, &role);
     } else if senses.has(Sense::Save) {
         findings.found(&CLICK_SAVE, &role);
@@ -54,6 +55,28 @@ pub(super) fn is_field(element: &ElementFacts) -> bool {
     FIELDS.contains(&element.role.as_str())
         && !matches!(element.input_type.as_deref(), Some("submit" | "image" | "button" | "reset" | "file"))
         && element.tag != "button"
+}
+
+fn is_choice(element: &ElementFacts) -> bool {
+    CHOICES.contains(&element.role.as_str())
+        || is_box(element)
+        || element.input_type.as_deref() == Some("radio")
+}
+
+fn is_box(element: &ElementFacts) -> bool {
+    matches!(element.role.as_str(), "checkbox" | "switch" | "menuitemcheckbox")
+        || element.input_type.as_deref() == Some("checkbox")
+}
+
+/// As it would be for checking it and, where a click may do that too, for unchecking it.
+fn choice(findings: &mut Findings, element: &ElementFacts, senses: &Senses) {
+    let name = [("role", element.role.as_str()), ("name", element.name.as_str())];
+    if let Some(word) = senses.word(Sense::Admin) {
+        findings.found(&CHECK_ADMIN, &[name[1], ("word", word)]);
+    }
+    if let Some(word) = senses.word(Sense::Second).filter(|_| is_box(element)) {
+        findings.found(&WORDS_SECOND_FACTOR, &[name[0], name[1], ("word", word)]);
+    }
 }
 
 fn is_control(element: &ElementFacts) -> bool {
