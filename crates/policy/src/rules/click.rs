@@ -25,7 +25,7 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     }
     let senses = labels(findings, element);
     if let Some(href) = &element.href {
-        form::destroying_link(findings, href);
+        form::destroying(findings, "href", href);
         navigate::link(findings, href, facts, settings);
         if href.starts_with("http:") || href.starts_with("https:") {
             return;
