@@ -219,6 +219,7 @@ mod tests {
             tag: "button".into(),
             origin: Origin::of("http://shop.test/"),
             input_type: None,
+            editable: false,
             secret: false,
             href: None,
             form: None,

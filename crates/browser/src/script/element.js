@@ -130,6 +130,7 @@ const factsOf = (prefix, el) => {
     text: visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
+    editable: isEditable(el),
     secret,
     href: href === null ? null : href.slice(0, 2000),
     form: formFacts(el),

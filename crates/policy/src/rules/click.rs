@@ -37,6 +37,8 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
     if SHOWING.contains(&element.role.as_str()) {
         findings.found(&CLICK_GO, &role);
+    } else if is_called_field(element) {
+        findings.found(&CLICK_FIELD, &role);
     } else if is_choice(element) {
         choice(findings, element, &senses);
         findings.found(&CLICK_CHANGE, &role);
@@ -51,10 +53,17 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     }
 }
 
+/// A field, and not only called one by its page: what leads somewhere, or only looks like a field, is clicked.
 pub(super) fn is_field(element: &ElementFacts) -> bool {
-    FIELDS.contains(&element.role.as_str())
+    is_called_field(element)
+        && element.href.is_none()
+        && (element.editable || matches!(element.tag.as_str(), "input" | "textarea" | "select"))
         && !matches!(element.input_type.as_deref(), Some("submit" | "image" | "button" | "reset" | "file"))
         && element.tag != "button"
+}
+
+pub(super) fn is_called_field(element: &ElementFacts) -> bool {
+    FIELDS.contains(&element.role.as_str())
 }
 
 fn is_choice(element: &ElementFacts) -> bool {
