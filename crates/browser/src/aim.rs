@@ -166,6 +166,7 @@ pub(crate) struct PageFacts {
     text: String,
     tag: String,
     input_type: Option<String>,
+    editable: bool,
     secret: bool,
     href: Option<String>,
     form: Option<PageForm>,
@@ -342,7 +343,19 @@ pub(crate) fn gone_is(error: AskError, gone: BrowserError) -> BrowserError {
 
 impl PageFacts {
     fn of_origin(self, origin: Origin, place: [i32; 4]) -> ElementFacts {
-        let PageFacts { element, role, name, text, tag, input_type, secret, href, form, form_state } = self;
+        let PageFacts {
+            element,
+            role,
+            name,
+            text,
+            tag,
+            input_type,
+            editable,
+            secret,
+            href,
+            form,
+            form_state,
+        } = self;
         let form = form.map(|PageForm { method, action, payment, button }| {
             let button = button.map(|PageButton { name, text }| FormButton { name, text });
             FormFacts { method, action, payment, button }
@@ -357,6 +370,7 @@ impl PageFacts {
             tag,
             origin,
             input_type,
+            editable,
             secret,
             href,
             form,

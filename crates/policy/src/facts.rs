@@ -57,6 +57,8 @@ pub struct ElementFacts {
     /// Origin of the frame it lives in.
     pub origin: Origin,
     pub input_type: Option<String>,
+    /// Text can be typed into it, whatever its page calls it.
+    pub editable: bool,
     /// A field whose content must never pass through an agent.
     pub secret: bool,
     pub href: Option<String>,

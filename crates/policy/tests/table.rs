@@ -72,6 +72,7 @@ impl<'a> Case<'a> {
             tag: self.fact("tag").unwrap_or(tag).into(),
             origin: Origin::of(self.fact("frame").unwrap_or(self.page())),
             input_type: self.fact("type").map(str::to_owned),
+            editable: self.is("editable"),
             secret: self.is("secret"),
             href: self.fact("href").map(str::to_owned),
             form: form.map(|(method, action)| FormFacts {

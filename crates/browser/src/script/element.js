@@ -102,9 +102,19 @@ const formState = (el) => {
   return `${(one >>> 0).toString(16)}${(other >>> 0).toString(16)}`;
 };
 
+// Where a link leads: of text, of a part of a picture, or of a drawing, in which it may be animated.
+const linkOf = (el) => {
+  if (el instanceof HTMLAnchorElement) return hasAttribute(el, 'href') ? hrefOf(el) : null;
+  if (el instanceof HTMLAreaElement) return hasAttribute(el, 'href') ? areaHref(el) : null;
+  if (!(el instanceof SVGAElement)) return null;
+  const written = animatedText(svgHref(el));
+  return written === '' ? null : formAction(written);
+};
+
 const closestLink = (el) => {
   for (let at = el; at; at = flatParent(at)) {
-    if (at instanceof HTMLAnchorElement && hasAttribute(at, 'href')) return hrefOf(at);
+    const href = isElement(at) ? linkOf(at) : null;
+    if (href !== null) return href;
   }
   return null;
 };
@@ -120,6 +130,7 @@ const factsOf = (prefix, el) => {
     text: visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
+    editable: isEditable(el),
     secret,
     href: href === null ? null : boundedAddress(href, 2000),
     form: formFacts(el),

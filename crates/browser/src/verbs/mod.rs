@@ -356,6 +356,7 @@ mod tests {
             tag: "button".into(),
             origin: Origin::of("http://shop.test/"),
             input_type: None,
+            editable: false,
             secret: false,
             href: None,
             form: Some(FormFacts {

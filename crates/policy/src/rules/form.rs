@@ -105,6 +105,8 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
     let posts = form.method == "post";
     if posts {
         address(findings, form);
+    } else {
+        destroying(findings, "form.action", &form.action);
     }
     let own = host_of(element.origin.as_str());
     if let (Some(target), Some(own)) = (&target, &own)
@@ -120,10 +122,10 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
     }
 }
 
-/// A link whose address alone takes something away.
-pub(super) fn destroying_link(findings: &mut Findings, href: &str) {
-    if let Some(part) = part_of(href, &DESTROYS) {
-        findings.found(&FORM_DESTROYS, &[("href", href), ("word", part)]);
+/// An address that takes something away by being gone to; `fact` is where it stands.
+pub(super) fn destroying(findings: &mut Findings, fact: &'static str, address: &str) {
+    if let Some(part) = part_of(address, &DESTROYS) {
+        findings.found(&FORM_DESTROYS, &[(fact, address), ("word", part)]);
     }
 }
 
@@ -137,12 +139,16 @@ fn address(findings: &mut Findings, form: &FormFacts) {
     }
 }
 
+/// What is looked for under such a name is not done.
+const ASKED_FOR: [&str; 9] = ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text"];
+
 /// The first of these words that is a part of the address's path, or a value in its query.
 fn part_of(address: &str, words: &[&'static str]) -> Option<&'static str> {
     let url = Url::parse(address).ok()?;
     let is = |part: &str| words.iter().find(|word| part.eq_ignore_ascii_case(word)).copied();
     let in_path = url.path().split(['/', '.', ';']).find_map(is);
     in_path.or_else(|| {
-        url.query()?.split('&').filter_map(|pair| pair.split_once('=')).find_map(|(_, value)| is(value))
+        let pairs = url.query()?.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.filter(|(name, _)| !ASKED_FOR.contains(name)).find_map(|(_, value)| is(value))
     })
 }

@@ -74,8 +74,8 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, setting
     if sets_off(chord) && !is_field {
         // Enter or Space on what has the focus is a click on it.
         click::on(findings, facts, settings);
-        if is_named(chord, "Enter") && form::is_sent_by_enter(element) {
-            form::submit(findings, element, &Senses::of(&element.name), settings);
+        if is_named(chord, "Enter") && (form::is_sent_by_enter(element) || click::is_called_field(element)) {
+            enter(findings, element, &shown, settings);
         }
     } else if is_named(chord, "Enter") && element.tag != "textarea" || is_sending(chord) {
         enter(findings, element, &shown, settings);

@@ -24,6 +24,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
         tag: "button".into(),
         origin: Origin::of(PAGE),
         input_type: None,
+        editable: false,
         secret: false,
         href: None,
         form,

@@ -83,6 +83,9 @@ struct Element {
     /// The type of an input
     #[arg(long)]
     input_type: Option<String>,
+    /// Text can be typed into it, though it is no input
+    #[arg(long)]
+    editable: bool,
     /// It is a secret field
     #[arg(long)]
     secret: bool,
@@ -253,6 +256,7 @@ impl Element {
             tag,
             origin: self.origin.as_deref().map_or_else(|| page.clone(), Origin::of),
             input_type: self.input_type.clone(),
+            editable: self.editable,
             secret: self.secret,
             href: self.href.clone(),
             form,
