@@ -48,9 +48,9 @@ pub(crate) fn address(text: &str, limit: usize) -> String {
     // An address that is nobody's.
     let nobodys =
         || format!("{}:", &text[..cut_at(text, LONGEST_SCHEME)].split(':').next().unwrap_or_default());
-    // They are of no site, and a picture in one may be large.
-    if !fits && text.starts_with("data:") {
-        return nobodys();
+    // It is of no site, and a picture in one may be large.
+    if !fits && text.starts_with("data:") && !text.starts_with("data:/") {
+        return text[..cut_at(text, limit)].to_owned();
     }
     let Ok(mut url) = Url::parse(text) else { return if fits { text.to_owned() } else { nobodys() } };
     if !url.username().is_empty() || url.password().is_some() {
@@ -136,7 +136,8 @@ mod tests {
                 format!("blob:https://own.test:{}443@evil.test/1", zeros(75)),
                 "blob:https://evil.test/".to_owned(),
             ),
-            (format!("data:text/html,{}", zeros(200)), "data:".to_owned()),
+            (format!("data:text/html,{}", zeros(200)), format!("data:text/html,{}", zeros(85))),
+            (format!("data://own.test:{}@evil.test/", zeros(200)), "data://evil.test/".to_owned()),
             (zeros(200), format!("{}:", zeros(32))),
         ] {
             assert_eq!(address(&text, 100), expected, "{text}");

@@ -20,7 +20,14 @@ pub struct Words(Box<str>);
 /// Where something is, or comes from. However long it is, what is kept of it is of the same site, so that it can be
 /// decided on.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Address(Box<str>);
+pub struct Address(Box<str>, usize);
+
+impl Address {
+    /// How long it is, and not only what is kept of it.
+    pub fn whole_length(&self) -> usize {
+        self.1
+    }
+}
 
 impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Id, D::Error> {
@@ -43,7 +50,7 @@ impl<'de> Deserialize<'de> for Words {
 impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Address(address(&text, LONGEST_WORDS).into()))
+        Ok(Address(address(&text, LONGEST_WORDS).into(), text.len()))
     }
 }
 
