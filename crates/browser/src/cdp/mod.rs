@@ -12,7 +12,7 @@ mod pending;
 pub mod protocol;
 mod wire;
 
-pub use bounded::{Id, Words};
+pub use bounded::{Address, Id, Words};
 pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;

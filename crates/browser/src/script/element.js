@@ -45,7 +45,7 @@ const formFacts = (el) => {
   const own = submitter(el);
   const action = own && hasAttribute(el, 'formaction') ? formAction(attribute(el, 'formaction')) : FORM.action(form);
   const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
-  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000), payment: takesCard(form) };
+  return { method: verb.toLowerCase().slice(0, 16), action: boundedAddress(action, 2000), payment: takesCard(form) };
 };
 
 // What a form would send, as a number: enough to see that it changed, and no more. What is typed into secret fields is
@@ -97,7 +97,7 @@ const factsOf = (prefix, el) => {
     tag: tagOf(el),
     input_type: inputType(el),
     secret,
-    href: href === null ? null : href.slice(0, 2000),
+    href: href === null ? null : boundedAddress(href, 2000),
     form: formFacts(el),
     form_state: formState(el),
   };

@@ -225,3 +225,41 @@ async fn two_origins_with_headers_get_their_own_and_not_because_of_each_other() 
         assert_eq!((asked.header(name), asked.header(other)), (None, None), "{page}");
     }
 }
+
+/// With a user name and password before the host that are an address of another one, if what follows is cut off.
+fn posing(as_host: &str, bytes: usize, host_and_path: &str) -> String {
+    let name = format!("http://{as_host}:");
+    format!("{name}{}80@{host_and_path}", "0".repeat(bytes - name.len() - 2))
+}
+
+#[tokio::test]
+async fn an_address_that_is_cut_does_not_pass_for_that_of_another_site() {
+    let evil = "<h1>evil</h1><a href=LINK>Link</a><form action=LINK><button>Send</button></form><script>fetch('http://own.test/hit', { method: 'POST', mode: 'no-cors', body: 'x' })</script>";
+    let lengths = [500, 2000, 8191, 8192, 8193, 100_000];
+    let mut pages = Vec::new();
+    for length in lengths {
+        let link = posing("own.test", length, "third.test/");
+        let there = posing("own.test", length, &format!("evil.test/{length}"));
+        pages.push((format!("own.test/go{length}"), to(&there)));
+        pages.push((format!("evil.test/{length}"), evil.replace("LINK", &link)));
+    }
+    let pages: Vec<_> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::injected(&pages, injection()).await.unwrap();
+    for length in lengths {
+        let before = driver.requests_of("own.test/hit");
+        driver.goto(&format!("http://own.test/go{length}")).await;
+        while driver.requests_of("own.test/hit") == before {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(!carries(&driver.request("own.test/hit").await), "{length}");
+        let page = format!("http://evil.test/{length}");
+        assert_eq!(driver.tabs(Tabs::List).await[0].url.as_str(), page, "{length}");
+        for (target, is_link) in [(role("link", "Link"), true), (role("button", "Send"), false)] {
+            let facts = driver.browser.resolve(&click(target)).await.unwrap();
+            let target = facts.target.unwrap();
+            assert_eq!((facts.page_url, target.origin.as_str()), (page.clone(), "http://evil.test"));
+            let leads = if is_link { target.href } else { target.form.map(|form| form.action) };
+            assert_eq!(leads.as_deref(), Some("http://third.test/"), "{length}");
+        }
+    }
+}
