@@ -25,21 +25,22 @@ pub(crate) struct Injected {
     pub filling: Option<SessionId>,
 }
 
-/// Ids of requests that got a header, so that the next hop of a redirect may have it too.
+/// Requests that got the headers of an origin, so that the next hop of a redirect may have them too.
 #[derive(Default)]
-pub(crate) struct Carried(VecDeque<Id>);
+pub(crate) struct Carried(VecDeque<(Id, Origin)>);
 
 impl Carried {
-    fn add(&mut self, id: &Id) {
+    fn add(&mut self, id: &Id, origin: Origin) {
         if self.0.len() == CARRIED_KEPT {
             self.0.pop_front();
         }
-        self.0.push_back(id.clone());
+        self.0.push_back((id.clone(), origin));
     }
 
-    fn has(&self, id: &Id) -> bool {
+    /// One that another site had redirected is that site's request, be it signed in too or not.
+    fn has(&self, id: &Id, origin: &Origin) -> bool {
         // The newest are at the end, and a redirect is one of them.
-        self.0.iter().rev().any(|known| known == id)
+        self.0.iter().rev().any(|(known, of)| known == id && of == origin)
     }
 }
 
@@ -136,8 +137,8 @@ impl State {
             return Verdict::AsItIs;
         }
         let origin = Origin::of(&paused.request.url);
-        let chain_is_ours =
-            paused.redirected_request_id.as_ref().is_none_or(|before| tab.carried.has(before));
+        let before = paused.redirected_request_id.as_ref();
+        let chain_is_ours = before.is_none_or(|before| tab.carried.has(before, &origin));
         if tab.session != *session || !chain_is_ours || !tab.family.is_home_of(&origin) {
             return Verdict::AsItIs;
         }
@@ -145,7 +146,7 @@ impl State {
         let Some(lines) = own.and_then(|own| with_lines(&paused.request.headers, &own.lines)) else {
             return Verdict::AsItIs;
         };
-        tab.carried.add(&paused.request_id);
+        tab.carried.add(&paused.request_id, origin);
         Verdict::With(lines)
     }
 }

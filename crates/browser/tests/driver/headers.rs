@@ -212,6 +212,9 @@ async fn two_origins_with_headers_get_their_own_and_not_because_of_each_other() 
     let pages = [
         ("own.test/", "<img src=http://second.test/asked-by-own>"),
         ("second.test/", "<img src=http://own.test/asked-by-second>"),
+        ("own.test/leads", &to("http://second.test/led-by-own")),
+        ("own.test/posts", &to("http://second.test/there")),
+        ("second.test/there", &to("http://own.test/and-back")),
     ];
     let driver = Driver::injected(&pages, injection).await.unwrap();
     for (page, asked, name, other) in [
@@ -223,6 +226,19 @@ async fn two_origins_with_headers_get_their_own_and_not_because_of_each_other() 
         assert_eq!((own.header(name), own.header(other)), (Some("hunter2"), None), "{page}");
         let asked = driver.request(asked).await;
         assert_eq!((asked.header(name), asked.header(other)), (None, None), "{page}");
+    }
+    // The first request of a tab as well, in which no site has been yet.
+    for chain in [
+        &["own.test/leads", "second.test/led-by-own"][..],
+        &["own.test/posts", "second.test/there", "own.test/and-back"],
+    ] {
+        driver.act(Action::Tabs(Tabs::New)).await.unwrap();
+        driver.goto(&format!("http://{}", chain[0])).await;
+        for (at, page) in chain.iter().enumerate() {
+            let asked = driver.request(page).await;
+            let told = (asked.header("X-Key").is_some(), asked.header("X-Second").is_some());
+            assert_eq!(told, (at == 0, false), "{page}");
+        }
     }
 }
 
