@@ -331,7 +331,7 @@ received! {
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
     Request { #[serde(default)] url: Address, #[serde(default)] method: Words }
     ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
-    Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words }
+    Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }

@@ -279,3 +279,41 @@ async fn an_address_that_is_cut_does_not_pass_for_that_of_another_site() {
         }
     }
 }
+
+fn under(policy: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Security-Policy: {policy}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+/// What a site lets its users upload it often shows like this, at its own address.
+#[tokio::test]
+async fn a_document_in_a_sandbox_is_not_the_sites_own() {
+    let asking = |n: usize| format!("<h1>{n}</h1><script>fetch('/hit{n}', {{ mode: 'no-cors' }})</script>");
+    let policies = [
+        ("sandbox allow-scripts", false),
+        ("default-src *; script-src 'unsafe-inline', Sandbox allow-scripts allow-forms", false),
+        ("sandbox allow-scripts allow-same-origin", true),
+        ("img-src 'none'", true),
+    ];
+    let pages: Vec<(String, String)> = policies
+        .iter()
+        .enumerate()
+        .map(|(n, (policy, _))| (format!("own.test/{n}"), under(policy, &asking(n))))
+        .collect();
+    let framing = ("own.test/frames".to_owned(), "<iframe src=/0></iframe>".to_owned());
+    let pages: Vec<(&str, &str)> =
+        pages.iter().chain([&framing]).map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::injected(&pages, injection()).await.unwrap();
+    for (n, (policy, carried)) in policies.into_iter().enumerate() {
+        driver.goto(&format!("http://own.test/{n}")).await;
+        assert!(carries(&driver.request(&format!("own.test/{n}")).await), "{policy}");
+        assert_eq!(carries(&driver.request(&format!("own.test/hit{n}")).await), carried, "{policy}");
+    }
+    driver.goto("http://own.test/frames").await;
+    while driver.requests_of("own.test/hit0") < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(!carries(&driver.request("own.test/hit0").await));
+}
