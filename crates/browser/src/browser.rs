@@ -121,6 +121,11 @@ impl Browser {
 
     /// Has every event of the connection applied to the state.
     pub(crate) fn watch(&self) {
+        if let Some(passed) = &mut self.shared.lock().injected.passed {
+            // On a new connection: what came while there was none was not heard.
+            passed.lose();
+            self.connection.hear_cookies();
+        }
         let observing = Arc::clone(&self.shared);
         self.connection.observe(move |event, reactions| observing.apply(event, reactions));
     }

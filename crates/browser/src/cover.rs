@@ -48,6 +48,11 @@ impl Cover {
         Cover { only_secrets: true, ..Cover::default() }
     }
 
+    /// These words too, wherever they are drawn.
+    pub fn and<'a>(self, words: impl IntoIterator<Item = &'a str>) -> Cover {
+        Cover { words: WordSet::new(words), ..self }
+    }
+
     /// There were words that nobody knows any more: no picture can be covered.
     pub fn forgotten() -> Cover {
         Cover { forgotten: true, ..Cover::default() }

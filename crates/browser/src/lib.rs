@@ -42,8 +42,8 @@ pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use inject::{
-    Blank, InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection, Priority, SameSite,
-    Secret,
+    Blank, HandedCookie, HandedEntry, HandedOut, HandedValue, InjectedCookie, InjectedEntry, InjectedHeaders,
+    InjectedStorage, Injection, Priority, ProbePage, Probed, SameSite, Secret,
 };
 pub use journal::{PageEvent, PageEventKind, PageEvents};
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};

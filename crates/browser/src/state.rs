@@ -139,6 +139,11 @@ impl State {
                 self.incidents.add(Incident::DownloadRefused { url });
                 self.downloads += 1;
             }
+            (EventKind::CookiesSet(set), _) => {
+                if let Some(passed) = &mut self.injected.passed {
+                    passed.note(&set.headers);
+                }
+            }
             (EventKind::RequestPaused(paused), Some(session)) => {
                 self.request_paused(paused, session, reactions);
             }
@@ -197,7 +202,13 @@ impl State {
                 close_popup(attached, reactions);
             }
             // A worker, or a kind that was not asked for: let it be.
-            _ => reactions.post(Some(session_id), &p::Resume {}),
+            _ => {
+                if self.injected.passed.is_some() {
+                    // What its requests are answered with is told to itself alone.
+                    reactions.post(Some(session_id), &p::EnableNetwork::without_bodies());
+                }
+                reactions.post(Some(session_id), &p::Resume {});
+            }
         }
     }
 

@@ -196,6 +196,19 @@ impl Ledger {
         }
     }
 
+    /// What was asked for last, if it came to nothing: where a redirect led to, for one.
+    pub(crate) fn newest_problem(&self) -> Option<Problem> {
+        let rows = self.rows();
+        let newest = rows.rings().into_iter().filter_map(VecDeque::back).max_by_key(|row| row.id)?;
+        let Entry { at, host, port, verdict, .. } = &newest.entry;
+        match *verdict {
+            Verdict::Allowed => None,
+            Verdict::Refused(reason) | Verdict::Failed(reason) => {
+                Some(Problem { at: *at, host: host.clone(), port: *port, reason })
+            }
+        }
+    }
+
     /// Rows are whole between any two statements, so a panic elsewhere leaves nothing to mistrust.
     fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
@@ -214,6 +227,18 @@ mod tests {
 
     fn asked(host: &str) -> Asked {
         Asked::new("GET", &HostName::parse(host).unwrap(), 80)
+    }
+
+    #[test]
+    fn the_newest_problem_is_the_one_that_nothing_came_after() {
+        let ledger = Ledger::new(3);
+        assert_eq!(ledger.newest_problem(), None);
+        ledger.stopped(asked("a.test"), Reason::HostNotFound.into());
+        ledger.stopped(asked("b.test"), Reason::NotHome.into());
+        let problem = ledger.newest_problem().unwrap();
+        assert_eq!((problem.host.as_str(), problem.code()), ("b.test", "egress_not_home"));
+        ledger.allowed(asked("c.test"), SocketAddr::from(([127, 0, 0, 1], 80)), Arc::default());
+        assert_eq!(ledger.newest_problem(), None);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub enum Reason {
     Name(Range),
     /// A port that no website uses and others suffer from.
     Port,
+    /// The session is signed in, and this is none of its sites.
+    NotHome,
     /// The session has all the connections open that it may have.
     TooManyConnections,
     /// Not a request that a browser sends to a proxy.
@@ -34,6 +36,7 @@ impl Reason {
     pub fn code(self) -> &'static str {
         match self {
             Reason::Address(_) | Reason::Name(_) | Reason::Port => "egress_refused",
+            Reason::NotHome => "egress_not_home",
             Reason::TooManyConnections => "egress_busy",
             Reason::Malformed => "egress_malformed",
             Reason::HostNotFound => "host_not_found",
@@ -54,6 +57,9 @@ impl Reason {
                 format!("{host} leads to {}, which a session may not reach", range.label())
             }
             Reason::Port => format!("a session may not reach port {port}"),
+            Reason::NotHome => {
+                format!("{host} is none of the sites that this signed-in session was granted")
+            }
             Reason::TooManyConnections => {
                 "the session has as many connections open as it may have".to_owned()
             }
@@ -76,6 +82,9 @@ impl Reason {
             }
             Reason::Port => {
                 "Use the site's web port. The operator can name a trusted host and port under security.browser.egress.hosts."
+            }
+            Reason::NotHome => {
+                "Navigate there by its address: a person is asked. The operator can add domains under security.browser.credentials.egress."
             }
             Reason::TooManyConnections => "Close pages that are not needed, or open a new session.",
             Reason::Malformed => "Use an http: or https: address with a plain host name.",
@@ -101,6 +110,7 @@ impl Reason {
             Reason::Address(_)
             | Reason::Name(_)
             | Reason::Port
+            | Reason::NotHome
             | Reason::TooManyConnections
             | Reason::Malformed => true,
             Reason::HostNotFound
@@ -120,6 +130,7 @@ impl Reason {
             Reason::Address(_)
             | Reason::Name(_)
             | Reason::Port
+            | Reason::NotHome
             | Reason::Malformed
             | Reason::HostNotFound
             | Reason::BadAnswer => false,

@@ -4,13 +4,25 @@ use crate::address::refused;
 use crate::hosts::{HostMap, HostName, Place};
 use crate::resolve::Resolver;
 use crate::{Range, Reason};
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// What the operator set for a session.
-#[derive(Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Rules {
     hosts: HostMap,
+    home: Option<Home>,
 }
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").field("hosts", &self.hosts).field("home", &self.home.is_some()).finish()
+    }
+}
+
+/// Whether a host, as a browser names it, is one that the session may reach.
+type Home = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Ports on which nobody serves a website and a captured browser hurts strangers: remote logins, mail,
 /// Windows shares, remote desktop, IRC. Chromium keeps pages off some of them; a captured Chromium would not.
@@ -57,10 +69,21 @@ impl From<Reason> for Stop {
 
 impl Rules {
     pub fn new(hosts: HostMap) -> Rules {
-        Rules { hosts }
+        Rules { hosts, home: None }
+    }
+
+    /// The same for a session that stays at home: hosts that `is_home` does not know are refused, vouched for or not.
+    /// It is asked at every request, so what it knows may grow.
+    pub fn at_home(&self, is_home: impl Fn(&str) -> bool + Send + Sync + 'static) -> Rules {
+        Rules { hosts: self.hosts.clone(), home: Some(Arc::new(is_home)) }
     }
 
     pub(crate) async fn route(&self, host: &HostName, port: u16, resolver: &Resolver) -> Result<Route, Stop> {
+        if let Some(is_home) = &self.home
+            && !is_home(&host.to_string())
+        {
+            return Err(Reason::NotHome.into());
+        }
         if let Some(place) = self.hosts.get(host) {
             return vouched(place, port, resolver).await;
         }
@@ -185,6 +208,21 @@ mod tests {
         ] {
             let expected = expected.map(|one| vec![one.to_owned()]);
             assert_eq!(route(&rules, host, port).await, expected, "{host}:{port}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_stays_at_home_reaches_its_own_hosts_alone() {
+        let vouched = Rules::new(HostMap::parse([("shop.test", "127.0.0.1:8080")]).unwrap());
+        let rules = vouched.at_home(|host| host == "public.test");
+        for (host, expected) in [
+            ("public.test", Ok(vec!["93.184.216.34:80".to_owned()])),
+            ("PUBLIC.test.", Ok(vec!["93.184.216.34:80".to_owned()])),
+            ("mixed.test", Err(Reason::NotHome)),
+            ("shop.test", Err(Reason::NotHome)),
+            ("93.184.216.34", Err(Reason::NotHome)),
+        ] {
+            assert_eq!(route(&rules, host, 80).await, expected, "{host}");
         }
     }
 

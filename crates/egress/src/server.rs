@@ -74,6 +74,11 @@ impl Egress {
     pub fn last_problem(&self, host: &str) -> Option<Problem> {
         self.ledger.last_problem(host)
     }
+
+    /// What was asked for last, if it came to nothing.
+    pub fn newest_problem(&self) -> Option<Problem> {
+        self.ledger.newest_problem()
+    }
 }
 
 impl Drop for Egress {

@@ -37,6 +37,16 @@ impl Policy {
 
     /// Decides on what is there (`facts`), not on what was said.
     pub fn decide(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
+        match &standing.home {
+            None => self.decide_within(action, facts, standing),
+            Some(home) => {
+                let settings = Settings { home: Some(home.clone()), ..Settings::clone(&self.settings) };
+                Policy::new(settings).decide_within(action, facts, standing)
+            }
+        }
+    }
+
+    fn decide_within(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
         let mut assessed = self.assess(&action, &facts, standing.mode);
         let mut domain = None;
         if assessed.refusal == Some(Refusal::BlockedDomain) {
@@ -68,14 +78,16 @@ impl Policy {
         blocked: &Assessment,
     ) -> Option<(Assessment, Option<DomainPattern>)> {
         let mut settings = Settings::clone(&self.settings);
-        settings.allowlist.get_or_insert_default().extend(standing.domains.iter().cloned());
+        for list in [&mut settings.allowlist, &mut settings.home].into_iter().flatten() {
+            list.extend(standing.domains.iter().cloned());
+        }
         let with_sessions = Policy::new(settings.clone()).assess(action, facts, standing.mode);
         if with_sessions.refusal != Some(Refusal::BlockedDomain) {
             return Some((with_sessions, None));
         }
         let host = with_sessions.because.iter().find(|it| it.fact == "domain")?;
         let domain = DomainPattern::parse(&host.value).filter(|_| self.settings.asks)?;
-        settings.allowlist = None;
+        (settings.allowlist, settings.home) = (None, None);
         let mut freely = Policy::new(settings).assess(action, facts, standing.mode);
         if freely.decision != Effect::Deny {
             freely.decision = Effect::Ask;
@@ -112,7 +124,7 @@ fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
             "Do not try another way. Tell the person that this step needs a file.",
         ),
         Refusal::BlockedDomain => (
-            "this leads to a domain that is not on the allowlist",
+            "this leads to a domain that is not on the allowlist, or away from the sites of a signed-in session",
             "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist.",
         ),
         Refusal::Credential => (
@@ -262,6 +274,37 @@ mod tests {
                     format!("ask {domain} {}", question.risk().as_str())
                 }
                 Decision::Deny(denial) => denial.code.to_owned(),
+            };
+            assert_eq!(told, expected, "{url} {standing:?}");
+        }
+    }
+
+    #[test]
+    fn a_signed_in_session_leaves_its_sites_by_a_persons_word_only() {
+        let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
+        let home = |domains: &[&str]| Standing {
+            mode: crate::Mode::Operator,
+            home: Some(patterns(&["shop.test", "*.shop.test"])),
+            domains: patterns(domains),
+        };
+        for (url, allowlist, standing, expected) in [
+            ("http://shop.test/", None, home(&[]), "allow"),
+            ("http://www.shop.test/", None, home(&[]), "allow"),
+            ("http://news.test/", None, home(&[]), "ask"),
+            ("http://news.test/", None, home(&["news.test"]), "allow"),
+            ("http://shop.test/admin/", None, home(&[]), "ask"),
+            ("http://news.test/", Some("news.test"), home(&[]), "ask"),
+            ("http://shop.test/", Some("news.test"), home(&[]), "ask"),
+            ("http://news.test/", None, Standing::default(), "allow"),
+        ] {
+            let allowlist = allowlist.map(|one| patterns(&[one]));
+            let policy = Policy::new(Settings { allowlist, ..Settings::default() });
+            let (address, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
+            let go = Action::Navigate(Navigate { url: address, wait_for });
+            let told = match policy.decide(go, Facts::default(), &standing) {
+                Decision::Allow(_) => "allow",
+                Decision::Ask(_) => "ask",
+                Decision::Deny(denial) => denial.code,
             };
             assert_eq!(told, expected, "{url} {standing:?}");
         }

@@ -47,7 +47,7 @@ pub use action::{
 };
 pub use assess::Assessment;
 pub use decide::{Decision, Denial, Policy};
-pub use domains::{DomainPattern, is_host_name};
+pub use domains::{DomainPattern, is_host_name, listed};
 pub use facts::{DialogFacts, Document, ElementFacts, Facts, FormFacts, Sight};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use keys::{

@@ -12,6 +12,8 @@ pub struct Settings {
     pub sensitive: Vec<DomainPattern>,
     /// The only domains that may be gone to, if there is such a list.
     pub allowlist: Option<Vec<DomainPattern>>,
+    /// Where a signed-in session stays: leaving asks, whatever the allowlist says.
+    pub home: Option<Vec<DomainPattern>>,
     /// The operator's own rules; each can make an action riskier, none less so.
     pub rules: Vec<CustomRule>,
     /// Whether typed text that looks like a credential is refused.
@@ -29,6 +31,7 @@ impl Default for Settings {
             trusted: Vec::new(),
             sensitive: SENSITIVE.into_iter().filter_map(DomainPattern::parse).collect(),
             allowlist: None,
+            home: None,
             rules: Vec::new(),
             credential_scan: true,
         }
@@ -49,6 +52,8 @@ pub enum Mode {
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     pub mode: Mode,
-    /// Domains off the allowlist that a person let this session go to.
+    /// Domains off the allowlist, or away from home, that a person let this session go to.
     pub domains: Vec<DomainPattern>,
+    /// The sites whose logins a signed-in session has: it leaves them by a person's word only.
+    pub home: Option<Vec<DomainPattern>>,
 }

@@ -3,7 +3,7 @@
 //! No value is printed by a failing test: a made one is named by its form, a line of text by its file and number.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use policy::credential::{Kind, found};
+use policy::credential::{Kind, found, places};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -313,6 +313,25 @@ fn of_ten_thousand_ordinary_lines_at_most_one_in_a_thousand_is_taken_for_a_crede
         .filter_map(|(place, line)| found(line).map(|kind| format!("{place}: {}", kind.as_str())))
         .collect();
     assert!(alarms.len() * 1_000 <= LINES, "{} false alarms:\n{}", alarms.len(), alarms.join("\n"));
+}
+
+#[test]
+fn what_is_found_is_found_where_it_stands() {
+    let mut dice = Dice(23);
+    for form in FORMS {
+        let secret = made(form, &mut dice);
+        if matches!(found(&secret), None | Some(Kind::Card)) {
+            continue;
+        }
+        let text = format!("Grüße ∂ {secret} — und weiter");
+        let marked = places(&text);
+        let (start, end) = (text.find(&secret).unwrap(), text.find(&secret).unwrap() + secret.len());
+        let told: usize = marked.iter().map(|at| at.end.min(end).saturating_sub(at.start.max(start))).sum();
+        // A word before the value itself, such as `token=`, may stand.
+        assert!(told * 2 >= secret.len(), "{form}: {told} of {}", secret.len());
+        assert!(marked.iter().all(|at| at.start >= start && at.end <= end), "{form}: more than the secret");
+    }
+    assert!(places("The quick brown fox, order 4711, https://shop.test/p/bosch-123456").is_empty());
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Control {
         })
         .await
         .map_err(|e| Fault::caused("internal", &e))??;
+        crate::memory::close()?;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
         let log = crate::record::open_log(config, state, &instance)?;
@@ -75,7 +76,8 @@ impl Control {
         let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
         let desk = Desk::new(storage.clone(), log.clone());
         let settings = settings(config, state, template, &log)?;
-        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone())?);
+        let logins = Arc::new(Logins::open(config, state)?);
+        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone(), logins.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let sweeping = crate::record::keep_sweeping(
             state.folder().to_owned(),
@@ -84,7 +86,6 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let logins = Arc::new(Logins::open(config, state)?);
         let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));
         // Where nobody is asked, nobody guides.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
@@ -253,6 +254,7 @@ fn settings(
         template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
+        also_home: config.credentials.egress.clone(),
         // Each call brings a limit of its own; this one is for taking over a browser.
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,

@@ -14,6 +14,7 @@ pub mod gate;
 mod html;
 pub mod logins;
 mod mcp;
+mod memory;
 pub mod operator;
 mod post;
 pub mod random;

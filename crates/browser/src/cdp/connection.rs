@@ -6,6 +6,7 @@
 use super::{
     CallError, Command, Event, EventKind, SessionId,
     bounded::LONGEST_ID,
+    event::COOKIES_SET,
     pending::{Answer, Call, Pending},
     wire,
 };
@@ -20,7 +21,7 @@ use std::{
     marker::PhantomData,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use tokio::{
@@ -89,6 +90,7 @@ struct Shared {
     pending: Mutex<Pending>,
     observer: Mutex<Option<Observer>>,
     events: broadcast::Sender<Arc<Event>>,
+    hears_cookies: AtomicBool,
 }
 
 type Observer = Box<dyn FnMut(&Event, &mut Reactions<'_>) + Send>;
@@ -125,6 +127,7 @@ impl Connection {
             pending: Mutex::default(),
             observer: Mutex::new(None),
             events: broadcast::channel(options.event_buffer).0,
+            hears_cookies: AtomicBool::new(false),
         });
         let (sink, stream) = socket.split();
         let reader = Reader { stream, shared: Arc::clone(&shared), reactions };
@@ -187,6 +190,11 @@ impl Connection {
     /// It runs on the connection's own task, so it must be quick and must not wait. A new one replaces the old.
     pub fn observe(&self, observer: impl FnMut(&Event, &mut Reactions<'_>) + Send + 'static) {
         *lock(&self.shared.observer) = Some(Box::new(observer));
+    }
+
+    /// From now on there is an event for the cookies that a response sets.
+    pub fn hear_cookies(&self) {
+        self.shared.hears_cookies.store(true, Ordering::Relaxed);
     }
 
     /// For those who may lag: a bounded buffer, and word of how many events were missed.
@@ -258,6 +266,9 @@ where
                 }
                 Some(wire::Incoming::Event { session, method, params }) => {
                     if session.as_ref().is_some_and(|session| session.len() > LONGEST_ID) {
+                        continue;
+                    }
+                    if method == COOKIES_SET && !self.shared.hears_cookies.load(Ordering::Relaxed) {
                         continue;
                     }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };

@@ -9,6 +9,9 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// Comes with every response; it is read only by those who asked for it.
+pub(super) const COOKIES_SET: &str = "Network.responseReceivedExtraInfo";
+
 macro_rules! events {
     ($($method:literal => $variant:ident($params:ty),)*) => {
         #[derive(Clone, Debug)]
@@ -39,6 +42,7 @@ events! {
     "Network.loadingFinished" => RequestFinished(p::RequestDone),
     "Network.requestWillBeSent" => RequestSent(p::RequestSent),
     "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
+    "Network.responseReceivedExtraInfo" => CookiesSet(p::CookiesSet),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
     "Page.frameClearedScheduledNavigation" => NavigationCleared(p::OfFrame),
     "Page.frameDetached" => FrameDetached(p::FrameDetached),

@@ -5,6 +5,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// Names and values together; a request with more than this is not written anew.
 const MOST_BYTES: usize = 64 * 1024;
@@ -24,6 +25,14 @@ pub struct ResponseHeaders {
     pub has_location: bool,
     /// What it holds is a document of another site's, signed by that site.
     pub is_exchange: bool,
+}
+
+/// The cookies that a response sets, a line each, as the server wrote them; of all its headers nothing else is kept.
+#[derive(Clone, Default)]
+pub struct CookieLines {
+    pub lines: Vec<Zeroizing<String>>,
+    /// There were more than are kept.
+    pub cut: bool,
 }
 
 impl RequestHeaders {
@@ -68,6 +77,47 @@ impl<'de> Deserialize<'de> for RequestHeaders {
     }
 }
 
+impl fmt::Debug for CookieLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cookies", self.lines.len())
+    }
+}
+
+impl<'de> Deserialize<'de> for CookieLines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CookieLines, D::Error> {
+        struct Lines;
+
+        impl<'de> Visitor<'de> for Lines {
+            type Value = CookieLines;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("headers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CookieLines, A::Error> {
+                let mut cookies = CookieLines::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if !name.eq_ignore_ascii_case("set-cookie") {
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    }
+                    // Chromium joins what came in several lines.
+                    let value = Zeroizing::new(map.next_value::<String>()?);
+                    if value.len() > MOST_BYTES {
+                        cookies.cut = true;
+                        continue;
+                    }
+                    let lines = value.split('\n').filter(|line| !line.is_empty());
+                    cookies.lines.extend(lines.map(|line| Zeroizing::new(line.to_owned())));
+                }
+                Ok(cookies)
+            }
+        }
+
+        deserializer.deserialize_map(Lines)
+    }
+}
+
 impl<'de> Deserialize<'de> for ResponseHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ResponseHeaders, D::Error> {
         #[derive(Deserialize)]
@@ -104,6 +154,22 @@ mod tests {
         }
         let secret: RequestHeaders = serde_json::from_str(r#"{"Cookie":"sid=hunter2"}"#).unwrap();
         assert_eq!(format!("{secret:?}"), "1 headers");
+    }
+
+    #[test]
+    fn of_a_response_only_the_cookies_are_kept_and_never_printed() {
+        for (json, lines, cut) in [
+            (r#"{"Set-Cookie":"a=1; Path=/\nb=2","X":"y"}"#.to_owned(), vec!["a=1; Path=/", "b=2"], false),
+            (r#"{"set-cookie":"a=1"}"#.to_owned(), vec!["a=1"], false),
+            (r#"{"X-Set-Cookie":"a=1","Cookie":"b=2"}"#.to_owned(), vec![], false),
+            (r#"{}"#.to_owned(), vec![], false),
+            (format!(r#"{{"Set-Cookie":"a={}"}}"#, "x".repeat(MOST_BYTES)), vec![], true),
+        ] {
+            let cookies: CookieLines = serde_json::from_str(&json).unwrap();
+            let kept: Vec<&str> = cookies.lines.iter().map(|line| line.as_str()).collect();
+            assert_eq!((kept, cookies.cut), (lines, cut));
+            assert_eq!(format!("{cookies:?}"), format!("{} cookies", cookies.lines.len()));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{
     Command, SessionId,
     bounded::{Id, Words},
     connection::LARGEST_MESSAGE,
-    headers::{RequestHeaders, ResponseHeaders},
+    headers::{CookieLines, RequestHeaders, ResponseHeaders},
 };
 use serde::{
     Deserialize, Serialize,
@@ -333,6 +333,7 @@ received! {
     ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
     Response { #[serde(default)] url: Words, #[serde(default)] mime_type: Words }
     RequestDone { request_id: Id }
+    CookiesSet { #[serde(default)] headers: CookieLines }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
     /// The default one has another id in each start of Chromium.

@@ -1,6 +1,6 @@
 //! A browser between its start and its first action.
 
-use super::{Family, Injection, carry::BYPASS};
+use super::{Family, Injection, carry::BYPASS, handed::Passed};
 use crate::{
     browser::Browser,
     cdp::SessionId,
@@ -27,10 +27,19 @@ impl Blank {
 
     /// Somebody's, or an error: what could not be put in whole is not handed out.
     pub async fn inject(self, injection: Injection, limit: TimeLimit) -> Result<Browser, BrowserError> {
-        let deadline = Deadline::of(limit, "inject");
+        self.filled(injection, Deadline::of(limit, "inject")).await
+    }
+
+    pub(super) async fn filled(
+        self,
+        injection: Injection,
+        deadline: Deadline,
+    ) -> Result<Browser, BrowserError> {
         injection.check()?;
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;
+        browser.connection.hear_cookies();
+        browser.shared.lock().injected.passed = Some(Passed::default());
         let session = browser.tab_session()?;
         tokio::try_join!(
             browser.set_cookies(&cookies, deadline),

@@ -1,6 +1,6 @@
 //! Each request that Chromium holds for us is let go at once: with the headers of its origin, or as it is.
 
-use super::{InjectedEntry, InjectedHeaders, InjectedStorage};
+use super::{InjectedEntry, InjectedHeaders, InjectedStorage, handed::Passed};
 use crate::{
     cdp::{Command, Id, Reactions, RequestHeaders, SessionId, protocol as p},
     state::State,
@@ -23,6 +23,8 @@ pub(crate) struct Injected {
     pub storage: Arc<Vec<InjectedStorage>>,
     /// The tab whose stores are being filled: nothing that it asks for leaves the browser.
     pub filling: Option<SessionId>,
+    /// What sites have set as cookies; kept in a session that something was put into, be it cookies alone.
+    pub passed: Option<Passed>,
 }
 
 /// Ids of requests that got a header, so that the next hop of a redirect may have it too.

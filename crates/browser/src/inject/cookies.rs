@@ -3,7 +3,7 @@
 use super::{InjectedCookie, SameSite, Secret, check::not_injected};
 use crate::{
     browser::Browser,
-    cdp::{CallError, Command, LARGEST_MESSAGE, protocol::Nothing},
+    cdp::{CallError, Command, LARGEST_MESSAGE, Words, protocol::Nothing},
     deadline::Deadline,
     error::BrowserError,
 };
@@ -51,7 +51,7 @@ impl Command for SetCookies<'_> {
 }
 
 #[derive(Serialize)]
-struct GetCookies {}
+pub(super) struct GetCookies {}
 
 impl Command for GetCookies {
     const METHOD: &'static str = "Storage.getCookies";
@@ -63,16 +63,36 @@ impl Command for GetCookies {
 }
 
 #[derive(Deserialize)]
-struct Cookies {
-    cookies: Vec<FoundCookie>,
+pub(super) struct Cookies {
+    pub cookies: Vec<FoundCookie>,
 }
 
 #[derive(Deserialize)]
-struct FoundCookie {
-    name: String,
-    value: Secret,
-    domain: String,
-    path: String,
+#[serde(rename_all = "camelCase")]
+pub(super) struct FoundCookie {
+    pub name: String,
+    pub value: Secret,
+    /// With a dot in front, unless it is for one host alone.
+    pub domain: String,
+    pub path: String,
+    /// Below zero for one that ends with the browser.
+    #[serde(default)]
+    pub expires: f64,
+    #[serde(default)]
+    pub session: bool,
+    #[serde(default)]
+    pub http_only: bool,
+    #[serde(default)]
+    pub secure: bool,
+    pub same_site: Option<Words>,
+    pub priority: Option<Words>,
+    pub partition_key: Option<FoundPartition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FoundPartition {
+    pub top_level_site: String,
 }
 
 impl<'a> CookieParam<'a> {

@@ -8,12 +8,16 @@ mod carry;
 mod check;
 mod cookies;
 mod family;
+mod handed;
+mod probe;
 mod secret;
 mod storage;
 
 pub use blank::Blank;
 pub(crate) use carry::{Carried, Injected};
 pub(crate) use family::Family;
+pub use handed::{HandedCookie, HandedEntry, HandedOut, HandedValue};
+pub use probe::{ProbePage, Probed};
 pub use secret::Secret;
 
 use policy::Origin;
@@ -93,6 +97,8 @@ impl InjectedEntry {
 }
 
 impl SameSite {
+    const ALL: [SameSite; 3] = [SameSite::Strict, SameSite::Lax, SameSite::None];
+
     fn as_str(self) -> &'static str {
         match self {
             SameSite::Strict => "Strict",
@@ -103,6 +109,8 @@ impl SameSite {
 }
 
 impl Priority {
+    const ALL: [Priority; 3] = [Priority::Low, Priority::Medium, Priority::High];
+
     fn as_str(self) -> &'static str {
         match self {
             Priority::Low => "Low",

@@ -21,7 +21,7 @@ impl Secret {
         Secret(value)
     }
 
-    pub(super) fn expose_secret(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.0
     }
 }

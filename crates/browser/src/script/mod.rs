@@ -43,10 +43,12 @@ const WRITTEN: &str = concat!(
     include_str!("choose.js"),
     include_str!("scroll.js"),
     include_str!("source.js"),
+    include_str!("page_text.js"),
+    include_str!("stores.js"),
     include_str!("cover.js"),
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, partsOf, momentIn, arm, rest, ",
-    "choose, isChosen, putBack, isChecked, scrollState, scrolled, source, coverText, coverBoxes, coverHeld, ",
+    "choose, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

@@ -31,7 +31,7 @@ impl Browser {
     }
 
     /// Comes back when the page puts a question.
-    pub(super) async fn asked(&self) -> Question {
+    pub(crate) async fn asked(&self) -> Question {
         self.shared.until(|state| state.question()).await
     }
 

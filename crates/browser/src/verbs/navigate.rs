@@ -8,6 +8,7 @@ use crate::{
     error::BrowserError,
     incident::Incident,
     page_text::{PageText, Words},
+    snapshot::Snapshot,
     state::State,
     text::cut,
 };
@@ -31,6 +32,30 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
+        let snapshot = match self.go_to(wanted, Some(viewer), deadline).await {
+            Err(error @ BrowserError::Timeout { .. }) => {
+                self.give_up().await?;
+                return Err(error);
+            }
+            gone => gone?.ok_or(BrowserError::TabClosed)?,
+        };
+        let incidents = self.shared.lock().take_incidents();
+        Ok(Outcome::Navigated {
+            final_url: snapshot.url.clone(),
+            title: snapshot.title.clone(),
+            status: snapshot.status,
+            snapshot,
+            incidents,
+        })
+    }
+
+    /// The page as it is shown to the viewer; without one it is not read.
+    pub(crate) async fn go_to(
+        &self,
+        wanted: &Navigate,
+        viewer: Option<&Viewer>,
+        deadline: Deadline,
+    ) -> Result<Option<Snapshot>, BrowserError> {
         self.go_home(wanted, deadline).await?;
         // A page that has loaded itself since it came may do so once more, over the one that is wanted. So may one
         // that has not yet, and then more than the wanted one has come.
@@ -39,13 +64,7 @@ impl Browser {
         self.leave(true);
         let opened = self.open_from(wanted, loads_itself, viewer, deadline).await;
         self.leave(false);
-        match opened {
-            Err(error @ BrowserError::Timeout { .. }) => {
-                self.give_up().await?;
-                Err(error)
-            }
-            other => other,
-        }
+        opened
     }
 
     /// Where a page of another site has been, no header is added any more: the site that has one is gone to from a new
@@ -79,9 +98,9 @@ impl Browser {
         &self,
         wanted: &Navigate,
         loads_itself: bool,
-        viewer: &Viewer,
+        viewer: Option<&Viewer>,
         deadline: Deadline,
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<Option<Snapshot>, BrowserError> {
         self.dismiss_dialog(deadline).await?;
         let left = self.page_facts().page_url;
         tokio::select! {
@@ -92,9 +111,9 @@ impl Browser {
             opened = self.open(wanted, viewer, deadline) => match opened {
                 // It was the page that was to be left, and now it is.
                 Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
-                Ok(Outcome::Navigated { final_url, .. })
+                Ok(_)
                     if (loads_itself || self.hops() > 1)
-                        && final_url == left
+                        && self.state().url == left
                         && wanted.url.as_str() != left => {}
                 opened => return opened,
             },
@@ -115,9 +134,9 @@ impl Browser {
     async fn open(
         &self,
         wanted: &Navigate,
-        viewer: &Viewer,
+        viewer: Option<&Viewer>,
         deadline: Deadline,
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<Option<Snapshot>, BrowserError> {
         let url = wanted.url.as_str();
         let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
@@ -131,15 +150,10 @@ impl Browser {
         }
         self.rest(deadline).await?;
         self.settle(wanted.wait_for, deadline).await?;
-        let snapshot = self.page_after(viewer, deadline).await?;
-        let incidents = self.shared.lock().take_incidents();
-        Ok(Outcome::Navigated {
-            final_url: snapshot.url.clone(),
-            title: snapshot.title.clone(),
-            status: snapshot.status,
-            snapshot,
-            incidents,
-        })
+        match viewer {
+            Some(viewer) => self.page_after(viewer, deadline).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn wait_for(

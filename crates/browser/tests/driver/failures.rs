@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Chromium's own way to crash a tab, which no page and no agent can reach.
 #[derive(Serialize)]
-struct Crash {}
+pub struct Crash {}
 
 impl Command for Crash {
     const METHOD: &'static str = "Page.crash";

@@ -150,7 +150,7 @@ async fn what_chromium_does_not_take_is_named_and_no_browser_comes_of_it() {
     }
 }
 
-fn everything() -> Injection {
+pub fn everything() -> Injection {
     Injection {
         cookies: vec![cookie("sid", "own.test")],
         storage: vec![storage("http://own.test")],

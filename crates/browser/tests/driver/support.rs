@@ -95,20 +95,20 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        Driver::start(pages, options, async |blank| Ok(blank.clean())).await.unwrap()
+        Driver::start(pages, options, async |blank, _| Ok(blank.clean())).await.unwrap()
     }
 
     /// A browser with something in it.
     pub async fn injected(pages: &[(&str, &str)], injection: Injection) -> Result<Driver, BrowserError> {
         let limit = TimeLimit::new(Duration::from_secs(30));
-        let inject = async |blank: Blank| blank.inject(injection, limit).await.inspect_err(note);
+        let inject = async |blank: Blank, _| blank.inject(injection, limit).await;
         Driver::start(pages, BrowserOptions::default(), inject).await
     }
 
     pub async fn start(
         pages: &[(&str, &str)],
         options: BrowserOptions,
-        become_browser: impl AsyncFnOnce(Blank) -> Result<Browser, BrowserError>,
+        become_browser: impl AsyncFnOnce(Blank, cdp::Connection) -> Result<Browser, BrowserError>,
     ) -> Result<Driver, BrowserError> {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
@@ -116,7 +116,7 @@ impl Driver {
         let (connection, socket) = connect(&endpoint).await;
         let mut events = connection.subscribe();
         let blank = Browser::attach(connection.clone(), options).await.unwrap();
-        let browser = become_browser(blank).await?;
+        let browser = become_browser(blank, connection.clone()).await.inspect_err(note)?;
         let first_tab = loop {
             if let cdp::EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();
@@ -323,11 +323,11 @@ fn note(error: &BrowserError) {
     seen(&error.code());
 }
 
-fn soon() -> tokio::time::Instant {
+pub fn soon() -> tokio::time::Instant {
     tokio::time::Instant::now() + Duration::from_secs(10)
 }
 
-async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
+pub async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
     #[derive(serde::Serialize)]
     struct GetTargets {}
     #[derive(serde::Deserialize)]

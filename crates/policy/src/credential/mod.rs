@@ -7,6 +7,7 @@ mod entropy;
 mod vendors;
 
 use regex::Regex;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Longer texts are looked at in their first part; nobody types a novel with a key behind it by accident.
@@ -60,6 +61,36 @@ pub fn found(text: &str) -> Option<Kind> {
     }
 }
 
+/// Where in the text something looks like a credential: in order, apart from each other. Card numbers are none, since
+/// no login is made of them.
+pub fn places(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for regex in [&PRIVATE_KEY_WHOLE, &WEB_TOKEN, &IN_ADDRESS] {
+        found.extend(regex.find_iter(text).map(|hit| hit.range()));
+    }
+    found.extend(vendors::places(text));
+    let named = NAMED.captures_iter(text).filter_map(|hit| hit.get(1));
+    found.extend(named.filter(|hit| entropy::is_mixed(hit.as_str())).map(|hit| hit.range()));
+    let mut from = 0;
+    for part in text.split(|c: char| !entropy::is_part(c)) {
+        // Every mark that parts are split at is gone over by its own length.
+        let start = from;
+        from = start + part.len() + text[start + part.len()..].chars().next().map_or(0, char::len_utf8);
+        if entropy::is_random(part) {
+            found.push(start..start + part.len());
+        }
+    }
+    found.sort_by_key(|range| (range.start, range.end));
+    let mut apart: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match apart.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => apart.push(range),
+        }
+    }
+    apart
+}
+
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {
@@ -71,6 +102,12 @@ fn cut(text: &str) -> &str {
 static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1[A-Z0-9]{20}",
+    )
+});
+/// With what it holds, up to its end or the text's.
+static PRIVATE_KEY_WHOLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?s)-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,30}-----|\z)|AGE-SECRET-KEY-1[A-Z0-9]+",
     )
 });
 static WEB_TOKEN: LazyLock<Regex> =

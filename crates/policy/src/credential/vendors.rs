@@ -97,6 +97,10 @@ pub(super) fn looks_like_one(text: &str) -> bool {
     ALL.is_match(text)
 }
 
+pub(super) fn places(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    ALL.find_iter(text).map(|hit| hit.range())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,7 @@ macro_rules! rules {
 
 rules! {
     LOOK = "look", Low, "only looks";
-    BLOCKED = "domain.blocked", High, "leads to a domain that is not on the allowlist";
+    BLOCKED = "domain.blocked", High, "leads to a domain that is not on the allowlist, or not of this session's sites";
 
     NAVIGATE_SAME = "navigate.same-domain", Low, "stays on the domain of the page";
     NAVIGATE_NEW = "navigate.new-domain", Medium, "goes to another domain";

@@ -3,7 +3,7 @@
 use crate::domains::listed;
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal};
-use crate::{Facts, Settings};
+use crate::{DomainPattern, Facts, Settings};
 use url::Url;
 
 /// First labels of hosts that are somebody's mail, settings or back office, in S1's own rule.
@@ -40,6 +40,8 @@ pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, settings
         findings.found(&NAVIGATE_NAME, &[("url", address)]);
     }
     match host_of(&facts.page_url) {
+        // What a session was opened for is no new domain to it.
+        _ if is_home(host, settings) => findings.found(&NAVIGATE_SAME, &[("domain", host)]),
         Some(page) if is_same_site(&page, host) => findings.found(&NAVIGATE_SAME, &[("domain", host)]),
         Some(page) => findings.found(&NAVIGATE_NEW, &[("domain", host), ("page domain", &page)]),
         None => findings.found(&NAVIGATE_NEW, &[("domain", host)]),
@@ -67,7 +69,13 @@ pub(super) fn link(findings: &mut Findings, href: &str, facts: &Facts, settings:
 }
 
 pub(super) fn is_blocked(host: &str, settings: &Settings) -> bool {
-    settings.allowlist.as_ref().is_some_and(|allowed| listed(allowed, host).is_none())
+    let leaves =
+        |list: &Option<Vec<DomainPattern>>| list.as_ref().is_some_and(|list| listed(list, host).is_none());
+    leaves(&settings.allowlist) || leaves(&settings.home)
+}
+
+fn is_home(host: &str, settings: &Settings) -> bool {
+    settings.home.as_ref().is_some_and(|home| listed(home, host).is_some())
 }
 
 fn sensitive(url: &Url, host: &str, settings: &Settings) -> Option<(&'static str, String)> {

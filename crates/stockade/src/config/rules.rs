@@ -24,6 +24,7 @@ impl Config {
             trusted: self.hitl.trusted_domains.clone(),
             sensitive: self.hitl.sensitive_domains.clone(),
             allowlist: self.domain_allowlist.clone(),
+            home: None,
             rules: self.hitl.rules.clone(),
             credential_scan: self.credential_scan,
         }

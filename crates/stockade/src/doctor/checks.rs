@@ -127,6 +127,19 @@ fn space(name: &'static str, folder: &Path) -> Check {
     }
 }
 
+/// Whether logins in memory could reach the machine's swap.
+pub fn memory() -> Check {
+    if crate::memory::may_be_swapped() {
+        let found = "logins in memory could be written to this machine's swap";
+        return Check::hint(
+            "memory",
+            found,
+            "Raise the limit on locked memory (LimitMEMLOCK=infinity), or encrypt the swap.",
+        );
+    }
+    Check::good("memory", "logins in memory reach no swap and no core file")
+}
+
 pub fn port(config: &Config, state: &State) -> Check {
     let address = config.server.listen;
     if matches!(state.join(), Ok(Some(_))) {

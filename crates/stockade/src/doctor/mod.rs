@@ -52,6 +52,7 @@ pub fn examine(config: &Config, state: &State) -> Vec<Check> {
     checks.extend(checks::templates(config));
     checks.push(checks::fonts());
     checks.extend(checks::disk(state));
+    checks.push(checks::memory());
     checks.push(checks::port(config, state));
     checks
 }

@@ -7,15 +7,15 @@ use crate::approvals::{ApprovalPicture, Bound, Waiting, Yes};
 use crate::error::Fault;
 use crate::session::{Session, Turn};
 use audit::{About, Context};
-use browser::{Cover, TimeLimit};
+use browser::TimeLimit;
 use policy::{Denial, Question};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 impl Gate {
     /// What the page shows, for the person who is asked. A page that cannot be pictured is asked about without.
-    pub(super) async fn shown(&self, turn: &Turn<'_>, question: &Question) -> Shown {
-        let cover = Cover::of_secrets();
+    pub(super) async fn shown(&self, session: &Session, turn: &Turn<'_>, question: &Question) -> Shown {
+        let cover = session.secrets.cover();
         let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
         match turn.runtime.link.browser.picture(target, format, &cover, TimeLimit::new(PATIENCE)).await {
             Ok(taken) => {

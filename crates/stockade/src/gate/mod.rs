@@ -7,12 +7,13 @@ mod asking;
 mod escalation;
 mod faults;
 mod following;
+mod learning;
 mod pending;
 mod recording;
 mod redact;
 mod stations;
 
-pub use faults::{audit_fault, bad_address};
+pub use faults::{audit_fault, bad_address, explain};
 pub use pending::{Pending, Pendings};
 pub use redact::Redactor;
 

@@ -62,9 +62,31 @@ impl Gate {
         })
     }
 
+    /// The picture that an agent took, as it may have it, and what is kept of it.
+    pub(super) async fn pictures(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+        outcome: Outcome,
+        shot: &Screenshot,
+        target: Option<&ElementFacts>,
+        found: &mut Found,
+    ) -> Result<(Outcome, Option<Picture>), Fault> {
+        let kept = self.keep_image(session, turn, &outcome, shot, target, found).await?;
+        if session.secrets.is_empty() {
+            return Ok((outcome, kept));
+        }
+        // One in which a secret may be seen is not handed out.
+        let (cover, limit) = (session.secrets.cover(), TimeLimit::new(PATIENCE));
+        match turn.runtime.link.browser.keepable(shot, target, &cover, limit).await? {
+            Kept::AsTaken => Ok((outcome, kept)),
+            Kept::Covered(image) => Ok((Outcome::Screenshot(image), kept)),
+        }
+    }
+
     /// Keeps the picture that an agent took, if pictures are kept. The agent has its own: what is kept is covered, and
     /// if that fails, the log says why there is none.
-    pub(super) async fn keep_image(
+    async fn keep_image(
         &self,
         session: &Session,
         turn: &Turn<'_>,

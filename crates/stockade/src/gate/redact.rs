@@ -1,25 +1,25 @@
 //! The last station: what goes out carries no secret that was put into the session.
 
 use crate::error::Fault;
+use crate::logins::Secrets;
 use crate::session::Session;
 use browser::{After, Content, Found, Incident, Outcome, PageText, Snapshot, TreeNode};
+use std::sync::Arc;
 
-const MASK: &str = "[redacted]";
-
-/// The secret values of one session, and how to take them out of text.
+/// The secrets of one session, and how to take them out of what its caller is told.
 ///
-/// A `clean` session has none. Injection adds them here, and every reply, record and error passes through.
+/// A `clean` session has none.
 pub struct Redactor {
-    secrets: Vec<String>,
+    secrets: Arc<Secrets>,
 }
 
 impl Redactor {
-    pub fn for_session(_session: &Session) -> Redactor {
-        Redactor { secrets: Vec::new() }
+    pub fn for_session(session: &Session) -> Redactor {
+        Redactor { secrets: session.secrets.clone() }
     }
 
     pub fn text(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+        self.secrets.text(text).into_owned()
     }
 
     pub fn fault(&self, fault: Fault) -> Fault {
@@ -139,9 +139,13 @@ mod tests {
     use browser::{Dom, Question, TabInfo};
     use policy::TabId;
 
+    fn knowing(secret: &str) -> Redactor {
+        Redactor { secrets: Arc::new(Secrets::knowing(&[secret])) }
+    }
+
     #[test]
     fn a_secret_does_not_leave() {
-        let redactor = Redactor { secrets: vec!["hunter2".into()] };
+        let redactor = knowing("hunter2");
         assert_eq!(redactor.text("the password is hunter2!"), "the password is [redacted]!");
         let fault = redactor.fault(Fault::new("x", "no page at /?t=hunter2"));
         assert_eq!(fault.message, "no page at /?t=[redacted]");
@@ -149,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_masked_wherever_a_page_shows_it() {
-        let redactor = Redactor { secrets: vec!["hunter2".into()] };
+        let redactor = knowing("hunter2");
         let snapshot = Snapshot {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),

@@ -131,6 +131,7 @@ impl Gate {
         if matches!(start, Start::New(_)) {
             session.veil.learn(action);
         }
+        self.learn(session, turn).await.map_err(Failure::Fault)?;
         let veil = |text: &str| session.veil.text(text);
         let mut context =
             Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
@@ -159,7 +160,7 @@ impl Gate {
                 Decided::Permit(permit) => permit,
                 Decided::Ask(question) => {
                     let shown = tokio::select! {
-                        shown = self.shown(turn, &question) => shown,
+                        shown = self.shown(session, turn, &question) => shown,
                         failure = &mut cut_short => return Err(failure),
                     };
                     return Ok(Done::Asked(Box::new(question), shown));
@@ -188,19 +189,21 @@ impl Gate {
             failure = &mut cut_short => Err(failure),
         };
         let took = begun.elapsed();
-        let done = match done {
-            Err(Failure::Browser(BrowserError::TargetChanged { what, .. })) if was_asked => {
+        // Whatever came of it, nothing is told or recorded of it before this.
+        let done = match (done, self.learn(session, turn).await) {
+            (Ok(_), Err(fault)) => Err(Failure::Fault(fault)),
+            (Err(Failure::Browser(BrowserError::TargetChanged { what, .. })), _) if was_asked => {
                 Err(Failure::Fault(void(what)))
             }
-            done => done,
+            (done, _) => done,
         };
         let (done, after) = if is_pictured {
             (done, self.picture_after(session, turn).await)
         } else {
             match (done, shot) {
                 (Ok(outcome), Some((shot, target))) => {
-                    match self.keep_image(session, turn, &outcome, &shot, target.as_ref(), found).await {
-                        Ok(picture) => (Ok(outcome), picture),
+                    match self.pictures(session, turn, outcome, &shot, target.as_ref(), found).await {
+                        Ok((outcome, picture)) => (Ok(outcome), picture),
                         Err(fault) => (Err(Failure::Fault(fault)), None),
                     }
                 }
@@ -215,6 +218,12 @@ impl Gate {
         if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
+        }
+        if let Ok(outcome) = &done
+            && let Err(fault) = self.signed_out(session, &page.url, outcome).await
+        {
+            turn.runtime.link.browser.forget_last_shown();
+            return Err(Failure::Fault(fault));
         }
         done.map(Done::Outcome)
     }

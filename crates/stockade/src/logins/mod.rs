@@ -2,12 +2,19 @@
 //! hold is kept out of all that goes out.
 
 mod desk;
+pub mod handed;
+mod redeem;
+mod secrets;
 mod settings;
 pub mod told;
+mod translate;
 
 pub use desk::{By, keep_collecting};
+pub use redeem::{Login, Released, Wanted};
+pub use secrets::Secrets;
+pub use translate::{injection, probes};
 
-use crate::config::Config;
+use crate::config::{Config, StandingGrant};
 use crate::error::{Fault, with_causes};
 use crate::state::State;
 use settings::User;
@@ -19,6 +26,8 @@ pub struct Logins {
     pub grants: Grants,
     /// Our own table: the backend itself, or only where cookies wait that a site rotated.
     pub store: Store,
+    /// Grants that exist without anybody issuing them.
+    standing: Vec<StandingGrant>,
 }
 
 impl Logins {
@@ -39,6 +48,10 @@ impl Logins {
             vault: settings::vault(config, state, &database, user),
             grants: Grants::new(database.clone()).usual_lifetime(usual),
             store: settings::store(config, state, &database),
+            standing: match config.credentials.auto_inject {
+                true => config.credentials.standing.clone(),
+                false => Vec::new(),
+            },
         })
     }
 
@@ -46,6 +59,13 @@ impl Logins {
     pub fn vault(&self) -> Result<&Vault, Fault> {
         self.vault.as_ref().map_err(Fault::clone)
     }
+}
+
+/// A login that does not work any more. Nothing is written back: what to do is the operator's to say.
+pub fn expired(domain: &str, why: &str) -> Fault {
+    Fault::new("credential_expired", format!("the login for {domain} has expired: {why}")).hint(
+        "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",
+    )
 }
 
 impl From<VaultError> for Fault {

@@ -1,9 +1,10 @@
 //! Takes out of records what an agent typed: a form that is sent by GET puts it into the address, a page into its title.
 
+use crate::logins::Secrets;
 use browser::Cover;
 use policy::{Action, Key};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MASK: &str = "[typed]";
 /// Shorter texts are taken out only where they are a whole value in an address: "a" is in every word.
@@ -13,9 +14,12 @@ const SHORT: usize = 4;
 const MOST_TEXTS: usize = 256;
 const MOST_BYTES: usize = 64 * 1024;
 
-/// What was typed into one session's pages.
+/// What was typed into one session's pages, over what nothing may tell anyway.
 #[derive(Default)]
-pub struct Veil(Mutex<Typed>);
+pub struct Veil {
+    typed: Mutex<Typed>,
+    secrets: Arc<Secrets>,
+}
 
 #[derive(Default)]
 struct Typed {
@@ -26,6 +30,10 @@ struct Typed {
 }
 
 impl Veil {
+    pub fn over(secrets: Arc<Secrets>) -> Veil {
+        Veil { secrets, ..Veil::default() }
+    }
+
     /// Remembers what an action types, before it is on record.
     pub fn learn(&self, action: &Action) {
         let mut typed = self.lock();
@@ -46,7 +54,7 @@ impl Veil {
     pub fn text(&self, text: &str) -> String {
         let typed = self.lock();
         let is_address = text.contains("://");
-        let mut out = text.to_owned();
+        let mut out = self.secrets.text(text).into_owned();
         for word in typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]) {
             if word.is_empty() {
                 continue;
@@ -76,12 +84,13 @@ impl Veil {
             return Cover::forgotten();
         }
         let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
-        Cover::of(texts.flat_map(|text| text.lines().chain([text])))
+        let lines: Vec<&str> = texts.flat_map(|text| text.lines().chain([text])).collect();
+        self.secrets.with_each(|secrets| Cover::of(lines.iter().copied().chain(secrets.iter().copied())))
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {
         // A list of texts is whole after any panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,6 +5,7 @@ mod end;
 mod health;
 mod history;
 mod images;
+mod login;
 mod open;
 mod recover;
 mod registry;
@@ -22,10 +23,11 @@ pub use standing::Whereabouts;
 
 use crate::approvals::{ApprovalId, Given};
 use crate::error::Fault;
+use crate::logins::{Released, Secrets};
 use crate::record::Veil;
 use images::Images;
 use jiff::Timestamp;
-use policy::{Name, Scope, SessionId};
+use policy::{DomainPattern, Name, Scope, SessionId};
 use runtime::Runtime;
 use serde::Serialize;
 use standing::Watched;
@@ -58,11 +60,17 @@ pub struct Session {
     history: Mutex<History>,
     /// What records must not tell.
     pub veil: Arc<Veil>,
+    /// What nothing that goes out may tell.
+    pub secrets: Arc<Secrets>,
+    /// The logins in its browser.
+    pub(crate) login: Option<Released>,
+    /// The sites that it stays on, if it is signed in.
+    home: Option<Vec<DomainPattern>>,
     /// What the browser calls itself to sites.
     pub user_agent: String,
     images: Images,
     /// What people let it do without asking again.
-    pub given: Given,
+    pub given: Arc<Given>,
     watched: Mutex<Watched>,
 }
 
@@ -104,7 +112,7 @@ pub struct Summary {
     /// The question for guidance that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<ApprovalId>,
-    /// What an operator should know of: `approval_flood`, `credential_typed`.
+    /// What an operator should know of: `approval_flood`, `credential_typed`, `credential_expired`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<&'static str>,
 }

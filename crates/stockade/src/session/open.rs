@@ -5,9 +5,11 @@ use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
+use crate::logins::{Released, Secrets, Wanted};
+use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
-use browser::{Browser, Resumed, cdp};
+use browser::{Blank, Browser, cdp};
 use jail::{Id, JailSpec, Keeper, Prepared};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -56,30 +58,42 @@ impl RecordMode {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct OpenRequest {
     pub name: Option<Name>,
-    pub credential_mode: CredentialMode,
+    /// What to be signed in to; nowhere, if left out.
+    pub login: Option<Wanted>,
     /// As the configuration says, if left out.
     pub record: Option<RecordMode>,
 }
 
 impl Registry {
     pub async fn open(self: &Arc<Self>, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
-        if request.credential_mode == CredentialMode::Operator {
-            return Err(Fault::new("grant_required", "a signed-in session needs a grant, and there is none")
-                .hint("Open the session with credential_mode \"clean\"."));
-        }
         let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
             .map_err(|e| Fault::caused("internal", &e))?;
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
-        let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
-        let (runtime, phases, user_agent) = self.launch(scope, &jail).await?;
-
         let about = About::session(scope, &id, Some(jail.as_str()));
+        let login = match &request.login {
+            None => None,
+            Some(wanted) => Some(self.redeem(scope, wanted, &about).await?),
+        };
+        let given = Arc::new(Given::default());
+        let home = login.as_ref().map(|released| self.home(released));
+        let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
+        let started = match self.launch(scope, &jail, self.rules(home.as_ref(), &given)).await {
+            Ok(started) => started,
+            Err(fault) => {
+                if let Some(released) = login {
+                    self.give_back(released, &about).await;
+                }
+                return Err(fault);
+            }
+        };
+        let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
+
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         event.recording = Some(record.as_str());
         event.user_agent = Some(audit::plain(&user_agent));
@@ -92,12 +106,13 @@ impl Registry {
                 Images::ring(self.settings.transient.join(id.as_str()), self.settings.most_images)
             }
         };
+        let secrets = Arc::new(login.as_ref().map(Secrets::of).unwrap_or_default());
         let session = Arc::new(Session {
             id,
             name: request.name,
             scope: scope.clone(),
             jail,
-            credential_mode: request.credential_mode,
+            credential_mode: if login.is_some() { CredentialMode::Operator } else { CredentialMode::Clean },
             record,
             started_at: Timestamp::now(),
             phases,
@@ -110,10 +125,13 @@ impl Registry {
             runtime: tokio::sync::Mutex::new(Some(runtime)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
-            veil: Arc::default(),
+            veil: Arc::new(Veil::over(secrets.clone())),
+            secrets,
+            login,
+            home,
             user_agent,
             images,
-            given: Given::default(),
+            given,
             watched: Mutex::default(),
         });
         built.keep();
@@ -126,14 +144,13 @@ impl Registry {
         Ok(session)
     }
 
-    /// Jail, readiness in two phases, CPU quota, page.
-    async fn launch(&self, scope: &Scope, jail: &Id) -> Result<(Runtime, Vec<Phase>, String), Fault> {
+    /// Jail, readiness in two phases, CPU quota, an empty page.
+    async fn launch(&self, scope: &Scope, jail: &Id, rules: Arc<egress::Rules>) -> Result<Started, Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
         let prepared = self.on_keeper(jail, |keeper, jail| keeper.prepare(jail)).await?;
         let Prepared { cdp, egress, .. } = prepared;
-        let egress =
-            egress::serve(listener(egress)?, self.settings.egress.clone(), egress::Options::default());
+        let egress = egress::serve(listener(egress)?, rules, egress::Options::default());
         let tunnel = Tunnel::new(listener(cdp)?, self.signer.clone(), scope.to_string(), jail.to_string());
         let tunnel = Arc::new(tunnel.token_lifetime(self.settings.token_lifetime));
         let spec = self.spec(scope, jail);
@@ -147,11 +164,48 @@ impl Registry {
         phases.extend(
             readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }),
         );
-        let (link, _) = self.attach(&tunnel, &readiness.ws_path, jail, None, &mut phases).await?;
+        let shaking = Instant::now();
+        let wire = self.connect(&tunnel, &readiness.ws_path, jail).await?;
+        phases.push(Phase { name: "websocket".into(), ms: millis(shaking) });
+        let attaching = Instant::now();
+        let blank = Browser::attach(wire.connection, self.settings.browser.clone()).await?;
+        phases.push(Phase { name: "page".into(), ms: millis(attaching) });
+        let (closed, renewals) = (wire.closed, wire.renewals);
+        Ok(Started {
+            blank,
+            closed,
+            renewals,
+            tunnel,
+            egress,
+            phases,
+            begun,
+            user_agent: readiness.user_agent,
+        })
+    }
+
+    /// From an empty browser to the session's own: clean, or with its logins in it.
+    async fn enter(
+        &self,
+        started: Started,
+        jail: &Id,
+        login: Option<&Released>,
+        about: &About,
+    ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
+        let Started { blank, closed, renewals, tunnel, egress, mut phases, begun, user_agent } = started;
+        let browser = match login {
+            None => blank.clean(),
+            Some(released) => {
+                let injecting = Instant::now();
+                self.logins.confirm(released).await?;
+                let browser = self.inject(blank, released, &egress, about).await?;
+                phases.push(Phase { name: "login".into(), ms: millis(injecting) });
+                browser
+            }
+        };
         phases.push(Phase { name: "total".into(), ms: millis(begun) });
         let stats = self.on_keeper(jail, |keeper, jail| keeper.stats(jail)).await?.unwrap_or_default();
         let runtime = Runtime {
-            link,
+            link: Link { browser, closed, _renewals: renewals },
             tunnel,
             egress,
             oom_kills: stats.oom_kills,
@@ -159,41 +213,19 @@ impl Registry {
             restarts_left: self.settings.restarts,
             untold: None,
         };
-        Ok((runtime, phases, readiness.user_agent))
+        Ok((runtime, phases, user_agent))
     }
 
-    /// The second phase of readiness and the page; used again after a restart, with the browser `before`.
-    /// Also returns whether its tab was found as it was left.
-    pub(super) async fn attach(
-        &self,
-        tunnel: &Arc<Tunnel>,
-        path: &str,
-        jail: &Id,
-        before: Option<&Browser>,
-        phases: &mut Vec<Phase>,
-    ) -> Result<(Link, bool), Fault> {
-        let shaking = Instant::now();
+    /// The second phase of readiness.
+    pub(super) async fn connect(&self, tunnel: &Arc<Tunnel>, path: &str, jail: &Id) -> Result<Wire, Fault> {
         let socket = tunnel.open_cdp(path).await?;
-        phases.push(Phase { name: "websocket".into(), ms: millis(shaking) });
         // Ready: from here on the jail has its share of the processor and no more.
         let cpu = self.settings.limits.cpu;
         self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await?;
-
-        let attaching = Instant::now();
         let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));
-        let (browser, same_tab) = match before {
-            Some(before) => match before.resume(connection).await? {
-                Resumed::AsItWas(browser) => (browser, true),
-                Resumed::NewTab(browser) => (browser, false),
-                // No session has anything put into its browser yet.
-                Resumed::Anew(blank) => (blank.clean(), false),
-            },
-            None => (Browser::attach(connection, self.settings.browser.clone()).await?.clean(), false),
-        };
-        phases.push(Phase { name: "page".into(), ms: millis(attaching) });
-        Ok((Link { browser, closed, _renewals: renewals }, same_tab))
+        Ok(Wire { connection, closed, renewals })
     }
 
     fn spec(&self, scope: &Scope, jail: &Id) -> JailSpec {
@@ -253,6 +285,25 @@ impl Registry {
             _ = session.until_ended() => {}
         }
     }
+}
+
+/// A connection to a Chromium that nobody has spoken to yet.
+pub(super) struct Wire {
+    pub connection: cdp::Connection,
+    pub closed: watch::Receiver<Option<cdp::Closed>>,
+    pub renewals: Renewals,
+}
+
+/// A browser that is nobody's yet, and what belongs to it.
+struct Started {
+    blank: Blank,
+    closed: watch::Receiver<Option<cdp::Closed>>,
+    renewals: Renewals,
+    tunnel: Arc<Tunnel>,
+    egress: egress::Egress,
+    phases: Vec<Phase>,
+    begun: Instant,
+    user_agent: String,
 }
 
 /// Destroys the jail of an opening that failed or was given up half-way.

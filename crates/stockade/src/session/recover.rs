@@ -1,9 +1,13 @@
 //! When a tab or a whole browser dies: what the kernel says of it, and whether it comes back.
 
-use super::runtime::Runtime;
+use super::open::Wire;
+use super::runtime::{Link, Runtime};
 use super::{EndReason, Registry, Session};
 use crate::error::Fault;
+use audit::About;
 use bridge::wire::StageName;
+use browser::{Blank, Browser, Resumed};
+use egress::Egress;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,11 +86,25 @@ impl Registry {
             runtime.tunnel.restart().await?;
         }
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
-        let before = Some(&runtime.link.browser);
-        let (link, same_tab) =
-            self.attach(&runtime.tunnel, &readiness.ws_path, &session.jail, before, &mut Vec::new()).await?;
-        runtime.link = link;
+        let Wire { connection, closed, renewals } =
+            self.connect(&runtime.tunnel, &readiness.ws_path, &session.jail).await?;
+        let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
+            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::NewTab(browser) => (browser, false),
+            Resumed::Anew(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
+        };
+        runtime.link = Link { browser, closed, _renewals: renewals };
         Ok(same_tab)
+    }
+
+    /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
+    async fn fill_again(&self, blank: Blank, session: &Session, egress: &Egress) -> Result<Browser, Fault> {
+        let Some(released) = &session.login else { return Ok(blank.clean()) };
+        if self.logins.grants.is_revoked(released.jti()).await? {
+            return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
+        }
+        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        self.inject(blank, released, egress, &about).await
     }
 
     /// Waits for what is left of the dead browser to go. Hundreds of threads take a moment, and until they

@@ -2,6 +2,7 @@
 
 use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
+use crate::logins::Logins;
 use audit::{About, Event, EventKind};
 use jail::Keeper;
 use jiff::Timestamp;
@@ -29,6 +30,8 @@ pub struct SessionSettings {
     pub template: jail::template::Template,
     pub display: Option<(u32, u32)>,
     pub egress: Arc<egress::Rules>,
+    /// What signed-in sessions may reach beside their own sites.
+    pub also_home: Vec<policy::DomainPattern>,
     pub browser: browser::BrowserOptions,
     pub record: RecordMode,
     pub record_floor: RecordMode,
@@ -50,6 +53,7 @@ pub struct Registry {
     pub(super) keeper: Arc<Keeper>,
     pub(super) signer: Arc<bridge::token::Signer>,
     pub(super) log: audit::Log,
+    pub(super) logins: Arc<Logins>,
     book: Mutex<Book>,
 }
 
@@ -77,15 +81,24 @@ pub(super) struct Slot<'a> {
 }
 
 impl Registry {
-    pub fn new(settings: SessionSettings, keeper: Arc<Keeper>, log: audit::Log) -> Result<Registry, Fault> {
+    pub fn new(
+        settings: SessionSettings,
+        keeper: Arc<Keeper>,
+        log: audit::Log,
+        logins: Arc<Logins>,
+    ) -> Result<Registry, Fault> {
         let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused("internal", &e))?;
-        Ok(Registry { settings, keeper, signer: Arc::new(signer), log, book: Mutex::default() })
+        Ok(Registry { settings, keeper, signer: Arc::new(signer), log, logins, book: Mutex::default() })
     }
 
     /// A picture of one of the scope's open sessions.
     pub fn image(&self, scope: &Scope, id: &str) -> Option<Stored> {
         let book = lock(&self.book);
         book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
+    }
+
+    pub fn logins(&self) -> &Logins {
+        &self.logins
     }
 
     pub fn picture_format(&self) -> ImageFormat {

@@ -3,11 +3,14 @@
 
 pub mod asking;
 pub mod chromium;
+pub mod django;
+pub mod granting;
 pub mod http;
 pub mod login;
 pub mod machine;
 pub mod operator;
 pub mod person;
+pub mod recorder;
 pub mod seen;
 pub mod site;
 pub mod table;

@@ -20,6 +20,7 @@ pub(crate) use document::{MOST_ENTRIES, check_origin};
 use crate::secret::Secret;
 use jiff::Timestamp;
 use policy::Origin;
+use zeroize::Zeroizing;
 
 /// A login on one host, parsed and checked. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
 pub struct Credential {
@@ -55,6 +56,19 @@ pub struct Entry {
 pub struct BasicAuth {
     pub username: String,
     pub password: Secret,
+}
+
+impl BasicAuth {
+    /// `name:password`, which is what travels, in base64.
+    pub fn pair(&self) -> Secret {
+        let mut pair = Zeroizing::new(String::with_capacity(
+            self.username.len() + 1 + self.password.expose_secret().len(),
+        ));
+        pair.push_str(&self.username);
+        pair.push(':');
+        pair.push_str(self.password.expose_secret());
+        Secret::new(pair)
+    }
 }
 
 /// Whose grants release a credential.
@@ -126,6 +140,14 @@ impl Credential {
         found.extend(self.basic.iter().map(|basic| ("basic.password".to_owned(), &basic.password)));
         found.extend(self.totp.iter().map(|totp| ("totp.seed".to_owned(), &totp.seed)));
         found
+    }
+
+    /// Values that need no redaction, by the operator's word.
+    pub fn open_values(&self) -> Vec<&Secret> {
+        let cookies = self.cookies.iter().map(|cookie| &cookie.value);
+        let entries = [&self.local_storage, &self.session_storage, &self.headers].into_iter().flatten();
+        let all = cookies.chain(entries.map(|entry| &entry.value));
+        all.filter(|value| !value.is_secret).map(|value| &value.text).collect()
     }
 
     /// What the operator should know about it: secrets that are too short to be found in what goes out.

@@ -147,6 +147,24 @@ fn odd_secrets_are_found_too() {
 }
 
 #[test]
+fn a_match_that_ends_inside_a_character_takes_the_whole_of_it() {
+    for (secret, text, masked) in [
+        ("😀😁😂😃😄😅", "😀😁😂😇 and more", format!("{MASK} and more")),
+        ("😀😁😂😃😄😅", "so 🙀😁😂😃😄😅", format!("so {MASK}")),
+        ("😀😁😂😃😄😅", "\\😀\\😁\\😂\\😇.", format!("{MASK}.")),
+        ("😀😁😂😃😄😅", "%F0%9F%98%80%F0%9F%98%81%F0%9F%98%82%F0%9F%98🙂", format!("{MASK}🙂")),
+        ("«»“”„‟…", "«»“”„‟‥", MASK.to_owned()),
+        ("«»“”„‟…", "é«»“”„‟…é", format!("é{MASK}é")),
+    ] {
+        let redactor = redactor(&[secret]);
+        assert_eq!(redactor.text(text), masked, "{secret}");
+        let mut stream = redactor.stream();
+        let long = stream.push(&format!("{}{text}{}", "é ".repeat(1000), " é".repeat(1000)));
+        assert_eq!(long + &stream.finish(), format!("{}{masked}{}", "é ".repeat(1000), " é".repeat(1000)));
+    }
+}
+
+#[test]
 fn what_a_site_hands_out_later_is_learned() {
     let mut redactor = redactor(&[TOKEN]);
     assert!(!redactor.finds_any("rotated-0123456789"));

@@ -17,7 +17,12 @@ const LONGEST_NAME: usize = 32;
 
 impl View {
     pub(super) fn of(text: &str) -> View {
-        let places = (0..text.len()).map(|at| at as u32..at as u32 + 1).collect();
+        let mut places = Vec::with_capacity(text.len());
+        for (at, character) in text.char_indices() {
+            // Every byte of a character stands for the whole of it: none is cut in two.
+            let whole = at as u32..(at + character.len_utf8()) as u32;
+            places.extend(std::iter::repeat_n(whole, character.len_utf8()));
+        }
         View { bytes: Zeroizing::new(text.as_bytes().to_vec()), places }
     }
 
@@ -53,7 +58,6 @@ impl View {
             for character in chunk.valid().chars() {
                 let length = character.len_utf8();
                 if character.is_alphanumeric() {
-                    // Every byte of a character stands for the whole of it: none is cut in two.
                     let whole = self.places[at].start..self.places[at + length - 1].end;
                     let mut room = [0; 4];
                     let lower = character.to_ascii_lowercase().encode_utf8(&mut room);

@@ -1,0 +1,258 @@
+//! What a site hands out to somebody who is signed in is known: each cookie that it ever set, and what is in its stores.
+
+use crate::{
+    injecting::{cookie, everything},
+    support::{Driver, click, navigate, role, wait_for_text},
+};
+use browser::{HandedCookie, HandedOut, Injection, Priority, SameSite, TimeLimit};
+use policy::{LoadState, Origin, TabId, Tabs};
+use std::time::{Duration, Instant};
+
+async fn handed_out(driver: &Driver, origins: &[&str]) -> HandedOut {
+    let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
+    driver.browser.handed_out(&origins, TimeLimit::new(Duration::from_secs(10))).await.unwrap()
+}
+
+fn sorted(mut told: Vec<String>) -> Vec<String> {
+    told.sort_unstable();
+    told
+}
+
+fn passed(handed: &HandedOut) -> Vec<String> {
+    let values = handed.passed.iter();
+    sorted(values.map(|cookie| format!("{}={}", cookie.name, cookie.value.expose_secret())).collect())
+}
+
+fn stored(handed: &HandedOut) -> Vec<String> {
+    let told = handed.stored.iter().map(|entry| {
+        let store = if entry.local { "local" } else { "session" };
+        format!("{} {store} {}={}", entry.origin, entry.name, entry.value.expose_secret())
+    });
+    sorted(told.collect())
+}
+
+/// An answer with such lines in its head.
+fn answer(lines: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{lines}Access-Control-Allow-Origin: *\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+fn hop(lines: &str, to: &str) -> String {
+    format!("HTTP/1.1 302 Found\r\n{lines}Location: {to}\r\nContent-Length: 0\r\n\r\n")
+}
+
+#[tokio::test]
+async fn each_value_that_a_cookie_ever_had_is_told_wherever_it_was_set() {
+    let home = "<link rel=icon href=data:,><h1>home</h1><img src=/image><iframe src=http://other.test/frame></iframe><script>
+        const worker = new Worker('/worker.js'); const worked = new Promise((done) => { worker.onmessage = done; });
+        addEventListener('load', async () => {
+          await worked;
+          await fetch('/fetched'); await fetch('/fetched'); await fetch('/again');
+          document.cookie = 'script=s1'; document.body.append('all done');
+        });</script>";
+    let worker = "fetch('/work').then((answer) => answer.text()).then(postMessage)";
+    let worker = answer("", worker).replace("text/html", "text/javascript");
+    let pages = [
+        ("own.test/", hop("Set-Cookie: sid=one; HttpOnly\r\nSet-Cookie: a=1\r\n", "/b")),
+        ("own.test/b", hop("set-cookie: sid=two; HttpOnly\r\n", "/home")),
+        ("own.test/home", answer("Set-Cookie: sid=three; HttpOnly\r\n", home)),
+        ("own.test/image", answer("Set-Cookie: image=i1\r\n", "x")),
+        ("own.test/worker.js", worker),
+        ("own.test/work", answer("Set-Cookie: worker=w1\r\n", "worked")),
+        ("own.test/fetched", answer("Set-Cookie: sid=four; HttpOnly\r\n", "x")),
+        (
+            "own.test/again",
+            answer(
+                "Set-Cookie: sid=five; HttpOnly; Path=/; SameSite=Strict; Max-Age=1000; Priority=High\r\nSet-Cookie: a=; Max-Age=0\r\n",
+                "x",
+            ),
+        ),
+        ("other.test/frame", answer("Set-Cookie: framed=f1; SameSite=None\r\n", "frame")),
+    ];
+    let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
+    let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
+    let driver = Driver::injected(&pages, injection).await.unwrap();
+    driver.goto("http://own.test/").await;
+    driver.act(wait_for_text("all done")).await.unwrap();
+    let handed = handed_out(&driver, &[]).await;
+    assert_eq!(
+        passed(&handed),
+        [
+            "a=1",
+            "framed=f1",
+            "image=i1",
+            "sid=five",
+            "sid=four",
+            "sid=one",
+            "sid=three",
+            "sid=two",
+            "worker=w1"
+        ]
+    );
+    assert!(!handed.lost && !handed.cut && handed.stored.is_empty());
+    let names = sorted(handed.cookies.iter().map(|cookie| cookie.name.clone()).collect());
+    assert_eq!(names, ["image", "script", "sid", "worker"]);
+    let sid = handed.cookies.iter().find(|cookie| cookie.name == "sid").unwrap();
+    let HandedCookie {
+        value, domain, host_only, path, expires, http_only, secure, same_site, priority, ..
+    } = sid;
+    assert_eq!((value.expose_secret(), &**domain, *host_only, &**path), ("five", "own.test", true, "/"));
+    assert_eq!((*http_only, *secure, *same_site), (true, false, Some(SameSite::Strict)));
+    assert_eq!(*priority, Some(Priority::High));
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
+    assert!(expires.is_some_and(|at| (900..1100).contains(&(at - now))), "{expires:?} {now}");
+    assert_eq!(passed(&handed_out(&driver, &[]).await), [""; 0], "each is told once");
+}
+
+#[tokio::test]
+async fn a_cookie_is_told_with_all_that_it_was_put_in_with() {
+    let injection = Injection {
+        cookies: vec![
+            browser::InjectedCookie { domain: Some("own.test".into()), ..cookie("site", "own.test") },
+            browser::InjectedCookie {
+                same_site: Some(SameSite::None),
+                secure: true,
+                partition_key: Some("https://top.test".into()),
+                expires: Some(4_000_000_000),
+                path: "/deep".into(),
+                ..cookie("apart", "own.test")
+            },
+        ],
+        ..Injection::default()
+    };
+    let driver = Driver::injected(&[], injection).await.unwrap();
+    let mut handed = handed_out(&driver, &[]).await;
+    handed.cookies.sort_by(|a, b| a.name.cmp(&b.name));
+    let [apart, site] = &handed.cookies[..] else { panic!("{}", handed.cookies.len()) };
+    assert_eq!((&*site.domain, site.host_only, site.expires), ("own.test", false, None));
+    assert_eq!((site.same_site, site.partition_key.as_deref()), (Some(SameSite::Lax), None));
+    assert_eq!((&*apart.domain, apart.host_only, &*apart.path), ("own.test", true, "/deep"));
+    assert_eq!((apart.secure, apart.http_only, apart.same_site), (true, true, Some(SameSite::None)));
+    assert_eq!(apart.partition_key.as_deref(), Some("https://top.test"));
+    // Chromium lets no cookie last for longer than 400 days.
+    assert!(apart.expires.is_some_and(|at| at > 1_700_000_000), "{:?}", apart.expires);
+}
+
+#[tokio::test]
+async fn more_cookies_than_are_kept_between_two_looks_are_said_to_be_lost() {
+    let many: String = (0..600).map(|n| format!("Set-Cookie: c={n}\r\n")).collect();
+    let (many, few) = (answer(&many, "many"), answer("Set-Cookie: c=last\r\n", "few"));
+    let pages = [("own.test/many", many.as_str()), ("own.test/few", &few)];
+    let mut driver = Driver::injected(&pages, Injection::default()).await.unwrap();
+    driver.goto("http://own.test/many").await;
+    let handed = handed_out(&driver, &[]).await;
+    assert_eq!((handed.passed.len(), handed.lost), (512, true));
+    driver.goto("http://own.test/few").await;
+    let handed = handed_out(&driver, &[]).await;
+    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    // Nobody listens while there is no connection; afterwards it goes on.
+    driver.cut().await;
+    assert!(driver.resume().await);
+    assert!(handed_out(&driver, &[]).await.lost);
+    driver.act(navigate("http://own.test/few", LoadState::Load)).await.unwrap();
+    let handed = handed_out(&driver, &[]).await;
+    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    // In nobody's browser nothing is noted down; what is there is there.
+    let driver = Driver::with(&pages).await;
+    driver.goto("http://own.test/many").await;
+    let handed = handed_out(&driver, &[]).await;
+    assert_eq!((handed.passed.len(), handed.lost, handed.cookies.len()), (0, false, 1));
+}
+
+/// Does what it can to have its stores misread.
+const FAKED: &str = "<iframe name=localStorage srcdoc=x></iframe><img name=sessionStorage><script>
+    localStorage.setItem('fresh', 'l1'); sessionStorage.setItem('fresh', 's1'); localStorage.setItem('empty', '');
+    for (const key of ['length', 'key', 'getItem', '__proto__']) localStorage.setItem(key, 'faked');
+    for (const key of ['getItem', 'key']) Storage.prototype[key] = () => 'a lie';
+    Object.defineProperty(Storage.prototype, 'length', { get: () => 0 });
+    Object.defineProperty(window, 'localStorage', { get: () => ({ length: 0 }) });
+    Array.prototype.push = () => 0; Array.prototype.sort = () => [];
+  </script>";
+
+#[tokio::test]
+async fn stores_of_the_named_origins_are_told_as_they_are_in_whatever_tab() {
+    let other = "<script>localStorage.setItem('theirs', 't1')</script><a href=http://own.test/tab target=_blank>Open</a>
+        <iframe src=http://own.test/framed></iframe>";
+    let sandboxed = "<iframe sandbox=allow-scripts src=/inner></iframe>";
+    let pages = [
+        ("own.test/", FAKED),
+        ("own.test/tab", "<h1>tab</h1><script>sessionStorage.setItem('tab', 't2')</script>"),
+        ("own.test/framed", "<script>localStorage.setItem('framed', 'f1')</script>"),
+        ("own.test/sandboxed", sandboxed),
+        ("own.test/inner", "<h1>inner</h1>"),
+        ("other.test/", other),
+    ];
+    let driver = Driver::injected(&pages, everything()).await.unwrap();
+    driver.goto("http://own.test/").await;
+    let own = "http://own.test";
+    let here = |entries: &[&str]| sorted(entries.iter().map(|entry| format!("{own} {entry}")).collect());
+    let first = here(&[
+        "local theme=dark",
+        "local fresh=l1",
+        "local length=faked",
+        "local key=faked",
+        "local getItem=faked",
+        "local __proto__=faked",
+        "session token=hunter2",
+        "session fresh=s1",
+    ]);
+    let handed = handed_out(&driver, &[own]).await;
+    assert_eq!((stored(&handed), handed.cut), (first.clone(), false));
+    assert_eq!(stored(&handed_out(&driver, &["http://other.test", "https://own.test"]).await), [""; 0]);
+    // Beside a tab of another site's, with a frame that has stores of its own there, and a tab that it opened.
+    driver.tabs(Tabs::New).await;
+    driver.goto("http://other.test/").await;
+    driver.act(click(role("link", "Open"))).await.unwrap();
+    driver.tabs(Tabs::Switch(TabId(3))).await;
+    driver.act(wait_for_text("tab")).await.unwrap();
+    let handed = handed_out(&driver, &[own]).await;
+    let mut expected = first.clone();
+    expected.extend(here(&["local framed=f1", "session tab=t2"]));
+    assert_eq!((stored(&handed), handed.cut), (sorted(expected), false));
+    // What has an origin of nobody's has no stores.
+    driver.tabs(Tabs::Close(TabId(1))).await;
+    driver.goto("http://own.test/sandboxed").await;
+    let handed = handed_out(&driver, &[own]).await;
+    assert!(!handed.cut && stored(&handed).contains(&format!("{own} local fresh=l1")));
+}
+
+#[tokio::test]
+async fn what_is_not_told_of_stores_is_said_and_nothing_is_waited_for_long() {
+    let many = "<script>for (let n = 0; n < 1200; n += 1) localStorage.setItem('n' + n, 'long value ' + n); localStorage.setItem('key', 'short')</script>";
+    let large = "<script>localStorage.setItem('cached', 'ä'.repeat(2000000)); localStorage.setItem('key', 'short')</script>";
+    let hangs = "<h1>hangs</h1><script>localStorage.setItem('key', 'short'); setTimeout(() => { for (;;); }, 500)</script>";
+    let asks = "<h1>asks</h1><script>setTimeout(() => confirm('Sure?'), 100)</script>";
+    let pages = [
+        ("many.test/", many),
+        ("large.test/", large),
+        ("hangs.test/", hangs),
+        ("asks.test/", asks),
+        ("own.test/", "<h1>own</h1>"),
+    ];
+    let driver = Driver::injected(&pages, everything()).await.unwrap();
+    for (host, most, has_key) in [("many.test", 1000, true), ("large.test", 1, true)] {
+        driver.goto(&format!("http://{host}/")).await;
+        let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
+        assert_eq!((handed.stored.len(), handed.cut), (most, true), "{host}");
+        let key = handed.stored.iter().find(|entry| entry.name == "key");
+        assert_eq!(key.is_some_and(|key| key.value.expose_secret() == "short"), has_key, "{host}");
+    }
+    // Behind, where nobody waits for it.
+    for (tab, host) in [(2, "hangs.test"), (3, "asks.test")] {
+        driver.tabs(Tabs::New).await;
+        driver.goto(&format!("http://{host}/")).await;
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let begun = Instant::now();
+        let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
+        assert!(handed.cut && handed.stored.is_empty(), "{host}");
+        assert!(begun.elapsed() < Duration::from_secs(2), "{host}: {:?}", begun.elapsed());
+        assert!(driver.tabs(Tabs::List).await.iter().any(|known| known.id == TabId(tab)), "{host}");
+    }
+    // They take nothing from a tab that answers.
+    driver.tabs(Tabs::New).await;
+    driver.goto("http://own.test/").await;
+    let handed = handed_out(&driver, &["http://own.test", "http://hangs.test"]).await;
+    assert!(handed.cut && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
+}

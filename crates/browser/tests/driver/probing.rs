@@ -1,0 +1,218 @@
+//! A page of the site is looked at before a browser is handed out, and leaves nothing in it but what the site set.
+
+use crate::{
+    injecting::{cookie, everything, header},
+    support::{Driver, navigate},
+};
+use browser::{BrowserError, BrowserOptions, Injection, ProbePage, Probed, Resumed, TimeLimit, cdp};
+use policy::{Action, LoadState, Tabs, WebUrl};
+use std::time::{Duration, Instant};
+
+fn pages_at(urls: &[&str]) -> Vec<ProbePage> {
+    urls.iter().map(|url| ProbePage { url: WebUrl::parse(url).unwrap() }).collect()
+}
+
+fn within(seconds: u64) -> TimeLimit {
+    TimeLimit::new(Duration::from_secs(seconds))
+}
+
+async fn probe(
+    pages: &[(&str, &str)],
+    injection: Injection,
+    urls: &[&str],
+    seconds: u64,
+) -> Result<(Driver, Vec<Probed>), BrowserError> {
+    let mut seen = Vec::new();
+    let driver = Driver::start(pages, BrowserOptions::default(), async |blank, _| {
+        let (browser, probed) = blank.inject_and_probe(injection, pages_at(urls), within(seconds)).await?;
+        seen = probed;
+        Ok(browser)
+    });
+    let driver = driver.await?;
+    Ok((driver, seen))
+}
+
+/// Shows much, hides more, remembers in every way that it was there, and opens two further tabs.
+const HOME: &str = "<title>no text</title><style>.gone { display: none } .void { visibility: hidden }</style>
+    <h1>Welcome <b>back</b></h1><p>Sign
+      out</p><a href=/>One</a><a href=/>Two</a><div class=gone>hidden one</div>
+    <div class=void>hidden two <i style='visibility: visible'>shown</i></div>
+    <script>const said = 'in a script'</script><textarea>in an area</textarea><input value='in a field'><input type=submit value=Leave>
+    <input type=password value=hunter2><div id=host></div><iframe srcdoc='in a frame'></iframe>
+    <script>
+      host.attachShadow({ mode: 'open' }).innerHTML = '<p>in a root</p>';
+      localStorage.seen = 'yes'; sessionStorage.token += '-seen'; document.cookie = 'seen=yes';
+      history.pushState({}, '', '/home?step'); open('/popup'); open('/stranger', '_blank', 'noopener');
+      fetch('/late').then((answer) => answer.text()).then((text) => document.body.append(text));
+    </script>";
+
+fn site() -> Vec<(&'static str, &'static str)> {
+    let stores = "<title></title><script>document.title = [localStorage.theme, localStorage.seen, sessionStorage.token]</script>";
+    vec![
+        (
+            "own.test/",
+            "HTTP/1.1 302 Found\r\nLocation: /home\r\nSet-Cookie: sid=rotated; HttpOnly\r\nContent-Length: 0\r\n\r\n",
+        ),
+        ("own.test/home", HOME),
+        ("own.test/late", "late words"),
+        ("own.test/popup", "popup"),
+        ("own.test/stranger", "stranger"),
+        ("own.test/away", "HTTP/1.1 302 Found\r\nLocation: http://other.test/\r\nContent-Length: 0\r\n\r\n"),
+        ("own.test/stores", stores),
+        ("other.test/", "<p>elsewhere</p>"),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_read_on_a_page_is_told_and_the_browser_has_no_past() {
+    let urls = ["http://own.test/", "http://own.test/away"];
+    let (driver, probed) = probe(&site(), everything(), &urls, 30).await.unwrap();
+    let told: Vec<_> = probed.iter().map(|page| (&*page.final_url, page.status, &*page.text)).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "http://own.test/home?step",
+                Some(200),
+                "Welcome back\nSign out\nOneTwo\nshown\nLeave\nin a root\nlate words"
+            ),
+            ("http://other.test/", Some(200), "elsewhere"),
+        ]
+    );
+    // As somebody who is signed in, on each hop.
+    for (at, cookies) in [("own.test/", "sid=hunter2"), ("own.test/home", "sid=rotated")] {
+        let asked = driver.request(at).await;
+        assert_eq!((asked.header("X-Key"), asked.header("Cookie")), (Some("hunter2"), Some(cookies)), "{at}");
+    }
+    assert_eq!(driver.browser.state().url, "about:blank");
+    assert_eq!(driver.browser.page_events().now(), (Vec::new(), 0));
+    assert_eq!(driver.tabs(Tabs::List).await.len(), 1);
+    driver.has_pages(1).await;
+    assert_eq!(driver.code(Action::Back).await, "no_history");
+    // Another site has been seen meanwhile, but not from this tab. What the site set is there, and the tab's own store
+    // is as it was put in.
+    driver.goto("http://own.test/stores").await;
+    assert_eq!(driver.browser.state().title, "dark,yes,hunter2");
+    let asked = driver.request("own.test/stores").await;
+    let mut cookies: Vec<_> = asked.header("Cookie").unwrap().split("; ").collect();
+    cookies.sort_unstable();
+    assert_eq!((asked.header("X-Key"), cookies), (Some("hunter2"), vec!["seen=yes", "sid=rotated"]));
+}
+
+#[tokio::test]
+async fn a_page_that_cannot_be_looked_at_is_told_within_the_time() {
+    let file = "HTTP/1.1 200 OK\r\nContent-Disposition: attachment\r\nContent-Length: 1\r\n\r\nx";
+    let (busy, broken) = ("429 Too Many Requests", "503 Service Unavailable");
+    let answer = |status| format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsorry");
+    let (busy, broken) = (answer(busy), answer(broken));
+    let pages = [
+        ("own.test/hangs", "HANG"),
+        ("own.test/loops", "<p>words</p><script>for (;;);</script>"),
+        ("own.test/closes", "CLOSE"),
+        ("own.test/file", file),
+        ("own.test/asks", "<script>confirm('Sure?')</script>"),
+        (
+            "own.test/closing",
+            "<p>words</p><script>setTimeout(() => confirm('Sure?')); fetch('/hangs')</script>",
+        ),
+        ("own.test/busy", &busy),
+        ("own.test/broken", &broken),
+    ];
+    for (url, code) in [
+        ("http://own.test/hangs", "browser_action_timeout:probe:4s"),
+        ("http://own.test/loops", "browser_action_timeout:probe:4s"),
+        ("http://own.test/closes", "navigation_failed"),
+        ("http://refused.test/", "navigation_failed"),
+        ("http://nowhere.test/", "navigation_failed"),
+        ("http://own.test/file", "download_refused"),
+        ("http://own.test/asks", "dialog_open"),
+        ("http://own.test/closing", "dialog_open"),
+        ("http://own.test/busy", "navigation_failed"),
+        ("http://own.test/broken", "navigation_failed"),
+    ] {
+        let begun = Instant::now();
+        let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
+        let error = probe(&pages, injection, &[url], 4).await.map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), code, "{url}: {error}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{url}: {:?}", begun.elapsed());
+    }
+    let many = vec!["http://own.test/"; 17];
+    let error = probe(&pages, Injection::default(), &many, 4).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), "injection_failed", "{error}");
+}
+
+#[tokio::test]
+async fn what_somebody_signed_out_gets_to_see_is_no_error() {
+    let out =
+        "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 12\r\n\r\nPlease login";
+    let gone = "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nGone";
+    let pages = [("own.test/out", out), ("own.test/gone", gone)];
+    let injection = Injection { headers: vec![header("http://own.test", "X-Key")], ..Injection::default() };
+    let urls = ["http://own.test/out", "http://own.test/gone"];
+    let (_driver, probed) = probe(&pages, injection, &urls, 20).await.unwrap();
+    let told: Vec<_> = probed.iter().map(|page| (page.status, &*page.text)).collect();
+    assert_eq!(told, [(Some(401), "Please login"), (Some(404), "Gone")]);
+}
+
+#[tokio::test]
+async fn a_tab_that_crashes_while_it_is_looked_at_is_told() {
+    let crashed = Driver::start(
+        &[("own.test/", "<p>words</p><script>fetch('/hangs')</script>"), ("own.test/hangs", "HANG")],
+        BrowserOptions::default(),
+        async |blank, connection| {
+            let probing =
+                blank.inject_and_probe(Injection::default(), pages_at(&["http://own.test/"]), within(20));
+            let crash = async {
+                // Three seconds are what it waits for the answer.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                crash_all(&connection).await;
+            };
+            tokio::join!(probing, crash).0.map(|(browser, _)| browser)
+        },
+    );
+    let error = crashed.await.map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), "tab_crashed", "{error}");
+}
+
+/// Has Chromium crash every page, over sessions of its own.
+async fn crash_all(connection: &cdp::Connection) {
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct AttachToTarget<'a> {
+        target_id: &'a str,
+        flatten: bool,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct AttachedTo {
+        session_id: cdp::SessionId,
+    }
+    impl cdp::Command for AttachToTarget<'_> {
+        const METHOD: &'static str = "Target.attachToTarget";
+        type Response = AttachedTo;
+    }
+    for page in crate::support::page_targets(connection).await {
+        let attach = AttachToTarget { target_id: &page.target_id, flatten: true };
+        let session = connection.call(None, &attach, crate::support::soon()).await.unwrap().session_id;
+        let soon = tokio::time::Instant::now() + Duration::from_millis(500);
+        // A tab that has crashed does not answer.
+        connection.call(Some(&session), &crate::failures::Crash {}, soon).await.unwrap_err();
+    }
+}
+
+#[tokio::test]
+async fn a_chromium_that_was_started_again_is_looked_at_anew() {
+    let pages = site();
+    let (driver, _) = probe(&pages, everything(), &["http://own.test/"], 30).await.unwrap();
+    driver.goto("http://own.test/stores").await;
+    let mut next = Driver::with(&pages).await;
+    let Resumed::Anew(blank) = driver.resume_on(&next).await else { panic!("it is another Chromium") };
+    let (browser, probed) =
+        blank.inject_and_probe(everything(), pages_at(&["http://own.test/home"]), within(30)).await.unwrap();
+    assert!(probed[0].text.contains("Sign out"));
+    next.browser = browser;
+    assert_eq!(next.request("own.test/home").await.header("X-Key"), Some("hunter2"));
+    next.act(navigate("http://own.test/stores", LoadState::Load)).await.unwrap();
+    assert_eq!(next.browser.state().title, "dark,yes,hunter2");
+    assert_eq!(next.request("own.test/stores").await.header("X-Key"), Some("hunter2"));
+}

@@ -1,0 +1,167 @@
+//! A grant becomes logins: looked up, used, and what it releases taken out of the vault.
+
+use super::Logins;
+use crate::error::Fault;
+use jiff::Timestamp;
+use policy::{DomainPattern, Name, Scope};
+use std::time::Duration;
+use vault::{
+    Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, Leave, Secret, VaultError,
+};
+
+/// How long a grant of the settings lives: it is issued for one opening, and used by it.
+const STANDING: Duration = Duration::from_secs(120);
+
+/// What an agent asks to be signed in to.
+#[derive(Default)]
+pub struct Wanted {
+    /// The operator's leave. Without one, a standing grant of the configuration is looked for.
+    pub grant: Option<Secret>,
+    pub hosts: Vec<Host>,
+    /// Credentials by id, where the id is not the host.
+    pub credentials: Vec<CredentialId>,
+}
+
+/// Logins that a grant released. They go into a browser before anybody gets near, and once more if it is started again.
+pub struct Released {
+    leave: Leave,
+    pub logins: Vec<Login>,
+}
+
+pub struct Login {
+    pub id: CredentialId,
+    pub credential: Credential,
+}
+
+impl Released {
+    pub fn jti(&self) -> &str {
+        self.leave.jti()
+    }
+
+    pub fn operator(&self) -> &Name {
+        self.leave.operator()
+    }
+
+    pub fn into_leave(self) -> Leave {
+        self.leave
+    }
+
+    pub fn hosts(&self) -> &[GrantedHost] {
+        self.leave.hosts()
+    }
+
+    /// The sites of these logins, as the policy and the proxy read them.
+    pub fn home(&self) -> Vec<DomainPattern> {
+        let patterns = self.hosts().iter().flat_map(|granted| match granted {
+            GrantedHost::Host(host) => vec![host.to_string()],
+            GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
+        });
+        patterns.filter_map(|text| DomainPattern::parse(&text)).collect()
+    }
+}
+
+impl Logins {
+    /// Uses the grant and opens what it is for. If that fails, the grant is as good as before.
+    pub async fn redeem(&self, scope: &Scope, wanted: &Wanted) -> Result<Released, Fault> {
+        let issued = match &wanted.grant {
+            Some(_) => None,
+            None => Some(self.issue_standing(scope, &wanted.hosts).await?),
+        };
+        let token = match (&wanted.grant, &issued) {
+            (Some(given), _) => given.expose_secret(),
+            (None, Some(issued)) => issued.expose_secret(),
+            (None, None) => return Err(grant_required()),
+        };
+        let leave = self.grants.consume(token, &scope.tenant, &wanted.hosts, Timestamp::now()).await?;
+        match self.release(&leave, wanted).await {
+            Ok(logins) => Ok(Released { leave, logins }),
+            Err(fault) => {
+                self.give_back(leave).await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// A grant that the operator's settings give this agent, for the hosts it asks for or for all of them.
+    async fn issue_standing(&self, scope: &Scope, hosts: &[Host]) -> Result<GrantToken, Fault> {
+        let own = self.standing.iter().filter(|one| one.tenant == scope.tenant && one.actor == scope.actor);
+        let all: Vec<GrantedHost> = own.flat_map(|one| one.hosts.iter().cloned()).collect();
+        let is_wanted =
+            |granted: &GrantedHost| hosts.is_empty() || hosts.iter().any(|host| granted.covers(host));
+        let granted: Vec<GrantedHost> = all.into_iter().filter(is_wanted).collect();
+        let is_covered = |host: &Host| granted.iter().any(|granted| granted.covers(host));
+        if granted.is_empty() || !hosts.iter().all(is_covered) {
+            return Err(grant_required());
+        }
+        let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
+        let request = GrantRequest {
+            tenant: scope.tenant.clone(),
+            issuer: Issuer::Policy,
+            operator: name("settings")?,
+            origin_session: name("standing")?,
+            hosts: granted,
+            lifetime: Some(STANDING),
+            single_use: true,
+        };
+        Ok(self.grants.issue(request, Timestamp::now()).await?.0)
+    }
+
+    /// Right before the secrets go into a browser: a revocation in between counts.
+    pub async fn confirm(&self, released: &Released) -> Result<(), Fault> {
+        Ok(self.grants.confirm(&released.leave, Timestamp::now()).await?)
+    }
+
+    /// They are in a browser.
+    pub async fn note_injected(&self, released: &Released) {
+        let Ok(vault) = self.vault() else { return };
+        for login in &released.logins {
+            let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now()).await;
+            if let Err(error) = noted {
+                tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
+            }
+        }
+    }
+
+    /// Nothing went into a browser: the grant is as good as it was.
+    pub async fn give_back(&self, leave: Leave) {
+        let jti = leave.jti().to_owned();
+        if let Err(error) = self.grants.give_back(leave).await {
+            tracing::warn!(%error, jti, "a grant stays used though nothing came of it");
+        }
+    }
+
+    async fn release(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
+        let vault = self.vault()?;
+        let mut logins = Vec::new();
+        for id in ids(leave, wanted)? {
+            let credential = vault.release(leave, &id).await?;
+            logins.push(Login { id, credential });
+        }
+        Ok(logins)
+    }
+}
+
+/// Which credentials are meant: those that were named, else those of the hosts, else those of all granted hosts.
+fn ids(leave: &Leave, wanted: &Wanted) -> Result<Vec<CredentialId>, VaultError> {
+    let mut ids = wanted.credentials.clone();
+    let mut hosts: Vec<&Host> = wanted.hosts.iter().collect();
+    if ids.is_empty() && hosts.is_empty() {
+        hosts.extend(leave.hosts().iter().map(|granted| match granted {
+            GrantedHost::Host(host) | GrantedHost::Site(host) => host,
+        }));
+    }
+    if wanted.credentials.is_empty() {
+        for host in hosts {
+            let unknown = |_| VaultError::UnknownCredential { id: host.to_string() };
+            ids.push(CredentialId::parse(host.as_str()).map_err(unknown)?);
+        }
+    }
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+fn grant_required() -> Fault {
+    Fault::new("grant_required", "a signed-in session needs a grant, and there is none for this agent and these sites")
+        .hint("Ask the operator for one (`stockade grant issue --host HOST`) and give it as `grant`; or open the session with credential_mode \"clean\".")
+}

@@ -1,0 +1,121 @@
+//! What must not leave a signed-in session: what was put into it, and what its sites handed out since.
+
+use super::redeem::Released;
+use browser::Cover;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use vault::{MASK, Redactor, SHORTEST_SECRET, Secret};
+
+/// Values that a site handed out and that are remembered; beyond it the oldest are forgotten, which by then have long
+/// been replaced by others.
+const MOST_LEARNED: usize = 1_000;
+const LARGEST_LEARNED: usize = 16 * 1024;
+
+/// The secrets of one session; none, if it is clean.
+#[derive(Default)]
+pub struct Secrets(Option<RwLock<Known>>);
+
+struct Known {
+    redactor: Redactor,
+    injected: Vec<Secret>,
+    learned: VecDeque<Secret>,
+    /// Values that give nothing away, by the operator's word.
+    open: Vec<Secret>,
+}
+
+impl Secrets {
+    pub fn of(released: &Released) -> Secrets {
+        let (mut injected, mut open) = (Vec::new(), Vec::new());
+        for login in &released.logins {
+            let credential = &login.credential;
+            injected.extend(credential.secrets().into_iter().map(|(_, secret)| secret.duplicate()));
+            if let Some(basic) = &credential.basic {
+                injected.push(basic.pair());
+            }
+            open.extend(credential.open_values().into_iter().map(Secret::duplicate));
+        }
+        let redactor = Redactor::new(&injected);
+        Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open })))
+    }
+
+    #[cfg(test)]
+    pub fn knowing(secrets: &[&str]) -> Secrets {
+        let injected: Vec<_> = secrets.iter().map(|text| Secret::new((*text).to_owned())).collect();
+        let redactor = Redactor::new(&injected);
+        Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open: Vec::new() })))
+    }
+
+    /// Whether there is anything to hide.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The text without secrets, and without what looks like one though nobody knew it.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(known) = self.known() else { return Cow::Borrowed(text) };
+        let known_gone = known.redactor.text(text);
+        let places = policy::credential::places(&known_gone);
+        if places.is_empty() {
+            return known_gone;
+        }
+        let mut out = String::with_capacity(known_gone.len());
+        let mut from = 0;
+        for place in places {
+            out.push_str(&known_gone[from..place.start]);
+            let is_open = known.open.iter().any(|open| open.expose_secret() == &known_gone[place.clone()]);
+            out.push_str(if is_open { &known_gone[place.clone()] } else { MASK });
+            from = place.end;
+        }
+        out.push_str(&known_gone[from..]);
+        Cow::Owned(out)
+    }
+
+    /// Adds what a site handed out; whether there was anything new.
+    pub fn learn(&self, values: impl IntoIterator<Item = Secret>) -> bool {
+        let Some(known) = &self.0 else { return false };
+        let fresh: Vec<Secret> = {
+            let known = known.read().unwrap_or_else(PoisonError::into_inner);
+            values.into_iter().filter(|value| known.is_news(value.expose_secret())).collect()
+        };
+        if fresh.is_empty() {
+            return false;
+        }
+        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+        known.learned.extend(fresh);
+        let Known { redactor, injected, learned, .. } = &mut *known;
+        let too_many = learned.len().saturating_sub(MOST_LEARNED);
+        learned.drain(..too_many);
+        *redactor = Redactor::new(injected.iter().chain(learned.iter()));
+        true
+    }
+
+    /// Every secret, for those who look for it in pictures.
+    pub fn with_each<T>(&self, use_them: impl FnOnce(&[&str]) -> T) -> T {
+        match self.known() {
+            None => use_them(&[]),
+            Some(known) => {
+                let all = known.injected.iter().chain(&known.learned).map(Secret::expose_secret);
+                use_them(&all.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// What no picture may show that an agent gets: secret fields, and these words wherever they are drawn.
+    pub fn cover(&self) -> Cover {
+        self.with_each(|secrets| Cover::of_secrets().and(secrets.iter().copied()))
+    }
+
+    fn known(&self) -> Option<RwLockReadGuard<'_, Known>> {
+        // Lists of secrets are whole after any panic.
+        self.0.as_ref().map(|known| known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Known {
+    fn is_news(&self, value: &str) -> bool {
+        let fits = (SHORTEST_SECRET..=LARGEST_LEARNED).contains(&value.len());
+        let mut known = self.injected.iter().chain(&self.learned).chain(&self.open);
+        fits && !known.any(|secret| secret.expose_secret() == value)
+    }
+}

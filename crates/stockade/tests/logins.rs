@@ -1,0 +1,98 @@
+//! Signed-in sessions: an agent is who the operator let it be, and meets an error otherwise.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::django::Admin;
+use common::granting::Granting;
+use common::{Home, Mcp};
+use policy::Tenant;
+use serde_json::{Value, json};
+use vault::GrantRequest;
+
+fn books(admin: &Admin) -> Home {
+    let home = Home::new(&format!(
+        "    max_actions_per_session: 1000\n    egress:\n      hosts:\n        books.test: {}\n",
+        admin.address
+    ));
+    home.store_credential(&json!({
+        "domain": "books.test",
+        "origin": "http://books.test",
+        "cookies": [{"name": "sessionid", "value": admin.cookie(), "httpOnly": true, "sameSite": "Lax"}],
+        "probe": {"path": "/admin/", "signed_in": {"text": "Log out"}, "signed_out": {"path": "/admin/login/"}},
+    }));
+    home
+}
+
+fn open(mcp: &mut Mcp, grant: &str, domains: &[&str]) -> Result<Value, Value> {
+    let arguments = json!({"credential_mode": "operator", "grant": grant, "domains": domains});
+    mcp.call("browser_open_session", arguments)
+}
+
+#[test]
+fn an_agent_reads_and_edits_as_the_signed_in_user_and_no_password_is_typed() {
+    let admin = Admin::start();
+    let home = books(&admin);
+    let granting = Granting::of(&home);
+    let mut mcp = home.mcp();
+    let opened = open(&mut mcp, &granting.token(&["books.test"]), &[]).unwrap();
+    assert_eq!(
+        (&opened["credential_mode"], &opened["signed_in_to"]),
+        (&json!("operator"), &json!(["books.test"]))
+    );
+    let session = opened["session_id"].as_str().unwrap().to_owned();
+    mcp.goto(&session, "http://books.test/admin/library/author/");
+    mcp.ok("browser_click", json!({"session_id": session, "role": "link", "name": "Ada Byron"}));
+    let name = json!({"session_id": session, "role": "textbox", "name": "Name:", "text": "Ada Lovelace", "clear_first": true});
+    mcp.ok("browser_type", name);
+    mcp.ok("browser_click", json!({"session_id": session, "role": "button", "name": "Save"}));
+    assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada Lovelace']");
+
+    // The same agent in a clean session is nobody.
+    let clean = mcp.ok("browser_open_session", json!({}));
+    let met = mcp.goto(clean["session_id"].as_str().unwrap(), "http://books.test/admin/");
+    assert!(met["final_url"].as_str().unwrap().contains("/admin/login/"), "{met}");
+}
+
+#[test]
+fn a_grant_that_does_not_hold_is_an_error_and_no_request_carries_a_cookie() {
+    let admin = Admin::start();
+    let home = books(&admin);
+    let granting = Granting::of(&home);
+    let mut mcp = home.mcp();
+    let hosts = ["books.test"];
+    let (revoked, grant) = granting.issue(Granting::request(&hosts));
+    granting.revoke(&grant);
+    let consumed = granting.token(&hosts);
+    open(&mut mcp, &consumed, &hosts).unwrap();
+    let others = GrantRequest { tenant: Tenant::parse("other").unwrap(), ..Granting::request(&hosts) };
+    let other_domain = granting.token(&["news.test"]);
+    for (grant, code) in [
+        (revoked.as_str(), "grant_revoked"),
+        (&granting.expired(&hosts), "grant_expired"),
+        (&consumed, "grant_consumed"),
+        (&granting.issue(others).0, "unknown_grant"),
+        (&other_domain, "grant_wrong_host"),
+        ("gr_stockade_made_up", "unknown_grant"),
+    ] {
+        let error = open(&mut mcp, grant, &hosts).unwrap_err();
+        assert_eq!(error["code"], code, "{error}");
+        assert!(!error.to_string().contains(grant), "{code}");
+    }
+    // One that went too far is not used up by that; what it is for has no login.
+    assert_eq!(open(&mut mcp, &other_domain, &[]).unwrap_err()["code"], "unknown_credential");
+    let error = mcp.call("browser_open_session", json!({"credential_mode": "operator"})).unwrap_err();
+    assert_eq!(error["code"], "grant_required");
+}
+
+#[test]
+fn a_login_that_has_expired_says_so_and_nothing_is_opened() {
+    let admin = Admin::start();
+    let home = books(&admin);
+    let granting = Granting::of(&home);
+    let mut mcp = home.mcp();
+    admin.ask("[s.delete() for s in __import__('django.contrib.sessions.models').contrib.sessions.models.Session.objects.all()]");
+    let error = open(&mut mcp, &granting.token(&["books.test"]), &[]).unwrap_err();
+    assert_eq!(error["code"], "credential_expired", "{error}");
+    assert!(!home.audit_log().contains("session_opened"));
+}

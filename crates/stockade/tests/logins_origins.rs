@@ -1,0 +1,234 @@
+//! What a signed-in session carries goes to its own origin and to no other, whatever pages do.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use common::granting::Granting;
+use common::recorder::{Asked, Recorder, html, redirect};
+use common::{Home, Mcp};
+use serde_json::json;
+use std::time::Duration;
+
+const STRICT: &str = "strict-cookie-4f81c27a";
+const LAX: &str = "lax-cookie-90b3d6e1";
+const HEADER: &str = "header-value-77ce19aa";
+const PASSWORD: &str = "password-e2a94b05";
+/// `me:password-e2a94b05`
+const BASIC: &str = "bWU6cGFzc3dvcmQtZTJhOTRiMDU=";
+
+const ALL: [&str; 5] = [STRICT, LAX, HEADER, PASSWORD, BASIC];
+
+/// Everything a page can send somewhere: frames, pictures, fetches, workers, sockets, beacons, forms, redirects.
+fn sends_to(other: &str) -> String {
+    format!(
+        r#"<title>busy</title><h1>busy</h1>
+<iframe src="http://{other}/frame"></iframe><img src="http://{other}/img">
+<link rel="prefetch" href="http://{other}/prefetch"><link rel="stylesheet" href="http://{other}/style.css">
+<script src="http://{other}/script.js"></script>
+<iframe name="sink"></iframe>
+<form id="post" method="post" action="http://{other}/form" target="sink"><input name="a" value="1"></form>
+<form id="get" action="http://{other}/getform" target="sink"><input name="a" value="1"></form>
+<iframe src="/leads-to?http://{other}/framed-redirect"></iframe>
+<script>
+const quietly = promise => promise.catch(() => {{}});
+quietly(fetch('http://{other}/cors'));
+quietly(fetch('http://{other}/credentials', {{credentials: 'include'}}));
+quietly(fetch('http://{other}/nocors', {{mode: 'no-cors', method: 'POST', body: 'x', credentials: 'include'}}));
+quietly(fetch('/leads-to?http://{other}/redirected', {{mode: 'no-cors', credentials: 'include'}}));
+quietly(fetch('http://{other}/keepalive', {{mode: 'no-cors', keepalive: true, credentials: 'include'}}));
+const request = new XMLHttpRequest();
+request.open('GET', 'http://{other}/xhr'); request.withCredentials = true; request.onerror = () => {{}}; request.send();
+navigator.sendBeacon('http://{other}/beacon', 'x');
+new WebSocket('ws://{other}/socket');
+const code = `fetch('http://{other}/worker', {{mode: 'no-cors', credentials: 'include'}}).catch(() => {{}})`;
+new Worker(URL.createObjectURL(new Blob([code], {{type: 'text/javascript'}})));
+new EventSource('http://{other}/events', {{withCredentials: true}});
+document.getElementById('post').submit();
+setTimeout(() => document.getElementById('get').submit(), 200);
+setTimeout(() => document.title = 'done', 900);
+</script>"#
+    )
+}
+
+/// What another site tries beside the signed-in one.
+const HOSTILE: &str = r#"<title>hostile</title><h1>hostile</h1>
+<iframe src="http://own.test/attacked-frame"></iframe><img src="http://own.test/attacked-img">
+<iframe name="sink"></iframe>
+<form id="post" method="post" action="http://own.test/attacked-post" target="sink"><input name="a" value="1"></form>
+<script>
+const quietly = promise => promise.catch(() => {});
+quietly(fetch('http://own.test/attacked-nocors', {mode: 'no-cors', method: 'POST', body: 'x', credentials: 'include'}));
+quietly(fetch('http://own.test/attacked-cors', {credentials: 'include'}));
+navigator.sendBeacon('http://own.test/attacked-beacon', 'x');
+new WebSocket('ws://own.test/attacked-socket');
+document.getElementById('post').submit();
+setTimeout(() => document.title = 'done', 900);
+</script>"#;
+
+fn site(asked: &Asked) -> String {
+    let path = asked.path.split('?').next().unwrap_or_default();
+    match (asked.host.as_str(), path) {
+        ("own.test", "/busy") => html(&sends_to("other.test"), ""),
+        ("own.test", "/alone") => {
+            html("<script>fetch('/own-fetch'); new Image().src = '/own-img'</script>", "")
+        }
+        (_, "/leads-to") => redirect(asked.path.split_once('?').map_or("/", |(_, to)| to)),
+        ("other.test", "/hostile") => html(HOSTILE, ""),
+        ("other.test", "/top") => html("<script>location = 'http://own.test/attacked-top'</script>", ""),
+        ("other.test", "/post-top") => html(
+            "<form method=post action='http://own.test/attacked-top-post'><input name=a></form><script>document.forms[0].submit()</script>",
+            "",
+        ),
+        ("other.test", "/popup") => {
+            html("<title>popup</title><button onclick=\"open('/hostile')\">Open</button>", "")
+        }
+        _ => html("<title>plain</title><p>plain", ""),
+    }
+}
+
+struct Scene {
+    recorder: Recorder,
+    mcp: Mcp,
+    session: String,
+    /// Ends with it.
+    _home: Home,
+}
+
+impl Scene {
+    fn start() -> Scene {
+        let recorder = Recorder::serve(site);
+        let address = recorder.address;
+        let home = Home::new(&format!(
+            "    egress:\n      hosts:\n        own.test: {address}\n        other.test: {address}\n    credentials:\n      egress: [other.test]\n"
+        ));
+        home.store_credential(&json!({
+            "domain": "own.test",
+            "origin": "http://own.test",
+            "cookies": [
+                {"name": "strict", "value": STRICT, "sameSite": "Strict", "httpOnly": true},
+                {"name": "lax", "value": LAX, "sameSite": "Lax"},
+            ],
+            "headers": {"X-Key": HEADER},
+            "basic": {"username": "me", "password": PASSWORD},
+        }));
+        let token = Granting::of(&home).token(&["own.test"]);
+        let mut mcp = home.mcp();
+        let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": token}));
+        let session = opened["session_id"].as_str().unwrap().to_owned();
+        Scene { recorder, mcp, session, _home: home }
+    }
+
+    /// Goes there and waits until the page has done all it does by itself.
+    fn run(&mut self, url: &str) {
+        self.mcp.goto(&self.session, url);
+        let script_is_done = json!({"session_id": self.session, "seconds": 2});
+        self.mcp.ok("browser_wait_for", script_is_done);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+
+    fn new_tab(&mut self, url: &str) {
+        self.mcp.ok("browser_tabs", json!({"session_id": self.session, "action": "new"}));
+        self.mcp.goto(&self.session, url);
+    }
+
+    fn asked_of(&self, host: &str) -> Vec<Asked> {
+        self.recorder.asked().into_iter().filter(|asked| asked.host == host).collect()
+    }
+}
+
+#[test]
+fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other() {
+    let mut scene = Scene::start();
+    scene.run("http://own.test/alone");
+    scene.run("http://own.test/busy");
+    let own = scene.asked_of("own.test");
+    for path in ["/alone", "/own-fetch", "/own-img", "/busy"] {
+        let asked = own.iter().find(|asked| asked.path == path).unwrap_or_else(|| panic!("{path}"));
+        for secret in [STRICT, LAX, HEADER, BASIC] {
+            assert!(asked.carries(secret), "{path} lacks {secret}");
+        }
+    }
+    let other = scene.asked_of("other.test");
+    let paths: Vec<&str> = other.iter().map(|asked| asked.path.split('?').next().unwrap()).collect();
+    for path in [
+        "/frame",
+        "/img",
+        "/script.js",
+        "/style.css",
+        "/form",
+        "/getform",
+        "/framed-redirect",
+        "/cors",
+        "/credentials",
+        "/nocors",
+        "/redirected",
+        "/keepalive",
+        "/xhr",
+        "/beacon",
+        "/socket",
+        "/worker",
+        "/events",
+    ] {
+        assert!(paths.contains(&path), "{path} was not asked for, so nothing is shown: {paths:?}");
+    }
+    for asked in &other {
+        for secret in ALL {
+            assert!(!asked.carries(secret), "{} {} carries {secret}", asked.method, asked.path);
+        }
+    }
+}
+
+#[test]
+fn another_site_cannot_make_the_signed_in_one_act() {
+    let mut scene = Scene::start();
+    scene.run("http://own.test/plain");
+    scene.recorder.forget();
+    // In the same tab, in a second one, in a popup, and in a frame's place.
+    scene.run("http://other.test/hostile");
+    scene.new_tab("http://own.test/beside");
+    scene.new_tab("http://other.test/popup");
+    scene.mcp.ok("browser_click", json!({"session_id": scene.session, "role": "button", "name": "Open"}));
+    scene.mcp.ok("browser_wait_for", json!({"session_id": scene.session, "seconds": 2}));
+    scene.run("http://other.test/top");
+    scene.run("http://other.test/post-top");
+    let attacked: Vec<Asked> =
+        scene.asked_of("own.test").into_iter().filter(|asked| asked.path.starts_with("/attacked")).collect();
+    for path in ["-frame", "-img", "-post", "-nocors", "-cors", "-beacon", "-socket", "-top", "-top-post"] {
+        let path = format!("/attacked{path}");
+        assert!(attacked.iter().any(|asked| asked.path == path), "{path} was not tried: {attacked:?}");
+    }
+    for asked in &attacked {
+        for secret in [STRICT, HEADER, PASSWORD, BASIC] {
+            assert!(!asked.carries(secret), "{} {} carries {secret}", asked.method, asked.path);
+        }
+        // A Lax cookie goes with a link that is followed at the top, and with nothing else.
+        let followed = asked.path == "/attacked-top" && asked.method == "GET";
+        assert_eq!(asked.header("cookie").is_some(), followed, "{} {}", asked.method, asked.path);
+    }
+}
+
+#[test]
+fn a_signed_in_session_stays_at_home_unless_a_person_lets_it_go() {
+    let recorder = Recorder::serve(site);
+    let address = recorder.address;
+    let home = Home::asking(&format!(
+        "    hitl:\n      enabled: false\n    egress:\n      hosts:\n        own.test: {address}\n        other.test: {address}\n"
+    ));
+    home.store_credential(
+        &json!({"domain": "own.test", "origin": "http://own.test", "headers": {"X-Key": HEADER}}),
+    );
+    let token = Granting::of(&home).token(&["own.test"]);
+    let mut mcp = home.mcp();
+    let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": token}));
+    let session = opened["session_id"].as_str().unwrap().to_owned();
+    mcp.goto(&session, "http://own.test/busy");
+    mcp.ok("browser_wait_for", json!({"session_id": session, "seconds": 2}));
+    let code = mcp.code("browser_navigate", json!({"session_id": session, "url": "http://other.test/"}));
+    assert_eq!(code, "blocked_domain");
+    // Led there by a redirect, it gets no further than the proxy.
+    let led = json!({"session_id": session, "url": "http://own.test/leads-to?http://other.test/"});
+    assert_eq!(mcp.code("browser_navigate", led), "egress_not_home");
+    let strangers: Vec<Asked> =
+        recorder.asked().into_iter().filter(|asked| asked.host != "own.test").collect();
+    assert!(strangers.is_empty(), "{strangers:?}");
+}
