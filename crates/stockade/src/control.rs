@@ -86,7 +86,6 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
-        let logins = Arc::new(Logins::open(config, state)?);
         let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));
         // Where nobody is asked, nobody guides.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
