@@ -9,6 +9,8 @@ use zeroize::Zeroizing;
 
 /// Names and values together; a request with more than this is not written anew.
 const MOST_BYTES: usize = 64 * 1024;
+/// Cookies of one response, of which Chromium keeps fewer.
+const MOST_COOKIES: usize = 512;
 
 /// The headers of a request that waits.
 #[derive(Clone, Default)]
@@ -109,8 +111,10 @@ impl<'de> Deserialize<'de> for CookieLines {
                         cookies.cut = true;
                         continue;
                     }
-                    let lines = value.split('\n').filter(|line| !line.is_empty());
-                    cookies.lines.extend(lines.map(|line| Zeroizing::new(line.to_owned())));
+                    let mut lines = value.split('\n').filter(|line| !line.is_empty());
+                    let kept = lines.by_ref().take(MOST_COOKIES);
+                    cookies.lines.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
+                    cookies.cut |= lines.next().is_some();
                 }
                 Ok(cookies)
             }
@@ -206,6 +210,11 @@ mod tests {
             (r#"{"X-Set-Cookie":"a=1","Cookie":"b=2"}"#.to_owned(), vec![], false),
             (r#"{}"#.to_owned(), vec![], false),
             (format!(r#"{{"Set-Cookie":"a={}"}}"#, "x".repeat(MOST_BYTES)), vec![], true),
+            (
+                format!(r#"{{"Set-Cookie":"{}b=2"}}"#, "a=1\\n".repeat(MOST_COOKIES)),
+                vec!["a=1"; MOST_COOKIES],
+                true,
+            ),
         ] {
             let cookies: CookieLines = serde_json::from_str(&json).unwrap();
             let kept: Vec<&str> = cookies.lines.iter().map(|line| line.as_str()).collect();
