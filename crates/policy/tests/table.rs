@@ -125,7 +125,7 @@ impl<'a> Case<'a> {
             "click" => Action::Click(Click::on(target)),
             "type" | "enter" => Action::Type(TypeText {
                 target,
-                text: if what.is_empty() { "some text".into() } else { what.into() },
+                text: if what.is_empty() { "some text".into() } else { what.replace("⏎", "\n") },
                 clear_first: false,
                 submit: verb == "enter",
             }),

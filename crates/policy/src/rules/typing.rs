@@ -9,8 +9,11 @@ pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, se
     // Before the credential: an agent that is told about the field knows what to do next.
     field(findings, facts, &TYPE_SECRET);
     scan(findings, &typing.text, settings);
-    if let Some(element) = facts.target.as_ref().filter(|_| typing.submit) {
-        form::submit(findings, element, &Senses::of(&element.name), settings);
+    let Some(element) = &facts.target else { return };
+    // In an editor a line break is Enter; a field of one line gets none, and one of several lines keeps it.
+    let breaks = typing.text.contains(['\n', '\r']) && !matches!(element.tag.as_str(), "input" | "textarea");
+    if typing.submit || breaks {
+        enter(findings, element, "Enter", settings);
     }
 }
 
