@@ -52,12 +52,21 @@ pub(super) fn of(secret: &str) -> Vec<Form> {
         if squeezed.bytes().len() >= SHORTEST_SECRET {
             add(&mut forms, Zeroizing::new(squeezed.bytes().to_vec()), (PART, 1), false);
         } else {
-            add(&mut forms, clear.clone(), (PART, 1), true);
+            add(&mut forms, Zeroizing::new(view.seen().bytes().to_vec()), (PART, 1), true);
         }
         for (bytes, width) in [(&*clear, 1), (&Zeroizing::new(little), 2), (&Zeroizing::new(big), 2)] {
             for shift in 0..3 {
                 let part = (PART * width * 4 / 3, ENCODED_STEP * width * 4 / 3);
-                add(&mut forms, squeeze(&base64_inside(bytes, shift)), part, false);
+                let encoded = base64_inside(bytes, shift);
+                let squeezed = squeeze(&encoded);
+                if squeezed.len() >= SHORTEST_SECRET {
+                    add(&mut forms, squeezed, part, false);
+                    continue;
+                }
+                // Of a short secret too little is left without + and /, so they are compared, in both alphabets.
+                for encoded in [encoded.to_string(), encoded.replace('+', "-").replace('/', "_")] {
+                    add(&mut forms, Zeroizing::new(encoded.into_bytes()), (part.0, 1), true);
+                }
             }
             add(&mut forms, hex(bytes), (PART * width * 2, ENCODED_STEP * width * 2), false);
         }

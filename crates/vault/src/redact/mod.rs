@@ -21,10 +21,11 @@ use view::View;
 
 pub const MASK: &str = "[redacted]";
 
-/// How much of a stream is held back: a secret's part that straddles its end is seen within this.
-const HELD_BACK: usize = 1024;
+/// How much of a stream is held back: a part of a secret that straddles its end is seen within this, though a long tag
+/// stands before each of its characters.
+const HELD_BACK: usize = 12 * (view::LONGEST_TAG + 48);
 /// What is held back at most; a secret that is longer is masked in several pieces.
-const MOST_HELD: usize = 64 * 1024;
+const MOST_HELD: usize = 4 * HELD_BACK;
 
 pub struct Redactor {
     /// For letters and digits alone, in lower case.
@@ -76,7 +77,7 @@ impl Redactor {
 
     /// For text that comes in pieces.
     pub fn stream(&self) -> Stream<'_> {
-        Stream { redactor: self, held: String::new() }
+        Stream { redactor: self, held: String::new(), due: 2 * HELD_BACK }
     }
 
     /// Where secrets stand in the text: in order, apart from each other.
@@ -88,7 +89,10 @@ impl Redactor {
         for view in View::all(text) {
             let squeezed = view.squeezed();
             found.extend(self.squeezed.search(squeezed.bytes()).into_iter().map(|at| squeezed.source(at)));
-            found.extend(self.literal.search(view.bytes()).into_iter().map(|at| view.source(at)));
+            if !self.literal.is_empty() {
+                let seen = view.seen();
+                found.extend(self.literal.search(seen.bytes()).into_iter().map(|at| seen.source(at)));
+            }
         }
         found.sort_by_key(|range| (range.start, range.end));
         let mut merged: Vec<Range<usize>> = Vec::new();
@@ -120,14 +124,15 @@ fn count_work(_: usize) {}
 pub struct Stream<'a> {
     redactor: &'a Redactor,
     held: String,
+    /// It is searched when it is longer than this: once for so much that is new, however small the pieces are.
+    due: usize,
 }
 
 impl Stream<'_> {
     /// Takes a piece; gives what may go out.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        // Twice that much is waited for, so that text in small pieces is not searched at every piece.
-        if self.held.len() <= 2 * HELD_BACK {
+        if self.held.len() <= self.due {
             return String::new();
         }
         let mut cut = self.held.len() - HELD_BACK;
@@ -147,6 +152,7 @@ impl Stream<'_> {
         }
         out.push_str(&self.held[from.min(cut)..cut]);
         self.held.drain(..cut);
+        self.due = self.held.len() + HELD_BACK;
         out
     }
 

@@ -146,9 +146,64 @@ fn odd_secrets_are_found_too() {
         ("{\"token\":\"abc\\u002ddef.ghi-0123\"}", "your token: abc-def.ghi-0123"),
         ("Basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA"),
         ("aaaaaaaaaaaaaaaaaaaaaaaa", "x aaaaaaaaaaaaaaaaaaaaaaaa y"),
+        ("пароль-секретный", "ПАРОЛЬ-СЕКРЕТНЫЙ"),
+        ("ПАРОЛЬ", "пароль"),
+        ("grüße-und-straße", "GRÜSSE-UND-STRASSE"),
+        ("λόγος-λόγος", "ΛΌΓΟΣ-ΛΌΓΟΣ"),
+        ("hunter2!", "h\u{3164}u\u{ffa0}n\u{115f}t\u{1160}e\u{e0100}r\u{17b4}2"),
+        ("hunter2!", "&#x3164;h&#x3164;u&#x3164;n&#x3164;t&#x3164;e&#x3164;r&#x3164;2"),
+        ("!@#$%^&*()_+{}", "!@#\u{200b}$%^\u{3164}&*(\u{e01ef})_+{}"),
+        ("😀😁😂😃😄😅", "😀\u{200d}😁\u{fe0f}😂😃\u{3164}😄😅"),
     ] {
         assert!(redactor(&[secret]).text(text).contains(MASK), "{secret}");
     }
+}
+
+#[test]
+fn a_short_secret_is_found_in_base64_whatever_its_letters() {
+    for secret in ["?>~?>~", "~~~???", ">>>>>>", "a?b>c~", "ÿþýÿþý"] {
+        let redactor = redactor(&[secret]);
+        for before in ["", "x", "xy"] {
+            for after in ["", "z", "zz"] {
+                let clear = format!("{before}{secret}{after}");
+                for encoded in [BASE64_STANDARD.encode(&clear), BASE64_URL_SAFE_NO_PAD.encode(&clear)] {
+                    assert!(redactor.finds_any(&encoded), "{clear}: {encoded}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_tags_between_characters_hide_nothing() {
+    let redactor = redactor(&[TOKEN]);
+    for length in [100, 300, 390, 500, 1900] {
+        let tag = format!("<i {}>", "a".repeat(length));
+        let page =
+            format!("{}{}{}", "é ".repeat(9_000), each(TOKEN, |c| format!("{c}{tag}")), " é".repeat(9_000));
+        let whole = redactor.text(&page);
+        assert!(whole.contains(MASK), "{length}");
+        let mut stream = redactor.stream();
+        let pieces: Vec<char> = page.chars().collect();
+        let mut out: String =
+            pieces.chunks(701).map(|piece| stream.push(&piece.iter().collect::<String>())).collect();
+        out.push_str(&stream.finish());
+        assert!(out == whole, "a tag of {length}");
+    }
+}
+
+#[test]
+fn a_stream_of_small_pieces_is_not_searched_at_each() {
+    let redactor = redactor(&["abcdefgh".repeat(400).as_str()]);
+    let text = "abcdefgh".repeat(20_000);
+    let whole = work(&redactor, &text);
+    super::WORK.set(0);
+    let mut stream = redactor.stream();
+    text.as_bytes()
+        .chunks(16)
+        .for_each(|piece| assert!(stream.push(&String::from_utf8_lossy(piece)).len() < 100));
+    stream.finish();
+    assert!(super::WORK.get() < 8 * whole, "{} steps, and {whole} for the whole", super::WORK.get());
 }
 
 #[test]
@@ -157,15 +212,15 @@ fn a_match_that_ends_inside_a_character_takes_the_whole_of_it() {
         ("😀😁😂😃😄😅", "😀😁😂😇 and more", format!("{MASK} and more")),
         ("😀😁😂😃😄😅", "so 🙀😁😂😃😄😅", format!("so {MASK}")),
         ("😀😁😂😃😄😅", "\\😀\\😁\\😂\\😇.", format!("{MASK}.")),
-        ("😀😁😂😃😄😅", "%F0%9F%98%80%F0%9F%98%81%F0%9F%98%82%F0%9F%98🙂", format!("{MASK}🙂")),
+        ("😀😁😂😃😄😅", "%F0%9F%98%80%F0%9F%98%81%F0%9F%98%82%F0%9F%98é", format!("{MASK}é")),
         ("«»“”„‟…", "«»“”„‟‥", MASK.to_owned()),
         ("«»“”„‟…", "é«»“”„‟…é", format!("é{MASK}é")),
     ] {
         let redactor = redactor(&[secret]);
         assert_eq!(redactor.text(text), masked, "{secret}");
         let mut stream = redactor.stream();
-        let long = stream.push(&format!("{}{text}{}", "é ".repeat(1000), " é".repeat(1000)));
-        assert_eq!(long + &stream.finish(), format!("{}{masked}{}", "é ".repeat(1000), " é".repeat(1000)));
+        let long = stream.push(&format!("{}{text}{}", "é ".repeat(9000), " é".repeat(9000)));
+        assert_eq!(long + &stream.finish(), format!("{}{masked}{}", "é ".repeat(9000), " é".repeat(9000)));
     }
 }
 
@@ -181,9 +236,9 @@ fn what_a_site_hands_out_later_is_learned() {
 fn a_stream_shows_no_more_than_the_whole_would_however_it_is_cut() {
     let redactor = redactor(&[TOKEN]);
     for (writing, text) in writings(TOKEN) {
-        let page = format!("{}{text}{}{text}", "lorem ipsum ".repeat(120), " dolor sit amet".repeat(100));
+        let page = format!("{}{text}{}{text}", "lorem ipsum ".repeat(2500), " dolor sit amet".repeat(2000));
         let whole = redactor.text(&page);
-        for size in [1, 67, 1500, 100_000] {
+        for size in [61, 30_000] {
             let mut stream = redactor.stream();
             let mut out = String::new();
             let characters: Vec<char> = page.chars().collect();
