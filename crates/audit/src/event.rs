@@ -104,6 +104,8 @@ pub enum EventKind {
     GrantRevoked,
     /// Old grants were removed; `count` says how many.
     GrantsCollected,
+    /// A tenant's usual time for grants.
+    GrantLifetimeSet,
     CredentialStored,
     CredentialRemoved,
     /// It went into a browser.

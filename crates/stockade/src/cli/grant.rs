@@ -6,12 +6,12 @@ use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
 use crate::error::Fault;
 use crate::logins::told::{self, Standing};
-use crate::logins::{By, Logins};
+use crate::logins::{By, Logins, parse_lifetime};
 use crate::operator;
 use crate::storage::FIRST_OPERATOR;
 use anstyle::Style;
 use clap::{Args, Subcommand};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use policy::{Name, Tenant};
 use serde_json::json;
 use std::time::Duration;
@@ -106,7 +106,9 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
             }
             GrantCommand::Lifetime { time } => {
                 permit(context, &mut asker, &operator).await?;
-                logins.grants.set_lifetime(&tenant, time).await?;
+                let log = context.open_log()?;
+                let by = By { log: &log, tenant: &tenant, who: &operator };
+                logins.set_lifetime(by, time).await?;
                 let human = format!("Grants of {tenant} live for {} from now on.\n", words(time));
                 Ok(Reply::new(human, json!({ "tenant": tenant.as_str(), "seconds": time.as_secs() })))
             }
@@ -131,11 +133,11 @@ async fn issue(
     let often = if grant.single_use { "for one session" } else { "for any number of sessions" };
     let time = grant.expires_at.duration_since(grant.issued_at).unsigned_abs();
     // Beside the answer, so that a script gets the token and nothing else.
-    progress(context, &format!("Grant {} for {}:", short(&grant), hosts_of(&grant)));
-    progress(
-        context,
-        &format!("{often}, within {}. The token is shown this once. An agent uses it with", words(time)),
-    );
+    progress(context, &format!("Grant {} {often}, within {}, for", short(&grant), words(time)));
+    for host in &grant.hosts {
+        progress(context, &format!("  {host}"));
+    }
+    progress(context, "The token is shown this once. An agent uses it with");
     progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
     let human = format!("{}\n", token.expose_secret());
     Ok(Reply::new(human, json!({ "token": token.expose_secret(), "grant": told::grant(&grant, now) })))
@@ -196,9 +198,8 @@ fn words(time: Duration) -> String {
     }
 }
 
-pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    parsed.ok_or_else(|| "a time such as 90s, 15m or 2h".to_owned())
+fn lifetime(text: &str) -> Result<Duration, String> {
+    parse_lifetime(text).ok_or_else(|| "a time such as 90s, 15m or 2h".to_owned())
 }
 
 fn name(text: &str) -> Result<Name, Fault> {

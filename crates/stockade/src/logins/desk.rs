@@ -46,10 +46,23 @@ impl Logins {
 
     /// By the start of its id. What is revoked is revoked, whether or not it can be written down.
     pub async fn revoke(&self, by: By<'_>, start: &str) -> Result<Grant, Fault> {
-        let found = self.grants.find_by_start(by.tenant, start).await?;
+        let found = self.grants.find_by_start(by.tenant, start).await.map_err(|error| {
+            let fault = Fault::from(error);
+            if fault.code == "unknown_grant" {
+                fault.hint("`stockade grant list` shows them.")
+            } else {
+                fault
+            }
+        })?;
         let grant = self.grants.revoke(by.tenant, &found.jti, Timestamp::now()).await?;
         by.note(EventKind::GrantRevoked, &about(&grant)).await?;
         Ok(grant)
+    }
+
+    /// The usual time of a tenant's grants from now on.
+    pub async fn set_lifetime(&self, by: By<'_>, lifetime: Duration) -> Result<(), Fault> {
+        self.grants.set_lifetime(by.tenant, lifetime).await?;
+        by.note(EventKind::GrantLifetimeSet, &format!("{} seconds", lifetime.as_secs())).await
     }
 
     pub async fn put(&self, by: By<'_>, id: &CredentialId, credential: &Credential) -> Result<(), Fault> {
@@ -92,6 +105,11 @@ impl Logins {
     }
 }
 
+/// `90s`, `15m`, `2h`.
+pub fn parse_lifetime(text: &str) -> Option<Duration> {
+    text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok())
+}
+
 /// Collects old grants for as long as the control plane lives.
 pub async fn keep_collecting(logins: Arc<Logins>, log: Log) {
     loop {
@@ -105,4 +123,44 @@ pub async fn keep_collecting(logins: Arc<Logins>, log: Log) {
 fn about(grant: &Grant) -> String {
     let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
     format!("grant {} for {}", grant.jti, hosts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Places, load};
+    use crate::state::State;
+    use policy::Name;
+    use vault::{GrantedHost, Issuer};
+
+    #[tokio::test]
+    async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = load(&Places::default(), &[]).unwrap().config;
+        let state = State::open(folder.path()).unwrap();
+        let logins = Logins::open(&config, &state).unwrap();
+        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let tenant = Tenant::parse("default").unwrap();
+        let request = GrantRequest {
+            tenant: tenant.clone(),
+            issuer: Issuer::Operator,
+            operator: Name::parse("ada").unwrap(),
+            origin_session: Name::parse("console").unwrap(),
+            hosts: vec![GrantedHost::parse("github.com").unwrap()],
+            lifetime: Some(Duration::from_secs(60)),
+            single_use: true,
+        };
+        let by = By { log: &log, tenant: &tenant, who: "ada" };
+        let (token, grant) = logins.issue(by, request).await.unwrap();
+        let after = |time: SignedDuration| grant.expires_at + time;
+        assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
+        assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
+        assert!(logins.grants.list(&tenant, 10).await.unwrap().is_empty());
+        let entries = audit::last(&state.audit(), &audit::Filter::default(), 10).unwrap();
+        let lines: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+        let lines = lines.join("\n");
+        assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");
+        assert!(lines.contains(&grant.jti) && lines.contains("\"ada\""), "{lines}");
+        assert!(!lines.contains(token.expose_secret()), "{lines}");
+    }
 }

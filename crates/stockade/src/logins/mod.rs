@@ -9,7 +9,7 @@ mod settings;
 pub mod told;
 mod translate;
 
-pub use desk::{By, keep_collecting};
+pub use desk::{By, keep_collecting, parse_lifetime};
 pub use redeem::{Login, Released, Wanted};
 pub use secrets::Secrets;
 pub use translate::{injection, probes};

@@ -246,7 +246,7 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
             (or(one.grant_scope.map(|scope| scope.as_str().to_owned()), ""), Default::default()),
             (or(one.last_refreshed_at.map(day), ""), Default::default()),
             (or(one.last_injected_at.map(day), "never"), Default::default()),
-            (if rotated { "waits" } else { "" }.to_owned(), HINT),
+            if rotated { ("waits".to_owned(), HINT) } else { (String::new(), Default::default()) },
         ]);
     }
     let human = table.render("There are no credentials yet. Store one: stockade credential put");

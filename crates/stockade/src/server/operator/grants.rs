@@ -4,11 +4,11 @@ use super::Doors;
 use super::guard::{Caller, Form};
 use super::login::status;
 use crate::error::Fault;
-use crate::logins::{By, told};
+use crate::logins::{By, parse_lifetime, told};
 use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Response};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use policy::{Name, Tenant};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -108,8 +108,7 @@ fn lifetime(text: &str) -> Result<Option<Duration>, Fault> {
     if text.is_empty() {
         return Ok(None);
     }
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    parsed.map(Some).ok_or_else(|| bad("for is a time such as 90s, 15m or 2h"))
+    parse_lifetime(text).map(Some).ok_or_else(|| bad("for is a time such as 90s, 15m or 2h"))
 }
 
 fn bad(why: &str) -> Fault {
