@@ -111,11 +111,15 @@ impl ElementFacts {
     pub fn looks_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
         let (now, was) = (&self.sight, &asked.sight);
         let has_moved = now.place.iter().zip(was.place).any(|(now, was)| now.abs_diff(was) > SAME_PLACE);
+        let moved = || has_moved.then_some("its place or size");
+        self.holds_unlike(asked).or_else(moved)
+    }
+
+    /// The same, wherever it is: what gets a key may have been scrolled to.
+    pub fn holds_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
         if self.text != asked.text {
             Some("its text")
-        } else if has_moved {
-            Some("its place or size")
-        } else if now.form != was.form {
+        } else if self.sight.form != asked.sight.form {
             Some("what its form holds")
         } else {
             None

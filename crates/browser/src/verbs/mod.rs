@@ -335,6 +335,12 @@ pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -
     is_same(decided, now.differs_from(decided).or_else(looks))
 }
 
+/// The same, but for its place.
+pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+    let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
+    is_same(decided, now.differs_from(decided).or_else(holds))
+}
+
 fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
     match changed {
         Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),

@@ -92,3 +92,22 @@ async fn a_button_that_is_swapped_after_the_decision_is_not_pressed() {
     assert!(error.to_string().contains("the button that sends its form"), "{error}");
     assert_eq!(driver.requests_of("shop.test/own"), 0);
 }
+
+#[tokio::test]
+async fn a_key_that_a_person_was_asked_about_is_pressed_on_what_the_form_held_then() {
+    let page = "<form method=post action=/own><input type=hidden name=amount value=1>
+        <input aria-label=A><button id=b>Save</button></form>";
+    let driver = Driver::with(&[("shop.test/", page), ("shop.test/own", "<h1>own")]).await;
+    for (is_bound, code) in [(true, Some("target_changed")), (false, None)] {
+        driver.goto("http://shop.test/").await;
+        let action = enter("textbox", "A");
+        let mut facts = driver.browser.resolve(&action).await.unwrap();
+        facts.target.as_mut().unwrap().sight.is_bound = is_bound;
+        // As a handler of the focus does, which the key brings.
+        let rewrite = "document.querySelector('[aria-label=A]').onfocus = () => { document.forms[0].amount.value = '9'; }";
+        driver.run_in_page(rewrite).await;
+        let done = driver.act_on(action, facts).await;
+        assert_eq!(done.as_ref().err().map(|error| error.code().into_owned()).as_deref(), code);
+        assert_eq!(driver.requests_of("shop.test/own"), usize::from(!is_bound));
+    }
+}
