@@ -586,3 +586,67 @@ async fn fields_without_a_secret_stay_visible_to_a_person_and_those_that_get_one
     let error = picture(&driver, &Cover::default().with_secrets([large.as_str()])).await.unwrap_err();
     assert_eq!(error.code(), "cannot_cover", "{error}");
 }
+
+/// Ways in which a page carries a frame of another site about, while it has nothing to cover itself.
+const CARRIERS: &[(&str, &str)] = &[
+    (
+        "moved",
+        "<iframe id=f src=FRAME></iframe><script>let n = 0; (function move() { n += 1; f.style.left = 90 * (n % 9) + 'px'; f.style.top = 70 * (n % 7) + 'px'; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by a transform",
+        "<iframe id=f src=FRAME></iframe><script>let n = 0; (function move() { n += 1; f.style.transform = `translate(${99 * (n % 9)}px, ${60 * (n % 7)}px)`; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by scrolling",
+        "<div style=height:3000px></div><iframe id=f src=FRAME style=top:400px></iframe><script>(function move() { scrollTo(0, 300 * Math.random()); requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "in a frame",
+        "<iframe src=http://third.test/carries?FRAME style='width:1200px;height:700px;left:0;top:0'></iframe>",
+    ),
+];
+
+#[tokio::test]
+async fn a_page_that_carries_a_frame_of_another_site_about_shows_nothing_of_it() {
+    let style = "<style>iframe { position: absolute; width: 350px; height: 90px; border: 0 }</style>";
+    let frames = [
+        ("says", page("<p>TEXT</p>")),
+        ("fills", page("<input value='TEXT'>")),
+        ("hangs", page("<p>TEXT</p><script>setTimeout(() => { for (;;); }, 300)</script>")),
+    ];
+    let mut served = Vec::new();
+    for (frame, html) in &frames {
+        served.push((format!("other.test/{frame}"), html.clone()));
+        for (at, (_, html)) in CARRIERS.iter().enumerate() {
+            let html = html.replace("third.test/carries?FRAME", &format!("third.test/{frame}"));
+            let html = html.replace("FRAME", &format!("http://other.test/{frame}"));
+            served.push((format!("shop.test/{frame}{at}"), format!("<!doctype html>{style}{html}")));
+        }
+        let carrier = CARRIERS[0].1.replace("FRAME", &format!("http://other.test/{frame}"));
+        served.push((format!("third.test/{frame}"), format!("<!doctype html>{style}{carrier}")));
+    }
+    let served: Vec<(&str, &str)> = served.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&served).await;
+    let mut wrong = Vec::new();
+    // One that hangs takes a second for each look.
+    for (frame, ways, times) in [("says", 4, 3), ("fills", 1, 3), ("hangs", 2, 1)] {
+        for (at, (way, _)) in CARRIERS.iter().enumerate().take(ways) {
+            driver.goto(&format!("http://shop.test/{frame}{at}")).await;
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50, "{frame} {way}");
+            for _ in 0..times {
+                match picture(&driver, &Cover::of([TYPED])).await {
+                    Ok(image) => {
+                        let magenta = magenta_and_covered(&image.bytes).0;
+                        if magenta > 0 {
+                            wrong.push(format!("{frame} {way}: {magenta} magenta"));
+                        }
+                    }
+                    Err(error) => assert_eq!(error.code(), "cannot_cover", "{frame} {way}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
