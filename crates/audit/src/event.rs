@@ -1,7 +1,7 @@
 //! What one line of the log holds.
 
 use crate::text::{plain, plain_within};
-use policy::{Scope, SessionId};
+use policy::{Scope, SessionId, Tenant};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -32,6 +32,11 @@ impl About {
             session_id: session.to_string(),
             jail_id: jail.map(ToString::to_string),
         }
+    }
+
+    /// For what is done about a tenant's credentials and grants, by no agent.
+    pub fn tenant(tenant: &Tenant) -> About {
+        About { tenant: tenant.to_string(), ..About::stockade() }
     }
 
     /// For what Stockade does by itself. No tenant or actor can have these names.
@@ -99,6 +104,8 @@ pub enum EventKind {
     GrantRevoked,
     /// Old grants were removed; `count` says how many.
     GrantsCollected,
+    /// A tenant's usual time for grants.
+    GrantLifetimeSet,
     CredentialStored,
     CredentialRemoved,
     /// It went into a browser.

@@ -4,7 +4,7 @@ use crate::approvals::Book;
 use crate::config::{Config, PictureFormat, Recording, ScreenKind};
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
-use crate::logins::Logins;
+use crate::logins::{self, Logins};
 use crate::operator::Desk;
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
@@ -44,6 +44,7 @@ pub struct Control {
     keeper: Arc<Keeper>,
     anchors: Mutex<Option<Anchors>>,
     sweeping: JoinHandle<()>,
+    collecting: JoinHandle<()>,
     browser_version: String,
     weaker: bool,
 }
@@ -85,6 +86,7 @@ impl Control {
             registry.clone(),
         );
         let sweeping = tokio::spawn(sweeping);
+        let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));
         // Where nobody is asked, nobody guides.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
         let policy = Policy::new(config.policy());
@@ -101,6 +103,7 @@ impl Control {
             keeper,
             anchors,
             sweeping,
+            collecting,
             browser_version,
             weaker,
         })
@@ -147,6 +150,7 @@ impl Control {
     /// Ends every session, then the keeper, and waits until it has cleared up.
     pub async fn shut_down(&self) {
         self.sweeping.abort();
+        self.collecting.abort();
         self.gate.sessions.shut_down().await;
         let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(anchors) = anchors {

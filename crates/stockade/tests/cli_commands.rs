@@ -477,7 +477,7 @@ fn credentials_go_in_by_standard_input_and_never_come_out() {
 
     assert!(user.ok(&["credential", "list"]).contains("no credentials yet"));
     let put = feed(&["credential", "put"], &document);
-    assert!(put.status.success() && said(&put).contains("shop.test of default: 1 cookies"), "{}", said(&put));
+    assert!(put.status.success() && said(&put).contains("shop.test of default: 1 cookie."), "{}", said(&put));
     let imported = feed(&["credential", "import", "--domain", "git.test", "--id", "git"], &cookies);
     assert!(
         imported.status.success() && said(&imported).contains("1 cookies of other hosts"),

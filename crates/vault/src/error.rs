@@ -181,7 +181,9 @@ impl VaultError {
             "credential_altered" => {
                 "Somebody changed the database: find out who, then put the credential anew."
             }
-            "credential_settings" => "Mend the setting that is named.",
+            "credential_settings" => {
+                "Mend it under `credentials` in the configuration; docs/credentials.md has them all."
+            }
             "nothing_rotated" => "`stockade credential show ID` says whether cookies wait.",
             "vault_unreachable" => "Check its address and that it runs; nothing has to be restarted here.",
             "vault_untrusted" => "Name the authority that signed its certificate by `ca_file`.",

@@ -2,6 +2,8 @@
 
 use crate::config::{self, Loaded, Override, Places};
 use crate::error::Fault;
+use crate::logins::Logins;
+use crate::record;
 use crate::state::{self, State};
 use crate::storage::Storage;
 use clap::Args;
@@ -93,6 +95,18 @@ impl Context {
 
     pub async fn open_storage(&self) -> Result<Storage, Fault> {
         Ok(Storage::open(&self.open_state()?.database()).await?)
+    }
+
+    /// The audit log, for a command that changes something. Written by this process: the running server, if there is
+    /// one, holds another chain.
+    pub fn open_log(&self) -> Result<audit::Log, Fault> {
+        let config = self.load_config(Vec::new())?.config;
+        record::open_log(&config, &self.open_state()?, "command-line")
+    }
+
+    /// Credentials and grants.
+    pub fn open_logins(&self) -> Result<Logins, Fault> {
+        Logins::for_command(&self.load_config(Vec::new())?.config, &self.open_state()?)
     }
 
     /// Runs a command that has to wait for things.

@@ -3,6 +3,7 @@
 //! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
 //! this file alone writes it to standard output. Logs, progress and errors go to standard error.
 
+mod allow;
 mod approvals;
 mod audit;
 mod config;
@@ -10,6 +11,7 @@ mod context;
 mod credential;
 mod demo;
 mod doctor;
+mod grant;
 mod jail;
 mod key;
 mod logging;
@@ -67,6 +69,7 @@ Examples:
   stockade doctor                   what works here, and what does not
   stockade template build           make the file tree that jails run from
   stockade key make --label laptop  a key for one more agent
+  stockade grant issue --host X     let an agent be signed in to X, once
   stockade audit tail --follow      what agents do, as they do it
   stockade watch                    what agents ask for; decide by key
   stockade config show              every setting, and where it came from
@@ -103,8 +106,10 @@ enum Command {
     Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
-    /// The logins in the store: put, import, list, show, remove, rotate-key
+    /// The logins: put, import, list, show, accept, reject, remove, rotate-key
     Credential(credential::CredentialArgs),
+    /// Leave for an agent to be signed in: issue, list, revoke, lifetime
+    Grant(grant::GrantArgs),
     /// The settings: show, check, path
     Config(config::ConfigArgs),
     /// The file trees that jails run from: build, verify, list
@@ -148,6 +153,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),
         Command::Credential(args) => credential::run(context, args),
+        Command::Grant(args) => grant::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
         Command::Jail(args) => jail::run(args),

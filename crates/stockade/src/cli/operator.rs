@@ -3,13 +3,14 @@
 //! Once any operator has a password, every change here needs one: a shell that an agent shares must not make itself an
 //! operator by asking nicely. (It can still write the database: docs/security-model.md says what that means.)
 
+use crate::cli::allow::{allow, blocking, check};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
+use crate::client;
 use crate::error::Fault;
-use crate::operator::{self, Password};
+use crate::operator;
 use crate::storage::{FIRST_OPERATOR, LINK_LIFETIME, OperatorToken, Storage, StorageError};
-use crate::{client, record};
 use audit::EventKind;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -136,31 +137,6 @@ async fn password(
     Ok(Reply::new(human, json!({ "password_set": name })))
 }
 
-/// Once there is a password, it takes one to change who decides.
-async fn allow(storage: &Storage, asker: &mut Asker, name: &str) -> Result<(), Fault> {
-    if !storage.any_operator_password().await? {
-        return Ok(());
-    }
-    let stored = storage.operator_password(name).await?.flatten().ok_or_else(wrong)?;
-    check(asker.ask(&format!("The password of {name}"))?, stored).await
-}
-
-async fn check(password: Password, stored: String) -> Result<(), Fault> {
-    let right = blocking(move || password.fits(Some(&stored))).await?;
-    if right { Ok(()) } else { Err(wrong()) }
-}
-
-fn wrong() -> Fault {
-    Fault::new("login_failed", "that is not an operator's name and password")
-        .hint("`--as NAME` says whose password it is; `stockade operator list` shows who has one.")
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused("internal", &error))?
-}
-
 async fn link(context: &Context, name: &str, token: &OperatorToken) -> Result<Reply, Fault> {
     // Where the server listens is its own to say; without one, where it would.
     let running = client::ask(&context.open_state()?, "GET", "/v1/console").await;
@@ -185,9 +161,6 @@ pub fn link_address(console: &str, token: &OperatorToken) -> String {
     format!("{console}/link#{}", token.expose())
 }
 
-/// Written by this process: the running server, if there is one, holds another chain.
 async fn put_on_record(context: &Context, operator: &str, what: &str) -> Result<(), Fault> {
-    let config = context.load_config(Vec::new())?.config;
-    let log = record::open_log(&config, &context.open_state()?, "command-line")?;
-    operator::changed(&log, EventKind::OperatorChanged, operator, what).await
+    operator::changed(&context.open_log()?, EventKind::OperatorChanged, operator, what).await
 }

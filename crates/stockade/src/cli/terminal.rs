@@ -1,4 +1,4 @@
-//! The person's terminal: asking for a password, and single keys.
+//! The person's terminal: asking for passwords and other secrets, and single keys.
 //!
 //! `/dev/tty` and not standard input, so that a password is typed by whoever sits there, whatever the pipes are.
 
@@ -12,6 +12,7 @@ use rustix::termios::{
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// The longest line that is read as a password.
 const LONGEST_LINE: u64 = 4096;
@@ -26,7 +27,7 @@ impl Keys {
     pub fn open() -> Result<Keys, Fault> {
         let none = |error: io::Error| {
             Fault::new("terminal_required", format!("there is no terminal to ask at: {error}"))
-                .hint("Run it in a terminal, or give the password with --password-stdin.")
+                .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
         };
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(none)?;
         let before = tcgetattr(&tty).map_err(|error| none(error.into()))?;
@@ -73,9 +74,34 @@ impl Keys {
         self.read_line(prompt, true)
     }
 
+    /// A line that is not.
+    pub fn hidden(&mut self, prompt: &str) -> Result<Zeroizing<String>, Fault> {
+        self.read_line(prompt, false).map(Zeroizing::new)
+    }
+
+    /// Whatever is pasted until Ctrl-D, unseen; at most this many bytes, and the rest is not taken.
+    pub fn paste(&mut self, prompt: &str, most: usize) -> Result<Zeroizing<Vec<u8>>, Fault> {
+        self.say(prompt)?;
+        let mut pasted = Zeroizing::new(Vec::with_capacity(most));
+        loop {
+            match self.next()? {
+                3 | 28 => {
+                    self.say("\r\n")?;
+                    return Err(gave_up());
+                }
+                4 => break,
+                byte if pasted.len() < most => pasted.push(byte),
+                _ => {}
+            }
+        }
+        self.say("\r\n")?;
+        Ok(pasted)
+    }
+
     fn read_line(&mut self, prompt: &str, shown: bool) -> Result<String, Fault> {
         self.say(prompt)?;
-        let mut typed = Vec::new();
+        // Reserved in one piece, so that growing leaves no copy behind.
+        let mut typed = Vec::with_capacity(LONGEST_LINE as usize);
         loop {
             match self.next()? {
                 b'\r' | b'\n' => break,
@@ -152,7 +178,7 @@ fn gave_up() -> Fault {
 }
 
 fn not_text() -> Fault {
-    Fault::new("bad_password", "a password is text in UTF-8").hint("Try again.")
+    Fault::new("bad_password", "what was typed is no text in UTF-8").hint("Try again.")
 }
 
 fn lost(error: &io::Error) -> Fault {

@@ -7,6 +7,7 @@ mod asking;
 mod escalation;
 mod faults;
 mod following;
+mod learning;
 mod pending;
 mod recording;
 mod redact;

@@ -131,6 +131,7 @@ impl Gate {
         if matches!(start, Start::New(_)) {
             session.veil.learn(action);
         }
+        self.learn(session, turn).await.map_err(Failure::Browser)?;
         let veil = |text: &str| session.veil.text(text);
         let mut context =
             Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
@@ -188,11 +189,13 @@ impl Gate {
             failure = &mut cut_short => Err(failure),
         };
         let took = begun.elapsed();
-        let done = match done {
-            Err(Failure::Browser(BrowserError::TargetChanged { what, .. })) if was_asked => {
+        // Whatever came of it, nothing is told or recorded of it before this.
+        let done = match (done, self.learn(session, turn).await) {
+            (Ok(_), Err(error)) => Err(Failure::Browser(error)),
+            (Err(Failure::Browser(BrowserError::TargetChanged { what, .. })), _) if was_asked => {
                 Err(Failure::Fault(void(what)))
             }
-            done => done,
+            (done, _) => done,
         };
         let (done, after) = if is_pictured {
             (done, self.picture_after(session, turn).await)
@@ -215,6 +218,12 @@ impl Gate {
         if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
+        }
+        if let Ok(outcome) = &done
+            && let Err(fault) = self.signed_out(session, &page.url, outcome).await
+        {
+            turn.runtime.link.browser.forget_last_shown();
+            return Err(Failure::Fault(fault));
         }
         done.map(Done::Outcome)
     }

@@ -1,11 +1,15 @@
 //! How a session becomes a person's: a grant is used, credentials are released and put into the browser, and what they
 //! hold is kept out of all that goes out.
 
+mod desk;
+pub mod handed;
 mod redeem;
 mod secrets;
 mod settings;
+pub mod told;
 mod translate;
 
+pub use desk::{By, keep_collecting, parse_lifetime};
 pub use redeem::{Login, Released, Wanted};
 pub use secrets::Secrets;
 pub use translate::{injection, probes};

@@ -38,6 +38,10 @@ impl Released {
         self.leave.jti()
     }
 
+    pub fn operator(&self) -> &Name {
+        self.leave.operator()
+    }
+
     pub fn into_leave(self) -> Leave {
         self.leave
     }

@@ -3,9 +3,9 @@
 use super::{Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
-use crate::gate::explain;
+use crate::gate::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
-use audit::About;
+use audit::{About, Event, EventKind};
 use browser::{Blank, Browser, ProbePage, TimeLimit};
 use egress::Egress;
 use jiff::Timestamp;
@@ -32,9 +32,29 @@ impl Registry {
         &self,
         scope: &Scope,
         wanted: &Wanted,
-        _about: &About,
+        about: &About,
     ) -> Result<Released, Fault> {
-        self.logins.redeem(scope, wanted).await
+        let redeemed = self.logins.redeem(scope, wanted).await;
+        let event = match &redeemed {
+            Ok(released) => Event::new(EventKind::GrantUsed, about.clone()).detail(&told(released)),
+            Err(fault) => Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code),
+        };
+        match (redeemed, self.log.append(&event).await) {
+            (Ok(released), Err(error)) => {
+                self.logins.give_back(released.into_leave()).await;
+                Err(audit_fault(error))
+            }
+            (redeemed, _) => redeemed,
+        }
+    }
+
+    /// Nothing went into a browser.
+    pub(super) async fn give_back(&self, released: Released, about: &About) {
+        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&released));
+        self.logins.give_back(released.into_leave()).await;
+        if let Err(error) = self.log.append(&event).await {
+            tracing::warn!(%error, "that a grant was given back is not on record");
+        }
     }
 
     /// Fills a browser, and hands it out if each site that can tell says that it is signed in.
@@ -43,17 +63,25 @@ impl Registry {
         blank: Blank,
         released: &Released,
         egress: &Egress,
-        _about: &About,
+        about: &About,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await;
         let (browser, seen) = filled.map_err(|error| leads_away(explain(error, egress)))?;
+        for login in &released.logins {
+            let detail = format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
+            let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
+            self.log.append(&event).await.map_err(audit_fault)?;
+        }
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
             if probe.judge(&path, &seen.text) == Verdict::SignedOut {
                 let domain = login.credential.domain.as_str();
+                let event = Event::new(EventKind::CredentialExpired, about.clone());
+                let event = event.detail(&format!("{} of {domain}", login.id));
+                self.log.append(&event).await.map_err(audit_fault)?;
                 return Err(logins::expired(domain, "the site does not know its owner any more"));
             }
         }
@@ -76,6 +104,12 @@ impl Registry {
             }),
         )
     }
+}
+
+/// Which grant, whose and what for.
+fn told(released: &Released) -> String {
+    let hosts: Vec<String> = released.hosts().iter().map(ToString::to_string).collect();
+    format!("grant {} of {} for {}", released.jti(), released.operator(), hosts.join(", "))
 }
 
 /// A site that sends its owner elsewhere to be let in does not know them.

@@ -112,7 +112,7 @@ pub struct Summary {
     /// The question for guidance that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<ApprovalId>,
-    /// What an operator should know of: `approval_flood`, `credential_typed`.
+    /// What an operator should know of: `approval_flood`, `credential_typed`, `credential_expired`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<&'static str>,
 }

@@ -87,7 +87,7 @@ impl Registry {
             Ok(started) => started,
             Err(fault) => {
                 if let Some(released) = login {
-                    self.logins.give_back(released.into_leave()).await;
+                    self.give_back(released, &about).await;
                 }
                 return Err(fault);
             }

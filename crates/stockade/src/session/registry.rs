@@ -97,6 +97,10 @@ impl Registry {
         book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
     }
 
+    pub fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     pub fn picture_format(&self) -> ImageFormat {
         self.settings.picture_format
     }

@@ -48,10 +48,17 @@ impl Session {
     }
 
     pub fn flag(&self, code: &'static str) {
+        self.flag_once(code);
+    }
+
+    /// Whether it was not flagged for this before.
+    pub fn flag_once(&self, code: &'static str) -> bool {
         let mut watched = lock(&self.watched);
-        if !watched.flags.contains(&code) {
+        let is_new = !watched.flags.contains(&code);
+        if is_new {
             watched.flags.push(code);
         }
+        is_new
     }
 
     pub fn flags(&self) -> Vec<&'static str> {

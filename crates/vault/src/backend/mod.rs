@@ -121,6 +121,11 @@ impl Vault {
         self.writable()?.accept(tenant, id, now).await
     }
 
+    /// Whether credentials are written here: asked before a person is asked for one.
+    pub fn check_writable(&self) -> Result<(), VaultError> {
+        self.writable().map(|_| ())
+    }
+
     fn writable(&self) -> Result<&Store, VaultError> {
         match self {
             Vault::Store(store) => Ok(store),

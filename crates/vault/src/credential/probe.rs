@@ -33,10 +33,7 @@ const LONGEST_SIGN: usize = 500;
 impl Probe {
     /// A sign of being signed out counts first: a page may greet by name and still ask for the password.
     pub fn judge(&self, final_path: &str, page_text: &str) -> Verdict {
-        let seen = |sign: &Sign| {
-            sign.text.as_ref().is_none_or(|text| page_text.contains(text))
-                && sign.path.as_ref().is_none_or(|path| final_path.starts_with(path))
-        };
+        let seen = |sign: &Sign| sign.is_seen(final_path, page_text);
         match (&self.signed_in, &self.signed_out) {
             (_, Some(sign)) if seen(sign) => Verdict::SignedOut,
             (Some(sign), _) if seen(sign) => Verdict::SignedIn,
@@ -44,6 +41,11 @@ impl Probe {
             (Some(_), None) => Verdict::SignedOut,
             _ => Verdict::Unclear,
         }
+    }
+
+    /// Whether a page of the site is the one that is shown to somebody who is signed out, by its own sign.
+    pub fn shows_signed_out(&self, path: &str, page_text: &str) -> bool {
+        self.signed_out.as_ref().is_some_and(|sign| sign.is_seen(path, page_text))
     }
 
     pub(crate) fn read(node: Node, field: &str) -> Result<Probe, Malformed> {
@@ -60,6 +62,11 @@ impl Probe {
 }
 
 impl Sign {
+    fn is_seen(&self, path: &str, page_text: &str) -> bool {
+        self.text.as_ref().is_none_or(|text| page_text.contains(text))
+            && self.path.as_ref().is_none_or(|start| path.starts_with(start))
+    }
+
     fn read(node: Node, field: &str) -> Result<Sign, Malformed> {
         let mut fields = node.fields(field)?;
         let text = fields.optional("text", Node::plain)?;

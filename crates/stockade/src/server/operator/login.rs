@@ -85,10 +85,12 @@ pub fn status(fault: &Fault) -> StatusCode {
         "login_failed" | "link_spent" | "login_required" | "webhook_refused" => StatusCode::UNAUTHORIZED,
         "login_throttled" => StatusCode::TOO_MANY_REQUESTS,
         "form_refused" | "origin_refused" | "operator_only" => StatusCode::FORBIDDEN,
-        "unknown_approval" | "not_found" => StatusCode::NOT_FOUND,
-        "approval_decided" | "approval_expired" => StatusCode::CONFLICT,
-        "bad_arguments" | "bad_verdict" | "confirmation_required" => StatusCode::BAD_REQUEST,
+        "unknown_approval" | "unknown_grant" | "not_found" => StatusCode::NOT_FOUND,
+        "approval_decided" | "approval_expired" | "ambiguous_grant" => StatusCode::CONFLICT,
+        "bad_arguments" | "bad_verdict" | "bad_grant" | "confirmation_required" => StatusCode::BAD_REQUEST,
         "too_many_streams" | "webhook_busy" => StatusCode::SERVICE_UNAVAILABLE,
+        // A vault or a database that is down.
+        _ if fault.retryable => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod events;
+mod grants;
 mod guard;
 mod login;
 mod socket;
@@ -76,6 +77,10 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/operator/events", Needs::Watching, || get(events::stream)),
     route("GET", "/operator/approvals/{id}/picture", Needs::Watching, || get(approvals::picture)),
     route("POST", "/operator/approvals/{id}", Needs::Form, || post(approvals::answer)),
+    route("GET", "/operator/grants", Needs::Visit, || get(grants::list)),
+    route("POST", "/operator/grants", Needs::Form, || post(grants::issue)),
+    route("POST", "/operator/grants/{id}/revoke", Needs::Form, || post(grants::revoke)),
+    route("GET", "/operator/credentials", Needs::Visit, || get(grants::credentials)),
     route("POST", "/operator/webhook", Needs::Signature, || post(webhook::post)),
 ];
 

@@ -1,0 +1,324 @@
+//! `stockade credential`: the logins. Values come from standard input or a prompt and never from arguments, which
+//! every process on the machine can read; and none is ever shown.
+
+mod ask;
+
+use crate::cli::allow::allow;
+use crate::cli::output::{DIM, HINT};
+use crate::cli::terminal::Asker;
+use crate::cli::{Column, Context, Reply, Table};
+use crate::error::Fault;
+use crate::logins::{By, Logins, told};
+use crate::operator;
+use crate::storage::FIRST_OPERATOR;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use policy::Tenant;
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Read};
+use vault::{Credential, CredentialId, Host, ImportFormat, VaultError};
+use zeroize::Zeroizing;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade credential put --domain github.com    asks for it
+  stockade credential put < github.json
+  stockade credential import --domain github.com < cookies.txt
+  stockade credential list
+  stockade credential show github.com
+  stockade credential accept github.com          take over rotated cookies
+  stockade credential rotate-key
+
+Credentials are written in our own store only: `vault_backend: store`. Those of
+a vault, of sops files and of the environment can be listed.")]
+pub struct CredentialArgs {
+    #[command(subcommand)]
+    command: CredentialCommand,
+    /// Whose credentials
+    #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
+    tenant: Tenant,
+}
+
+#[derive(Debug, Subcommand)]
+enum CredentialCommand {
+    #[command(flatten)]
+    Change(Change),
+    /// List the credentials; never their values
+    List,
+    /// What is known of one; never its values
+    Show {
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+    },
+}
+
+/// What is put on record.
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Store a credential: asked for at the terminal, or its JSON from standard input
+    Put {
+        /// The host it is for
+        #[arg(long, value_parser = Host::parse)]
+        domain: Option<Host>,
+        /// What to call it [default: its domain]
+        #[arg(long, value_parser = CredentialId::parse)]
+        id: Option<CredentialId>,
+    },
+    /// Store what another program exported: a storage state, a cookies.txt or an extension's JSON, from standard input
+    Import {
+        /// The host to take out of it
+        #[arg(long, value_parser = Host::parse)]
+        domain: Host,
+        /// What to call it [default: its domain]
+        #[arg(long, value_parser = CredentialId::parse)]
+        id: Option<CredentialId>,
+    },
+    /// Put cookies that the site rotated into the credential; needs an operator's password
+    Accept {
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+        /// The operator who accepts
+        #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+        as_operator: String,
+        /// Read the operator's password from the first line of standard input
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Throw away cookies that the site rotated
+    Reject {
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+    },
+    /// Forget one
+    Remove {
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+    },
+    /// Make a new master key and wrap everything with it, while others go on
+    RotateKey,
+}
+
+/// A document and a byte, which is then found to be too much.
+const MOST_INPUT: usize = 1024 * 1024 + 1;
+
+pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Fault> {
+    context.block_on(async {
+        let logins = context.open_logins()?;
+        match args.command {
+            CredentialCommand::List => list(&logins, &args.tenant).await,
+            CredentialCommand::Show { id } => show(&logins, &args.tenant, &id).await,
+            CredentialCommand::Change(change) => {
+                let log = context.open_log()?;
+                let by = By { log: &log, tenant: &args.tenant, who: "the command line" };
+                make(context, &logins, by, change).await
+            }
+        }
+    })
+}
+
+async fn make(context: &Context, logins: &Logins, by: By<'_>, change: Change) -> Result<Reply, Fault> {
+    match change {
+        Change::Put { domain, id } => put(logins, by, domain, id).await,
+        Change::Import { domain, id } => import(logins, by, &domain, id).await,
+        Change::Accept { id, as_operator, password_stdin } => {
+            logins.vault()?.check_writable()?;
+            let storage = context.open_storage().await?;
+            storage.first_operator().await?;
+            allow(&storage, &mut Asker::new(password_stdin), &as_operator).await?;
+            accept(logins, By { who: &as_operator, ..by }, &id).await
+        }
+        Change::Reject { id } => {
+            logins.reject(by, &id).await?;
+            let human = format!("What the site rotated in {id} is thrown away.\n");
+            Ok(Reply::new(human, json!({ "rejected": id.as_str() })))
+        }
+        Change::Remove { id } => {
+            logins.remove(by, &id).await?;
+            Ok(Reply::new(format!("{id} is removed.\n"), json!({ "removed": id.as_str() })))
+        }
+        Change::RotateKey => rotate_key(logins, by).await,
+    }
+}
+
+async fn put(
+    logins: &Logins,
+    by: By<'_>,
+    domain: Option<Host>,
+    id: Option<CredentialId>,
+) -> Result<Reply, Fault> {
+    logins.vault()?.check_writable()?;
+    let credential = if std::io::stdin().is_terminal() {
+        ask::credential(domain.clone(), MOST_INPUT)?
+    } else {
+        Credential::from_json(&input()?).map_err(VaultError::from)?
+    };
+    if domain.is_some_and(|domain| domain != credential.domain) {
+        let message = format!("the document is for {}", credential.domain);
+        return Err(Fault::new("usage", message).hint("Leave --domain out, or give the document's own."));
+    }
+    keep(logins, by, id, &credential, Vec::new()).await
+}
+
+async fn import(
+    logins: &Logins,
+    by: By<'_>,
+    domain: &Host,
+    id: Option<CredentialId>,
+) -> Result<Reply, Fault> {
+    logins.vault()?.check_writable()?;
+    let text = if std::io::stdin().is_terminal() { ask::file(MOST_INPUT)? } else { input()? };
+    let imported = vault::import(&text, domain, Timestamp::now())?;
+    let form = match imported.format {
+        ImportFormat::StorageState => "a storage state",
+        ImportFormat::CookiesTxt => "a cookies.txt",
+        ImportFormat::Extension => "an extension's JSON",
+    };
+    let mut notes = vec![format!("Read as {form}.")];
+    notes.extend(imported.left_out.iter().map(|what| format!("Left out: {what}.")));
+    keep(logins, by, id, &imported.credential, notes).await
+}
+
+async fn keep(
+    logins: &Logins,
+    by: By<'_>,
+    id: Option<CredentialId>,
+    credential: &Credential,
+    mut notes: Vec<String>,
+) -> Result<Reply, Fault> {
+    let id = match id {
+        Some(id) => id,
+        None => CredentialId::parse(credential.domain.as_str())
+            .map_err(|_| Fault::new("usage", "this domain cannot be an id").hint("Choose one with --id."))?,
+    };
+    logins.put(by, &id, credential).await?;
+    notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
+    let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
+    let human = format!("{id} of {}: {}.\n{lines}", by.tenant, holds(credential));
+    let json = json!({ "stored": id.as_str(), "domain": credential.domain.as_str(), "notes": notes });
+    Ok(Reply::new(human, json))
+}
+
+/// What a credential has, in words.
+fn holds(credential: &Credential) -> String {
+    let entries = credential.local_storage.len() + credential.session_storage.len();
+    let counted = [
+        (credential.cookies.len(), "cookie"),
+        (entries, "storage entry"),
+        (credential.headers.len(), "header"),
+    ];
+    let mut parts: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| match (count, what) {
+            (1, what) => format!("1 {what}"),
+            (count, "storage entry") => format!("{count} storage entries"),
+            (count, what) => format!("{count} {what}s"),
+        })
+        .collect();
+    parts.extend(credential.basic.iter().map(|_| "a user name and password".to_owned()));
+    parts.extend(credential.totp.iter().map(|_| "a TOTP seed".to_owned()));
+    parts.join(", ")
+}
+
+async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
+    let vault = logins.vault()?;
+    let credentials = vault.list(tenant).await?;
+    let waiting = logins.store.rotated(tenant).await?;
+    let mut table = Table::new(&[
+        Column::Whole("ID"),
+        Column::Short("DOMAIN"),
+        Column::Short("GRANTS"),
+        Column::Short("REFRESHED"),
+        Column::Short("INJECTED"),
+        Column::Short("ROTATED"),
+    ]);
+    for one in &credentials {
+        let rotated = waiting.iter().any(|waiting| waiting.id == one.id);
+        // What another's vault keeps of it is not told to us.
+        let unknown = one.created_at.is_none();
+        let or = |value: Option<String>, none: &str| {
+            value.unwrap_or_else(|| if unknown { "-" } else { none }.to_owned())
+        };
+        table.styled([
+            (one.id.to_string(), Default::default()),
+            (or(one.domain.as_ref().map(ToString::to_string), ""), Default::default()),
+            (or(one.grant_scope.map(|scope| scope.as_str().to_owned()), ""), Default::default()),
+            (or(one.last_refreshed_at.map(day), ""), Default::default()),
+            (or(one.last_injected_at.map(day), "never"), Default::default()),
+            if rotated { ("waits".to_owned(), HINT) } else { (String::new(), Default::default()) },
+        ]);
+    }
+    let human = table.render("There are no credentials yet. Store one: stockade credential put");
+    let json = json!({
+        "backend": vault.name(),
+        "credentials": credentials.iter().map(told::credential).collect::<Vec<_>>(),
+        "rotated": waiting.iter().map(told::waiting).collect::<Vec<_>>(),
+    });
+    Ok(Reply::new(human, json))
+}
+
+async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Reply, Fault> {
+    let vault = logins.vault()?;
+    let found = vault.list(tenant).await?.into_iter().find(|one| one.id == *id);
+    let found = found.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
+    let waiting = logins.store.rotated(tenant).await?.into_iter().find(|one| one.id == *id);
+    let mut json = told::credential(&found);
+    json["backend"] = vault.name().into();
+    let mut human = String::new();
+    for (name, value) in json.as_object().into_iter().flatten() {
+        human.push_str(&format!("{DIM}{name:<18}{DIM:#} {}\n", value.as_str().unwrap_or("-")));
+    }
+    if let Some(waiting) = &waiting {
+        let (count, names) = (waiting.names.len(), waiting.names.join(" "));
+        human.push_str(&format!(
+            "{HINT}The site rotated {count} of its cookies{HINT:#} on {}: {}\n  \
+             stockade credential accept {id}    puts them into it\n  \
+             stockade credential reject {id}    throws them away\n",
+            day(waiting.kept_at),
+            audit::plain_within(&names, 200),
+        ));
+    }
+    json["rotated"] = waiting.as_ref().map_or(Value::Null, told::waiting);
+    Ok(Reply::new(human, json!({ "credential": json })))
+}
+
+async fn accept(logins: &Logins, by: By<'_>, id: &CredentialId) -> Result<Reply, Fault> {
+    let names = logins.accept(by, id).await?;
+    let human = format!("{id} has what the site rotated: {}.\n", audit::plain_within(&names.join(" "), 200));
+    Ok(Reply::new(human, json!({ "accepted": id.as_str(), "cookies": names })))
+}
+
+async fn rotate_key(logins: &Logins, by: By<'_>) -> Result<Reply, Fault> {
+    let rotation = logins.rotate_key(by).await?;
+    let old = if rotation.old_keys_dropped {
+        "The old key is gone."
+    } else {
+        "Take the old key out of the variable now."
+    };
+    let human = format!(
+        "Master key {} is in use; {} data keys were wrapped anew. {old}\n",
+        rotation.current, rotation.rewrapped
+    );
+    let json = json!({
+        "master_key": rotation.current,
+        "rewrapped": rotation.rewrapped,
+        "old_keys_dropped": rotation.old_keys_dropped,
+    });
+    Ok(Reply::new(human, json))
+}
+
+fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
+    // Reserved in one piece, so that growing leaves no copy behind.
+    let mut text = Zeroizing::new(Vec::with_capacity(MOST_INPUT));
+    std::io::stdin()
+        .lock()
+        .take(MOST_INPUT as u64)
+        .read_to_end(&mut text)
+        .map_err(|error| Fault::io("usage", "cannot read standard input", &error))?;
+    Ok(text)
+}
+
+fn day(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
+}

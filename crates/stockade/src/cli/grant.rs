@@ -1,0 +1,229 @@
+//! `stockade grant`: leave for an agent to be signed in, for named hosts and a short time.
+
+use crate::cli::allow::allow;
+use crate::cli::output::{BAD, DIM, GOOD, progress};
+use crate::cli::terminal::Asker;
+use crate::cli::{Column, Context, Reply, Table};
+use crate::error::Fault;
+use crate::logins::told::{self, Standing};
+use crate::logins::{By, Logins, parse_lifetime};
+use crate::operator;
+use crate::storage::FIRST_OPERATOR;
+use anstyle::Style;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use policy::{Name, Tenant};
+use serde_json::json;
+use std::time::Duration;
+use vault::{Grant, GrantRequest, GrantedHost, Issuer};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  stockade grant issue --host github.com
+  stockade grant issue --host site:example.org --host cdn.test --for 2h --many
+  stockade grant list
+  stockade grant revoke 3f2a9c1e
+  stockade grant lifetime 5m --tenant team
+
+The token goes to standard output and is shown this once. An agent uses it with
+  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}
+Once an operator has a password, issuing asks for it; revoking never does.")]
+pub struct GrantArgs {
+    #[command(subcommand)]
+    command: GrantCommand,
+    /// Whose agents
+    #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
+    tenant: Tenant,
+    /// The operator who issues
+    #[arg(long = "as", global = true, value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+    as_operator: String,
+    /// Read the operator's password from the first line of standard input
+    #[arg(long, global = true)]
+    password_stdin: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum GrantCommand {
+    /// Issue a grant, and show its token this once
+    Issue {
+        /// github.com for that host alone, site:github.com with all under it
+        #[arg(long = "host", value_name = "HOST", required = true, value_parser = GrantedHost::parse)]
+        hosts: Vec<GrantedHost>,
+        /// How long it can be used: 90s, 15m, 2h [default: the tenant's usual time]
+        #[arg(long = "for", value_name = "TIME", value_parser = lifetime)]
+        lifetime: Option<Duration>,
+        /// For any number of sessions while it lives; else for one
+        #[arg(long)]
+        many: bool,
+    },
+    /// List the grants, newest first; never their tokens
+    List,
+    /// Take one back: no session opens with it from now on
+    Revoke {
+        /// Its id, or the start of it
+        id: String,
+    },
+    /// Set the usual time of a tenant's grants
+    Lifetime {
+        #[arg(value_parser = lifetime)]
+        time: Duration,
+    },
+}
+
+/// More are not listed.
+const MOST_LISTED: u32 = 100;
+/// Enough of an id to tell one from another.
+const SHORT_ID: usize = 8;
+
+pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
+    let mut asker = Asker::new(args.password_stdin);
+    let (tenant, operator) = (args.tenant, args.as_operator);
+    context.block_on(async {
+        let logins = context.open_logins()?;
+        match args.command {
+            GrantCommand::List => list(&logins, &tenant).await,
+            GrantCommand::Issue { hosts, lifetime, many } => {
+                permit(context, &mut asker, &operator).await?;
+                let request = GrantRequest {
+                    tenant: tenant.clone(),
+                    issuer: Issuer::Operator,
+                    operator: name(&operator)?,
+                    origin_session: name("command-line")?,
+                    hosts,
+                    lifetime,
+                    single_use: !many,
+                };
+                let log = context.open_log()?;
+                issue(context, &logins, By { log: &log, tenant: &tenant, who: &operator }, request).await
+            }
+            GrantCommand::Revoke { id } => {
+                let log = context.open_log()?;
+                let by = By { log: &log, tenant: &tenant, who: "the command line" };
+                let grant = logins.revoke(by, &id).await?;
+                let human = format!("Grant {} for {} is revoked.\n", short(&grant), hosts_of(&grant));
+                Ok(Reply::new(human, json!({ "revoked": told::grant(&grant, Timestamp::now()) })))
+            }
+            GrantCommand::Lifetime { time } => {
+                permit(context, &mut asker, &operator).await?;
+                let log = context.open_log()?;
+                let by = By { log: &log, tenant: &tenant, who: &operator };
+                logins.set_lifetime(by, time).await?;
+                let human = format!("Grants of {tenant} live for {} from now on.\n", words(time));
+                Ok(Reply::new(human, json!({ "tenant": tenant.as_str(), "seconds": time.as_secs() })))
+            }
+        }
+    })
+}
+
+async fn permit(context: &Context, asker: &mut Asker, operator: &str) -> Result<(), Fault> {
+    let storage = context.open_storage().await?;
+    storage.first_operator().await?;
+    allow(&storage, asker, operator).await
+}
+
+async fn issue(
+    context: &Context,
+    logins: &Logins,
+    by: By<'_>,
+    request: GrantRequest,
+) -> Result<Reply, Fault> {
+    let (token, grant) = logins.issue(by, request).await?;
+    let now = Timestamp::now();
+    let often = if grant.single_use { "for one session" } else { "for any number of sessions" };
+    let time = grant.expires_at.duration_since(grant.issued_at).unsigned_abs();
+    // Beside the answer, so that a script gets the token and nothing else.
+    progress(context, &format!("Grant {} {often}, within {}, for", short(&grant), words(time)));
+    for host in &grant.hosts {
+        progress(context, &format!("  {host}"));
+    }
+    progress(context, "The token is shown this once. An agent uses it with");
+    progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
+    let human = format!("{}\n", token.expose_secret());
+    Ok(Reply::new(human, json!({ "token": token.expose_secret(), "grant": told::grant(&grant, now) })))
+}
+
+async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
+    let (grants, now) = (logins.grants.list(tenant, MOST_LISTED).await?, Timestamp::now());
+    let mut table = Table::new(&[
+        Column::Whole("ID"),
+        Column::Short("HOSTS"),
+        Column::Short("STATE"),
+        Column::Short("LEFT"),
+        Column::Short("ISSUED BY"),
+    ]);
+    for grant in &grants {
+        let standing = Standing::of(grant, now);
+        let (state, style) = match standing {
+            Standing::Unused => (standing.as_str().to_owned(), GOOD),
+            Standing::Used if !grant.single_use => (format!("used {}×", grant.uses), GOOD),
+            Standing::Revoked => (standing.as_str().to_owned(), BAD),
+            Standing::Used | Standing::Expired => (standing.as_str().to_owned(), DIM),
+        };
+        let left =
+            told::time_left(grant, now).map_or_else(|| "-".to_owned(), |left| words(left.unsigned_abs()));
+        table.styled([
+            (short(grant).to_owned(), Style::new()),
+            (hosts_of(grant), Style::new()),
+            (state, style),
+            (left, Style::new()),
+            (grant.operator.to_string(), Style::new()),
+        ]);
+    }
+    let mut human = table.render("There are no grants. Issue one: stockade grant issue --host HOST");
+    if grants.len() == MOST_LISTED as usize {
+        human.push_str(&format!("{DIM}Older ones are not shown.{DIM:#}\n"));
+    }
+    let all: Vec<_> = grants.iter().map(|grant| told::grant(grant, now)).collect();
+    Ok(Reply::new(human, json!({ "grants": all })))
+}
+
+fn short(grant: &Grant) -> &str {
+    grant.jti.get(..SHORT_ID).unwrap_or(&grant.jti)
+}
+
+fn hosts_of(grant: &Grant) -> String {
+    grant.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// In the two largest units that matter to a person.
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, 0) => format!("{minutes}m"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, 0, _) => format!("{hours}h"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    parse_lifetime(text).ok_or_else(|| "a time such as 90s, 15m or 2h".to_owned())
+}
+
+fn name(text: &str) -> Result<Name, Fault> {
+    Name::parse(text).map_err(|error| Fault::caused("internal", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_told_as_people_say_them() {
+        for (text, seconds, told) in [
+            ("90s", 90, "1m 30s"),
+            ("15m", 900, "15m"),
+            ("2h", 7200, "2h"),
+            ("1h 30m", 5400, "1h 30m"),
+            ("5s", 5, "5s"),
+        ] {
+            let time = lifetime(text).unwrap();
+            assert_eq!((time.as_secs(), words(time).as_str()), (seconds, told), "{text}");
+        }
+        for bad in ["", "15", "-5m", "soon", "1 day ago"] {
+            assert!(lifetime(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What operators do to grants and credentials, each on record; and the old grants that nobody needs any more.
+
+use crate::error::Fault;
+use crate::gate::audit_fault;
+use crate::logins::Logins;
+use audit::{About, Event, EventKind, Log};
+use jiff::{SignedDuration, Timestamp};
+use policy::Tenant;
+use std::sync::Arc;
+use std::time::Duration;
+use vault::{Credential, CredentialId, Grant, GrantRequest, GrantToken};
+
+/// Between two looks for old grants, and how long one is kept after it has expired.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Who does something to a tenant's grants or credentials, and where it is written down.
+#[derive(Clone, Copy)]
+pub struct By<'a> {
+    pub log: &'a Log,
+    pub tenant: &'a Tenant,
+    /// The operator, or the door where none had to say who they are.
+    pub who: &'a str,
+}
+
+impl By<'_> {
+    async fn note(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
+        let mut event = Event::new(kind, About::tenant(self.tenant)).detail(detail);
+        event.decided_by = Some(audit::plain(self.who));
+        self.log.append(&event).await.map_err(audit_fault)
+    }
+}
+
+impl Logins {
+    /// A grant that is not on record is not handed out.
+    pub async fn issue(&self, by: By<'_>, request: GrantRequest) -> Result<(GrantToken, Grant), Fault> {
+        let (token, grant) = self.grants.issue(request, Timestamp::now()).await?;
+        let often = if grant.single_use { "once" } else { "any number of times" };
+        let detail = format!("{}, {often}, until {:.0}", about(&grant), grant.expires_at);
+        if let Err(fault) = by.note(EventKind::GrantIssued, &detail).await {
+            self.grants.revoke(&grant.tenant, &grant.jti, Timestamp::now()).await?;
+            return Err(fault);
+        }
+        Ok((token, grant))
+    }
+
+    /// By the start of its id. What is revoked is revoked, whether or not it can be written down.
+    pub async fn revoke(&self, by: By<'_>, start: &str) -> Result<Grant, Fault> {
+        let found = self.grants.find_by_start(by.tenant, start).await.map_err(|error| {
+            let fault = Fault::from(error);
+            if fault.code == "unknown_grant" {
+                fault.hint("`stockade grant list` shows them.")
+            } else {
+                fault
+            }
+        })?;
+        let grant = self.grants.revoke(by.tenant, &found.jti, Timestamp::now()).await?;
+        by.note(EventKind::GrantRevoked, &about(&grant)).await?;
+        Ok(grant)
+    }
+
+    /// The usual time of a tenant's grants from now on.
+    pub async fn set_lifetime(&self, by: By<'_>, lifetime: Duration) -> Result<(), Fault> {
+        self.grants.set_lifetime(by.tenant, lifetime).await?;
+        by.note(EventKind::GrantLifetimeSet, &format!("{} seconds", lifetime.as_secs())).await
+    }
+
+    pub async fn put(&self, by: By<'_>, id: &CredentialId, credential: &Credential) -> Result<(), Fault> {
+        self.vault()?.put(by.tenant, id, credential, Timestamp::now()).await?;
+        by.note(EventKind::CredentialStored, &format!("credential {id} for {}", credential.domain)).await
+    }
+
+    pub async fn remove(&self, by: By<'_>, id: &CredentialId) -> Result<(), Fault> {
+        self.vault()?.remove(by.tenant, id).await?;
+        by.note(EventKind::CredentialRemoved, &format!("credential {id}")).await
+    }
+
+    /// Puts what a site rotated into the credential; the cookies' names.
+    pub async fn accept(&self, by: By<'_>, id: &CredentialId) -> Result<Vec<String>, Fault> {
+        let names = self.vault()?.accept(by.tenant, id, Timestamp::now()).await?;
+        by.note(EventKind::CredentialAccepted, &format!("credential {id}: {}", names.join(" "))).await?;
+        Ok(names)
+    }
+
+    pub async fn reject(&self, by: By<'_>, id: &CredentialId) -> Result<(), Fault> {
+        self.store.reject(by.tenant, id).await?;
+        by.note(EventKind::CredentialRejected, &format!("credential {id}")).await
+    }
+
+    pub async fn rotate_key(&self, by: By<'_>) -> Result<vault::Rotation, Fault> {
+        let rotation = self.store.rotate().await?;
+        by.note(EventKind::MasterKeyRotated, &format!("master key {} is in use", rotation.current)).await?;
+        Ok(rotation)
+    }
+
+    /// Removes grants that expired long ago; says how many.
+    pub async fn collect(&self, log: &Log, now: Timestamp) -> Result<u64, Fault> {
+        let before = now.checked_sub(KEPT).map_err(|error| Fault::caused("internal", &error))?;
+        let collected = self.grants.collect(before).await?;
+        if collected > 0 {
+            let event = Event::new(EventKind::GrantsCollected, About::stockade()).count(collected);
+            log.append(&event).await.map_err(audit_fault)?;
+        }
+        Ok(collected)
+    }
+}
+
+/// `90s`, `15m`, `2h`.
+pub fn parse_lifetime(text: &str) -> Option<Duration> {
+    text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok())
+}
+
+/// Collects old grants for as long as the control plane lives.
+pub async fn keep_collecting(logins: Arc<Logins>, log: Log) {
+    loop {
+        if let Err(fault) = logins.collect(&log, Timestamp::now()).await {
+            tracing::warn!(%fault, "old grants were not collected");
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+fn about(grant: &Grant) -> String {
+    let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
+    format!("grant {} for {}", grant.jti, hosts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Places, load};
+    use crate::state::State;
+    use policy::Name;
+    use vault::{GrantedHost, Issuer};
+
+    #[tokio::test]
+    async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = load(&Places::default(), &[]).unwrap().config;
+        let state = State::open(folder.path()).unwrap();
+        let logins = Logins::open(&config, &state).unwrap();
+        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let tenant = Tenant::parse("default").unwrap();
+        let request = GrantRequest {
+            tenant: tenant.clone(),
+            issuer: Issuer::Operator,
+            operator: Name::parse("ada").unwrap(),
+            origin_session: Name::parse("console").unwrap(),
+            hosts: vec![GrantedHost::parse("github.com").unwrap()],
+            lifetime: Some(Duration::from_secs(60)),
+            single_use: true,
+        };
+        let by = By { log: &log, tenant: &tenant, who: "ada" };
+        let (token, grant) = logins.issue(by, request).await.unwrap();
+        let after = |time: SignedDuration| grant.expires_at + time;
+        assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
+        assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
+        assert!(logins.grants.list(&tenant, 10).await.unwrap().is_empty());
+        let entries = audit::last(&state.audit(), &audit::Filter::default(), 10).unwrap();
+        let lines: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+        let lines = lines.join("\n");
+        assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");
+        assert!(lines.contains(&grant.jti) && lines.contains("\"ada\""), "{lines}");
+        assert!(!lines.contains(token.expose_secret()), "{lines}");
+    }
+}
