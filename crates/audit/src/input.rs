@@ -1,15 +1,22 @@
 //! What an action puts into a page, as the log may keep it: what was chosen, never what was typed.
 
 use policy::{
-    Action, Check, Click, Condition, Distance, Key, MouseButton, Press, Scroll, SelectOption, Tabs, Target,
+    Action, Check, Click, Condition, Distance, Facts, Key, MouseButton, Press, Scroll, SelectOption, Tabs,
+    Target,
 };
 
-/// Typed text and typed characters are counted; everything else that was chosen is told.
-pub fn told(action: &Action) -> Option<String> {
+/// Typed text and typed characters are counted; everything else that was chosen is told, an option as its list has it.
+pub fn told(action: &Action, facts: &Facts) -> Option<String> {
     match action {
         Action::Type(typing) => Some(characters(&typing.text)),
         Action::Press(press) => Some(keys(press)),
-        Action::Select(select) => Some(select.options.iter().map(option).collect::<Vec<_>>().join(", ")),
+        Action::Select(select) if facts.options.is_empty() => {
+            Some(select.options.iter().map(option).collect::<Vec<_>>().join(", "))
+        }
+        Action::Select(_) => {
+            let labels = facts.options.iter().map(|option| format!("{:?}", option.label));
+            Some(labels.collect::<Vec<_>>().join(", "))
+        }
         Action::Check(Check { checked, .. }) => Some(if *checked { "check" } else { "uncheck" }.to_owned()),
         Action::Click(click) => clicks(click),
         Action::Scroll(Scroll::By { direction, distance, .. }) => {
@@ -112,7 +119,7 @@ fn awaited(condition: &Condition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{AnswerDialog, Chord, Modifiers, Select, TypeText};
+    use policy::{AnswerDialog, Chord, Modifiers, OptionFacts, Select, TypeText};
 
     fn press(chord: &str) -> Action {
         Action::Press(Press { target: Target::Focused, chord: Chord::parse(chord).unwrap() })
@@ -140,7 +147,12 @@ mod tests {
             (Action::Click(Click::on(Target::Focused)), None),
             (Action::Back, None),
         ] {
-            assert_eq!(told(&action).as_deref(), expected, "{action:?}");
+            assert_eq!(told(&action, &Facts::default()).as_deref(), expected, "{action:?}");
         }
+        let options = vec![OptionFacts { label: "Administrator".into(), value: "3".into() }];
+        let by_number = vec![SelectOption::Index(3)];
+        let choosing = Action::Select(Select { target: Target::Focused, options: by_number });
+        let facts = Facts { options, ..Facts::default() };
+        assert_eq!(told(&choosing, &facts).as_deref(), Some("\"Administrator\""));
     }
 }

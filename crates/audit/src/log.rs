@@ -297,7 +297,7 @@ fn describe(
 ) -> Event {
     let mut event = Event::new(kind, about.clone());
     event.action = Some(action.name());
-    event.input_value = crate::input::told(action).map(|text| plain(&veil(&text)));
+    event.input_value = crate::input::told(action, facts).map(|text| plain(&veil(&text)));
     event.target_element = aimed_at(facts).map(|text| plain(&veil(&text)));
     let page = policy::WebUrl::parse(&facts.page_url).ok();
     let url = match action {

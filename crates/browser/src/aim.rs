@@ -11,7 +11,7 @@ use crate::{
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
     page_text::{PageText, Words},
 };
-use policy::{ElementFacts, FormFacts, Origin, Sight};
+use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -166,6 +166,7 @@ pub(crate) struct PageFacts {
     text: String,
     tag: String,
     input_type: Option<String>,
+    editable: bool,
     secret: bool,
     href: Option<String>,
     form: Option<PageForm>,
@@ -177,6 +178,13 @@ struct PageForm {
     method: String,
     action: String,
     payment: bool,
+    button: Option<PageButton>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PageButton {
+    name: String,
+    text: String,
 }
 
 /// One point, as two frames see it.
@@ -335,8 +343,23 @@ pub(crate) fn gone_is(error: AskError, gone: BrowserError) -> BrowserError {
 
 impl PageFacts {
     fn of_origin(self, origin: Origin, place: [i32; 4]) -> ElementFacts {
-        let PageFacts { element, role, name, text, tag, input_type, secret, href, form, form_state } = self;
-        let form = form.map(|PageForm { method, action, payment }| FormFacts { method, action, payment });
+        let PageFacts {
+            element,
+            role,
+            name,
+            text,
+            tag,
+            input_type,
+            editable,
+            secret,
+            href,
+            form,
+            form_state,
+        } = self;
+        let form = form.map(|PageForm { method, action, payment, button }| {
+            let button = button.map(|PageButton { name, text }| FormButton { name, text });
+            FormFacts { method, action, payment, button }
+        });
         let sight = Sight { place, form: form_state, is_bound: false };
         let matches = 1;
         ElementFacts {
@@ -347,6 +370,7 @@ impl PageFacts {
             tag,
             origin,
             input_type,
+            editable,
             secret,
             href,
             form,

@@ -43,14 +43,20 @@ impl Cover {
         Cover { words: WordSet::new(words), ..Cover::default() }
     }
 
-    /// Nothing but secret fields: for a person who has to see what is about to be sent.
+    /// Nothing but secret fields, and fields with secrets if there are any: for a person who has to see what is about to be sent.
     pub fn of_secrets() -> Cover {
         Cover { only_secrets: true, ..Cover::default() }
     }
 
-    /// These words too, wherever they are drawn.
-    pub fn and<'a>(self, words: impl IntoIterator<Item = &'a str>) -> Cover {
-        Cover { words: WordSet::new(words), ..self }
+    /// These are covered too, in whatever writing a page has of them: escaped, in hex, in base64, a part of 12 characters.
+    /// It takes the place of secrets that were given before.
+    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> Cover {
+        Cover { words: self.words.with_secrets(secrets), ..self }
+    }
+
+    /// The same with the secrets of another cover, which costs nothing.
+    pub fn with_secrets_of(self, other: &Cover) -> Cover {
+        Cover { words: self.words.with_secrets_of(&other.words), ..self }
     }
 
     /// There were words that nobody knows any more: no picture can be covered.
@@ -128,6 +134,9 @@ impl Browser {
     ) -> Result<Option<Image>, BrowserError> {
         if cover.forgotten {
             return Err(BrowserError::CannotCover { why: "more was typed than is remembered" });
+        }
+        if cover.words.is_cut() {
+            return Err(BrowserError::CannotCover { why: "there is more to cover than can be looked for" });
         }
         for attempt in 1..=ATTEMPTS {
             let framed = self.frame_up(wanted, target, deadline).await?;

@@ -1,9 +1,11 @@
 //! The frames of a tab: who holds whom, which session speaks for each, and which world our script is in.
 
 use crate::{
-    cdp::{Id, SessionId},
+    cdp::{Address, Id, SessionId},
     fate::Fate,
     past::{Book, Given},
+    tab::LONGEST_URL,
+    text::cut,
 };
 use policy::Origin;
 use std::collections::{HashMap, HashSet};
@@ -27,6 +29,8 @@ pub(crate) struct Frame {
     pub parent: Option<String>,
     pub session: SessionId,
     pub url: String,
+    /// In bytes: what is kept of its address may be less.
+    pub url_length: usize,
     /// Where our script runs in the frame's present document.
     pub world: Option<World>,
     /// The document's number in refs, given when it is first read and never again.
@@ -57,6 +61,11 @@ pub(crate) struct Counted {
 }
 
 impl Frame {
+    pub fn is_at(&mut self, address: &Address) {
+        self.url = cut(address, LONGEST_URL);
+        self.url_length = address.whole_length();
+    }
+
     pub fn is_counted(&self, now: Instant) -> bool {
         let world = self.world.as_ref().map(|world| &world.unique);
         self.counted.as_ref().is_some_and(|counted| Some(&counted.world) == world && now < counted.until)
@@ -98,6 +107,7 @@ impl Frames {
                 parent: parent.map(str::to_owned),
                 session: session.clone(),
                 url: String::new(),
+                url_length: 0,
                 world: None,
                 given: None,
                 before: None,

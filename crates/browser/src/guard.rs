@@ -8,7 +8,7 @@ use crate::{
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
     page_text::Words,
     resting::{RESTING, Rested},
-    verbs::{Press, Stroke, unchanged, unchanged_to_the_eye},
+    verbs::{Press, Stroke, unchanged, unchanged_in_itself, unchanged_to_the_eye},
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
@@ -24,7 +24,10 @@ const TELLING: Duration = Duration::from_millis(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     Mouse,
+    /// Text, or a part of it, which changes what the form holds.
     Keys,
+    /// One key, pressed on what is there.
+    Key,
 }
 
 /// What is sent, and to what.
@@ -74,12 +77,12 @@ impl Shot<'_> {
     fn arming(&self, frame: &str) -> Arming {
         let number = (self.element.frame == *frame).then_some(self.element.number);
         let drop = self.drop.filter(|drop| drop.frame == *frame).map(|drop| drop.number);
-        Arming { number, keys: self.input == Input::Keys, page: false, drop }
+        Arming { number, keys: self.input != Input::Mouse, page: false, drop }
     }
 
     /// Whether it may begin in one frame and end in another: text does when the focus hops, and a drag.
     fn all(&self) -> bool {
-        self.input == Input::Keys || self.drop.is_some()
+        self.input != Input::Mouse || self.drop.is_some()
     }
 }
 
@@ -115,7 +118,7 @@ impl Browser {
                 let by = by.unwrap_or(Words::Ours("what the page moved in its way"));
                 Problem::Covered.of(&shot.element.reference, Some(by))
             }
-            Input::Keys => Problem::Focus.of(&shot.element.reference, by),
+            Input::Keys | Input::Key => Problem::Focus.of(&shot.element.reference, by),
         })
     }
 
@@ -148,6 +151,7 @@ impl Browser {
                 Input::Mouse => unchanged_to_the_eye(decided, &aim.facts)?,
                 // It may have been scrolled to and got the focus since.
                 Input::Keys => unchanged(decided, &aim.facts)?,
+                Input::Key => unchanged_in_itself(decided, &aim.facts)?,
             }
         }
         Ok(aim)

@@ -144,7 +144,7 @@ impl Browser {
         }
         let process = |(session, frames): (&SessionId, Vec<&'a str>)| {
             let all = !tab.frames.untracked() && tab.frames.of_session(session).count() == frames.len();
-            let long = tab.frames.of_session(session).filter(|frame| frame.url.len() >= LONG_ADDRESS);
+            let long = tab.frames.of_session(session).filter(|frame| frame.url_length >= LONG_ADDRESS);
             let bytes = LARGEST_TREE.saturating_sub(long.count() * LONGEST_ADDRESSES);
             Process { session: session.clone(), frames, all, bytes }
         };

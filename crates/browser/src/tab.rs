@@ -154,7 +154,7 @@ impl Tab {
         while let Some(tree) = waiting.pop() {
             self.frames.attach(&tree.frame.id, tree.frame.parent_id.as_deref(), session);
             if let Some(known) = self.frames.get_mut(&tree.frame.id) {
-                known.url = cut(&tree.frame.url, LONGEST_URL);
+                known.is_at(&tree.frame.url);
             }
             if tree.frame.id == self.target {
                 self.url = cut(tree.frame.unreachable_url.as_deref().unwrap_or(&tree.frame.url), LONGEST_URL);
@@ -233,7 +233,7 @@ impl Tab {
             }
             EventKind::NavigatedWithin(it) => {
                 if let Some(frame) = self.frames.get_mut(&it.frame_id) {
-                    frame.url = cut(&it.url, LONGEST_URL);
+                    frame.is_at(&it.url);
                 }
             }
             EventKind::Lifecycle(it) if it.frame_id == self.target => self.lifecycle(it),
@@ -358,7 +358,7 @@ impl Tab {
         }
         self.frames.attach(&frame.id, frame.parent_id.as_deref(), session);
         if let Some(known) = self.frames.get_mut(&frame.id) {
-            known.url = cut(&frame.url, LONGEST_URL);
+            known.is_at(&frame.url);
         }
     }
 

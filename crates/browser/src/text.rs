@@ -1,5 +1,9 @@
 //! Text that pages made, before anybody reads it.
 
+use url::Url;
+
+const LONGEST_SCHEME: usize = 32;
+
 /// Whether a character is drawn as nothing, or reorders or hides what stands around it: those that Unicode
 /// calls default ignorable or format characters, noncharacters, and control characters.
 pub(crate) fn is_unseen(c: char) -> bool {
@@ -34,6 +38,41 @@ pub(crate) fn cut_at(text: &str, limit: usize) -> usize {
     end
 }
 
+/// An address with at most `limit` bytes that is of the same site as the whole, without a user name or password: those
+/// stand before the host, where a part of them could pass for another one.
+pub(crate) fn address(text: &str, limit: usize) -> String {
+    let fits = text.len() <= limit;
+    if fits && !text.contains('@') {
+        return text.to_owned();
+    }
+    // An address that is nobody's.
+    let nobodys =
+        || format!("{}:", &text[..cut_at(text, LONGEST_SCHEME)].split(':').next().unwrap_or_default());
+    // It is of no site, and a picture in one may be large.
+    if !fits && text.starts_with("data:") && !text.starts_with("data:/") {
+        return text[..cut_at(text, limit)].to_owned();
+    }
+    let Ok(mut url) = Url::parse(text) else { return if fits { text.to_owned() } else { nobodys() } };
+    if !url.username().is_empty() || url.password().is_some() {
+        if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
+            return nobodys();
+        }
+    } else if fits {
+        return text.to_owned();
+    }
+    let cut = &url.as_str()[..cut_at(url.as_str(), limit)];
+    let site = |url: &Url| (url.origin().ascii_serialization(), url.host_str().map(str::to_owned));
+    if Url::parse(cut).is_ok_and(|cut| site(&cut) == site(&url)) {
+        return cut.to_owned();
+    }
+    let origin = match url.scheme() {
+        "http" | "https" => format!("{}/", url.origin().ascii_serialization()),
+        "blob" => format!("blob:{}/", url.origin().ascii_serialization()),
+        _ => nobodys(),
+    };
+    if origin.len() > limit { nobodys() } else { origin }
+}
+
 /// What can be seen of the first `limit` bytes, cut between characters.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     seen(&text[..cut_at(text, limit)])
@@ -61,6 +100,47 @@ mod tests {
             ("\u{fdd0}ours?\u{fdd1}", "ours?"),
         ] {
             assert_eq!(seen(text), expected);
+        }
+    }
+
+    #[test]
+    fn an_address_is_of_the_same_site_however_it_is_cut() {
+        let zeros = |count: usize| "0".repeat(count);
+        let posing = |before: usize, host: &str| format!("https://own.test:{}443@{host}", zeros(before - 20));
+        for (text, expected) in [
+            ("https://own.test/a?b#c".to_owned(), "https://own.test/a?b#c".to_owned()),
+            ("https://own.test/@me".to_owned(), "https://own.test/@me".to_owned()),
+            ("https://u:p@own.test/a".to_owned(), "https://own.test/a".to_owned()),
+            ("https://own.test@evil.test/".to_owned(), "https://evil.test/".to_owned()),
+            ("mailto:me@own.test".to_owned(), "mailto:me@own.test".to_owned()),
+            ("https://me@[not an address".to_owned(), "https://me@[not an address".to_owned()),
+            (posing(99, "evil.test/"), "https://evil.test/".to_owned()),
+            (posing(100, "evil.test/"), "https://evil.test/".to_owned()),
+            (posing(101, "evil.test/"), "https://evil.test/".to_owned()),
+            (posing(5000, "evil.test/a"), "https://evil.test/a".to_owned()),
+            (
+                posing(5000, &format!("evil.test:81/{}", zeros(200))),
+                format!("https://evil.test:81/{}", zeros(79)),
+            ),
+            (format!("https://own.test/{}", zeros(200)), format!("https://own.test/{}", zeros(83))),
+            // Its host is longer than what is kept.
+            (format!("https://own.test.{}.evil.test/", zeros(100)), "https:".to_owned()),
+            (format!("https://own.test:443{}@[evil/", zeros(200)), "https:".to_owned()),
+            (format!("other://own.test:443{}@evil.test/", zeros(200)), "other://evil.test/".to_owned()),
+            (format!("other://own.test.{}.evil.test/", zeros(200)), "other:".to_owned()),
+            (
+                format!("blob:https://own.test/1#{}", zeros(200)),
+                format!("blob:https://own.test/1#{}", zeros(76)),
+            ),
+            (
+                format!("blob:https://own.test:{}443@evil.test/1", zeros(75)),
+                "blob:https://evil.test/".to_owned(),
+            ),
+            (format!("data:text/html,{}", zeros(200)), format!("data:text/html,{}", zeros(85))),
+            (format!("data://own.test:{}@evil.test/", zeros(200)), "data://evil.test/".to_owned()),
+            (zeros(200), format!("{}:", zeros(32))),
+        ] {
+            assert_eq!(address(&text, 100), expected, "{text}");
         }
     }
 }

@@ -1,7 +1,16 @@
-//! Where words stand in a page's text, however it writes them: in capitals, over several lines or elements, or in part.
+//! Where words stand in a page's text, however it writes them: in capitals, over several lines or elements, or in part;
+//! and secrets also as pages write them out: escaped, in hex, in base64.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+mod forms;
+mod letters;
+
+use letters::Letters;
+use std::{
+    collections::{BTreeMap, HashSet},
+    hash::{BuildHasher, RandomState},
+    ops::Range,
+    sync::Arc,
+};
 
 /// A part of a word that is this long is found too: pages cut what they repeat.
 const PART: usize = 12;
@@ -9,53 +18,96 @@ const PART: usize = 12;
 const SHORT: usize = 4;
 /// A single character is on every page.
 const SHORTEST: usize = 2;
+/// Parts that are looked for; of secrets that makes about 100 KiB, of what is typed ten times as much. With more,
+/// nothing is looked for at all, which is said.
+const MOST_PARTS: usize = 1 << 20;
 
-/// Words to look for, by what they come to without spaces and capitals. They never leave the host, and are not told.
+/// Words to look for, by what they come to without spaces and capitals. They never leave the host, and are not told; nor
+/// are they kept: only numbers are that stand for their parts.
 #[derive(Clone, Default)]
 pub(crate) struct WordSet {
-    /// By their number of characters.
-    parts: BTreeMap<usize, HashSet<Vec<char>>>,
+    typed: Arc<Parts>,
+    secrets: Arc<Parts>,
+    /// Secrets in all their writings; to be found in text with its escapes undone.
+    written_out: Arc<Parts>,
+}
+
+/// Numbers of parts, by how many characters they have.
+#[derive(Default)]
+struct Parts {
+    by_length: BTreeMap<usize, HashSet<u64>>,
+    count: usize,
+    /// What the numbers are made with; another one for each set, so that no page can make up text for a number.
+    base: Base,
+}
+
+#[derive(Clone, Copy)]
+struct Base(u64);
+
+impl Default for Base {
+    fn default() -> Base {
+        // Odd, so that no character is lost.
+        Base(RandomState::new().hash_one(0) | 1)
+    }
 }
 
 impl WordSet {
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> WordSet {
-        let mut parts: BTreeMap<usize, HashSet<Vec<char>>> = BTreeMap::new();
+        let mut typed = Parts::default();
         for word in words {
-            let plain: Vec<char> = Squeezed::of(word).plain;
-            if plain.len() >= SHORTEST {
-                let length = plain.len().min(PART);
-                parts.entry(length).or_default().extend(plain.windows(length).map(<[char]>::to_vec));
+            typed.add(&Letters::of(word));
+        }
+        WordSet { typed: Arc::new(typed), ..WordSet::default() }
+    }
+
+    /// Secrets beside the words; they are found in other writings too.
+    pub fn with_secrets<'a>(self, words: impl IntoIterator<Item = &'a str>) -> WordSet {
+        let (mut secrets, mut written_out) = (Parts::default(), Parts::default());
+        for secret in words {
+            secrets.add(&Letters::of(secret));
+            for form in forms::of(secret) {
+                let letters = Letters::of(&form);
+                written_out.add(&letters.undone().unwrap_or(letters));
             }
         }
-        WordSet { parts }
+        WordSet { secrets: Arc::new(secrets), written_out: Arc::new(written_out), ..self }
+    }
+
+    /// The words of the one and the secrets of the other.
+    pub fn with_secrets_of(self, other: &WordSet) -> WordSet {
+        let (secrets, written_out) = (Arc::clone(&other.secrets), Arc::clone(&other.written_out));
+        WordSet { secrets, written_out, ..self }
+    }
+
+    fn parts(&self) -> [&Parts; 3] {
+        [&self.typed, &self.secrets, &self.written_out]
     }
 
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.parts().iter().all(|parts| parts.count == 0)
     }
 
-    /// Where any of them stands, in UTF-16 units as a script counts them, in order and apart from each other.
+    /// There were more than can be looked for.
+    pub fn is_cut(&self) -> bool {
+        self.parts().iter().any(|parts| parts.count > MOST_PARTS)
+    }
+
+    /// Where any of them stands, in UTF-16 units as a script counts them, in order and apart from each other. The text is
+    /// gone through once for each length that parts have, of which there are at most eleven.
     pub fn find(&self, text: &str) -> Vec<Range<u32>> {
-        let squeezed = Squeezed::of(text);
+        let letters = Letters::of(text);
         let mut found: Vec<Range<u32>> = Vec::new();
-        for (length, parts) in &self.parts {
-            for (at, window) in squeezed.plain.windows(*length).enumerate() {
-                if !parts.contains(window) {
-                    continue;
-                }
-                let range = squeezed.from[at].start..squeezed.from[at + length - 1].end;
-                if *length >= SHORT || squeezed.stands_alone(at, *length) {
-                    found.push(range);
-                }
-            }
+        for parts in [&self.typed, &self.secrets] {
+            parts.find(&letters, &mut found);
+        }
+        if self.written_out.count > 0 {
+            let undone = letters.undone();
+            self.written_out.find(undone.as_ref().unwrap_or(&letters), &mut found);
         }
         found.sort_unstable_by_key(|range| range.start);
         let mut apart: Vec<Range<u32>> = Vec::new();
         for range in found {
-            match apart.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => apart.push(range),
-            }
+            join(&mut apart, range);
         }
         apart
     }
@@ -65,88 +117,57 @@ impl WordSet {
     }
 }
 
-/// A text without capitals, white space and what is drawn as nothing.
-struct Squeezed {
-    plain: Vec<char>,
-    /// Where each character stood in the text, in UTF-16 units.
-    from: Vec<Range<u32>>,
+/// Adds a range that does not begin before the last one, or makes the last one longer.
+fn join(ranges: &mut Vec<Range<u32>>, range: Range<u32>) {
+    match ranges.last_mut() {
+        Some(last) if last.start <= range.start && range.start <= last.end => {
+            last.end = last.end.max(range.end);
+        }
+        _ => ranges.push(range),
+    }
 }
 
-impl Squeezed {
-    fn of(text: &str) -> Squeezed {
-        let mut squeezed = Squeezed { plain: Vec::new(), from: Vec::new() };
-        let mut at = 0;
-        for character in text.chars() {
-            let end = at + if u32::from(character) > 0xffff { 2 } else { 1 };
-            if !is_blank(character) {
-                for lower in character.to_lowercase() {
-                    squeezed.plain.push(lower);
-                    squeezed.from.push(at..end);
+impl Parts {
+    fn add(&mut self, word: &Letters) {
+        let length = word.characters.len().min(PART);
+        if length < SHORTEST || self.count > MOST_PARTS {
+            return;
+        }
+        let base = self.base;
+        let known = self.by_length.entry(length).or_default();
+        let before = known.len();
+        known.extend(base.numbers(&word.characters, length));
+        self.count += known.len() - before;
+    }
+
+    fn find(&self, text: &Letters, found: &mut Vec<Range<u32>>) {
+        for (length, parts) in &self.by_length {
+            for (at, number) in self.base.numbers(&text.characters, *length).enumerate() {
+                if parts.contains(&number) && (*length >= SHORT || text.stands_alone(at, *length)) {
+                    // A long word is many parts.
+                    join(found, text.from[at].start..text.from[at + length - 1].end);
                 }
             }
-            at = end;
         }
-        squeezed
-    }
-
-    /// Whether no letter or digit touches it.
-    fn stands_alone(&self, at: usize, length: usize) -> bool {
-        let apart = |left: usize, right: usize| {
-            self.from[left].end < self.from[right].start
-                || !self.plain[left].is_alphanumeric()
-                || !self.plain[right].is_alphanumeric()
-        };
-        let last = at + length - 1;
-        (at == 0 || apart(at - 1, at)) && (last + 1 == self.plain.len() || apart(last, last + 1))
     }
 }
 
-/// White space, soft hyphens, and marks of no width.
-fn is_blank(character: char) -> bool {
-    character.is_whitespace()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+impl Base {
+    /// A number for each run of so many characters, each made of the one before it in a few steps.
+    fn numbers(self, characters: &[char], length: usize) -> impl Iterator<Item = u64> + '_ {
+        let Base(base) = self;
+        let highest = (1..length).fold(1u64, |power, _| power.wrapping_mul(base));
+        let mut number = 0u64;
+        characters.iter().enumerate().filter_map(move |(at, character)| {
+            if at >= length {
+                let gone = u64::from(characters[at - length]);
+                number = number.wrapping_sub(gone.wrapping_mul(highest));
+            }
+            number = number.wrapping_mul(base).wrapping_add(u64::from(*character));
+            (at + 1 >= length).then_some(number)
+        })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_found_however_a_page_writes_them() {
-        let words = WordSet::new([
-            "Zebra crossing",
-            "pin",
-            "a",
-            "a much longer text that was typed",
-            "añb/c",
-            "🦓s!!",
-        ]);
-        for (text, expected) in [
-            ("Results for zebra crossing.", vec!["zebra crossing"]),
-            ("ZEBRACROSSING", vec!["ZEBRACROSSING"]),
-            ("zeb\n  ra cross\u{ad}ing", vec!["zeb\n  ra cross\u{ad}ing"]),
-            ("zebra\0crossing", vec![]),
-            ("zebra", vec![]),
-            ("Zebra crossin…", vec!["Zebra crossin"]),
-            // Short ones by themselves only, and single characters never.
-            ("pin it, a pin", vec!["pin", "pin"]),
-            ("spin, pins, a", vec![]),
-            // Part of a long one.
-            ("about: \"longer text that was…\"", vec!["longer text that was"]),
-            ("🦓 AÑB/C 🦓S!!", vec!["AÑB/C", "🦓S!!"]),
-            ("zebra crossingzebra crossing", vec!["zebra crossingzebra crossing"]),
-        ] {
-            let units: Vec<u16> = text.encode_utf16().collect();
-            let found: Vec<String> = words
-                .find(text)
-                .iter()
-                .map(|range| String::from_utf16(&units[range.start as usize..range.end as usize]).unwrap())
-                .collect();
-            assert_eq!(found, expected, "{text}");
-        }
-        assert!(WordSet::new(["", " ", "x"]).is_empty());
-        assert!(!WordSet::default().is_in("anything"));
-    }
-}
+mod tests;

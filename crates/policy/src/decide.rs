@@ -152,6 +152,7 @@ mod tests {
             tag: "input".into(),
             origin: Origin::of("http://shop.test/"),
             input_type: Some("password".into()),
+            editable: true,
             secret,
             href: None,
             form: None,

@@ -14,6 +14,8 @@ pub struct Facts {
     pub target: Option<ElementFacts>,
     /// What a drag ends on.
     pub to: Option<ElementFacts>,
+    /// What would be chosen, one for each option that the agent named.
+    pub options: Vec<OptionFacts>,
     /// The question that waits for an answer.
     pub dialog: Option<DialogFacts>,
 }
@@ -35,6 +37,13 @@ pub struct DialogFacts {
     pub origin: Origin,
 }
 
+/// An option of a list, as a person reads it and as its form sends it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OptionFacts {
+    pub label: String,
+    pub value: String,
+}
+
 /// One element, as prototype getters and a hit test tell it, whichever way the agent named it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElementFacts {
@@ -48,6 +57,8 @@ pub struct ElementFacts {
     /// Origin of the frame it lives in.
     pub origin: Origin,
     pub input_type: Option<String>,
+    /// Text can be typed into it, whatever its page calls it.
+    pub editable: bool,
     /// A field whose content must never pass through an agent.
     pub secret: bool,
     pub href: Option<String>,
@@ -88,7 +99,9 @@ impl ElementFacts {
         } else if was.href != now.href {
             Some("where it leads")
         } else if was.form != now.form {
-            Some("where its form goes")
+            let same = |form: &Option<FormFacts>| form.clone().map(|form| FormFacts { button: None, ..form });
+            let only_button = same(&was.form) == same(&now.form);
+            Some(if only_button { "the button that sends its form" } else { "where its form goes" })
         } else {
             None
         }
@@ -98,11 +111,15 @@ impl ElementFacts {
     pub fn looks_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
         let (now, was) = (&self.sight, &asked.sight);
         let has_moved = now.place.iter().zip(was.place).any(|(now, was)| now.abs_diff(was) > SAME_PLACE);
+        let moved = || has_moved.then_some("its place or size");
+        self.holds_unlike(asked).or_else(moved)
+    }
+
+    /// The same, wherever it is: what gets a key may have been scrolled to.
+    pub fn holds_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
         if self.text != asked.text {
             Some("its text")
-        } else if has_moved {
-            Some("its place or size")
-        } else if now.form != was.form {
+        } else if self.sight.form != asked.sight.form {
             Some("what its form holds")
         } else {
             None
@@ -110,10 +127,31 @@ impl ElementFacts {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The form as it is sent from this element, by itself or by the button that Enter presses for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FormFacts {
     pub method: String,
     pub action: String,
     /// One of its fields takes a card.
     pub payment: bool,
+    /// What Enter presses; nothing for an element that is a button itself.
+    pub button: Option<FormButton>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FormButton {
+    pub name: String,
+    /// What a person reads on it.
+    pub text: String,
+}
+
+impl FormButton {
+    /// Its name, with what is read on it where that is something else.
+    pub fn told(&self) -> String {
+        match (self.name.as_str(), self.text.as_str()) {
+            (name, text) if text.is_empty() || text == name => name.to_owned(),
+            ("", text) => text.to_owned(),
+            (name, text) => format!("{name} / {text}"),
+        }
+    }
 }

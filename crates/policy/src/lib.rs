@@ -48,7 +48,7 @@ pub use action::{
 pub use assess::Assessment;
 pub use decide::{Decision, Denial, Policy};
 pub use domains::{DomainPattern, is_host_name, listed};
-pub use facts::{DialogFacts, Document, ElementFacts, Facts, FormFacts, Sight};
+pub use facts::{DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts, Sight};
 pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
 pub use keys::{
     ARROW_DOWN, ARROW_LEFT, ARROW_RIGHT, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey,

@@ -1,6 +1,9 @@
 //! What a person is asked, and how a yes becomes a permit: for that action, on that page, while it is as it was.
 
-use crate::{Action, Because, DomainPattern, ElementFacts, Facts, Permit, Risk, Rule};
+use crate::{
+    Action, Because, Click, DomainPattern, ElementFacts, Facts, Modifiers, MouseButton, Origin, Permit, Risk,
+    Rule,
+};
 use std::borrow::Cow;
 
 /// An action that waits for a person's word. It is neither cloned nor built elsewhere, so that one answer is one action.
@@ -52,7 +55,9 @@ impl Question {
 
     /// What "this" is in "allow this for the session"; nothing where that cannot be given.
     pub fn leave(&self) -> Option<Leave> {
-        (!self.is_irreversible() && self.domain.is_none()).then(|| Leave::of(self))
+        // An answer is typed text, which is neither shown nor compared.
+        let answers = matches!(&self.action, Action::Dialog(answer) if answer.text.is_some());
+        (!self.is_irreversible() && self.domain.is_none() && !answers).then(|| Leave::of(self))
     }
 
     /// For the book of approvals alone, once a person has said yes. The architecture test holds other callers off.
@@ -107,6 +112,9 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
     if !is_anywhere && asked.page_url != now.page_url {
         return Some("the address of the page");
     }
+    if asked.options != now.options {
+        return Some("what would be chosen");
+    }
     if asked.dialog != now.dialog {
         return Some("the question of the page");
     }
@@ -124,7 +132,8 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
     None
 }
 
-/// Leave for more of the same: the same action, on the same site, on what has the same role, name, text and target.
+/// Leave for more of the same: the same action, on a page of the same site, on what has the same role, name, text and
+/// target in a frame of the same site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leave(Vec<(&'static str, String)>);
 
@@ -133,12 +142,18 @@ impl Leave {
         let mut this = vec![("action", question.action.name().to_owned())];
         match &question.action {
             Action::Navigate(go) => this.push(("site", go.url.origin().to_string())),
+            Action::Click(click) => this.extend(gesture(click)),
             Action::Press(press) => this.push(("key", press.chord.told())),
             Action::Type(typing) if typing.submit => this.push(("then", "Enter".to_owned())),
             Action::Check(check) => this.push(("checked", check.checked.to_string())),
-            Action::Select(select) => this.push(("options", format!("{:?}", select.options))),
+            Action::Select(_) => {
+                this.extend(question.facts.options.iter().map(|option| ("option", option.label.clone())));
+            }
             Action::Dialog(answer) => this.push(("accept", answer.accept.to_string())),
             _ => {}
+        }
+        if !matches!(question.action, Action::Navigate(_)) {
+            this.push(("page of", Origin::of(&question.facts.page_url).to_string()));
         }
         if let Some(element) = &question.facts.target {
             describe(&mut this, element);
@@ -161,6 +176,16 @@ impl Leave {
     }
 }
 
+/// What makes a click another than a plain one.
+fn gesture(click: &Click) -> impl Iterator<Item = (&'static str, String)> {
+    let button = (click.button != MouseButton::Left).then(|| ("button", format!("{:?}", click.button)));
+    let times = (click.count != 1).then(|| ("times", click.count.to_string()));
+    let Modifiers { alt, control, meta, shift } = click.modifiers;
+    let keys = [(alt, "Alt"), (control, "Control"), (meta, "Meta"), (shift, "Shift")];
+    let held = keys.into_iter().filter(|(held, _)| *held).map(|(_, key)| ("holding", key.to_owned()));
+    button.into_iter().chain(times).chain(held)
+}
+
 fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
     this.push(("site", element.origin.to_string()));
     this.push(("role", element.role.clone()));
@@ -170,6 +195,7 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
     }
     if let Some(form) = &element.form {
         this.push(("form", format!("{} {}", form.method, form.action)));
+        this.extend(form.button.as_ref().map(|button| ("sent by", button.told())));
     }
     if let Some(href) = &element.href {
         this.push(("leads to", href.clone()));
@@ -179,7 +205,10 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Click, Decision, Document, FormFacts, Origin, Policy, Sight, Standing, Target};
+    use crate::{
+        AnswerDialog, Decision, DialogFacts, Document, FormFacts, Level, Levels, Policy, Settings, Sight,
+        Standing, Target,
+    };
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -190,6 +219,7 @@ mod tests {
             tag: "button".into(),
             origin: Origin::of("http://shop.test/"),
             input_type: None,
+            editable: false,
             secret: false,
             href: None,
             form: None,
@@ -216,7 +246,7 @@ mod tests {
     fn a_yes_is_for_what_was_there_and_for_nothing_else() {
         let form = |action: &str| {
             let (method, action) = ("post".into(), action.to_owned());
-            Some(FormFacts { method, action, payment: false })
+            Some(FormFacts { method, action, ..FormFacts::default() })
         };
         let moved = |place| Sight { place, ..button().sight };
         for (now, expected) in [
@@ -264,6 +294,41 @@ mod tests {
         }
     }
 
+    fn asked_to(action: Action, facts: Facts) -> Question {
+        let settings = Settings { levels: Levels::all(Level::Ask), ..Settings::default() };
+        match Policy::new(settings).decide(action, facts, &Standing::default()) {
+            Decision::Ask(question) => question,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn leave_is_for_one_site_and_one_gesture() {
+        let at = |url: &str| Facts { page_url: url.into(), posted: true, ..Facts::default() };
+        let reload = |url: &str| asked_to(Action::Reload, at(url)).leave().unwrap();
+        assert_eq!(reload("http://shop.test/a"), reload("http://shop.test/b"));
+        assert_ne!(reload("http://shop.test/a"), reload("http://bank.test/a"));
+        let click = |click: Click| asked_to(Action::Click(click), page(button())).leave().unwrap();
+        let plain = Click::on(Target::Focused);
+        let shift = Modifiers { shift: true, ..Modifiers::default() };
+        assert_eq!(click(plain.clone()), click(Click::on(Target::Ref("e1".into()))));
+        for other in [
+            Click { button: MouseButton::Right, ..plain.clone() },
+            Click { count: 2, ..plain.clone() },
+            Click { modifiers: shift, ..plain.clone() },
+        ] {
+            assert_ne!(click(other.clone()), click(plain.clone()), "{other:?}");
+        }
+        let answer = |text: Option<&str>| {
+            let (kind, message) = ("prompt".to_owned(), "How much?".to_owned());
+            let dialog = DialogFacts { kind, message, origin: Origin::of("http://shop.test/") };
+            let facts = Facts { dialog: Some(dialog), ..at("http://shop.test/") };
+            let text = text.map(str::to_owned);
+            asked_to(Action::Dialog(AnswerDialog { accept: true, text }), facts).leave()
+        };
+        assert!(answer(None).is_some() && answer(Some("5")).is_none());
+    }
+
     #[test]
     fn leave_is_for_the_same_and_never_for_what_cannot_be_undone() {
         let leave = |target: ElementFacts| asked(page(target)).leave();
@@ -278,6 +343,8 @@ mod tests {
             assert_ne!(leave(other.clone()), Some(once.clone()), "{other:?}");
         }
         assert_eq!(leave(ElementFacts { name: "Delete account".into(), ..button() }), None);
+        let elsewhere = Facts { page_url: "http://bank.test/".into(), ..page(button()) };
+        assert_ne!(asked(elsewhere).leave(), Some(once.clone()), "in a frame of another page");
         let told: Vec<_> = once.facts().collect();
         assert!(
             told.contains(&("name", "Delete")) && told.contains(&("site", "http://shop.test")),

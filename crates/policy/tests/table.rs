@@ -3,8 +3,8 @@
 
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts, Facts, Find,
-    FormFacts, Hover, LoadState, Mode, Navigate, Origin, Policy, Press, Read, Screenshot, Scroll, Select,
-    SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
+    FormButton, FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Policy, Press, Read,
+    Screenshot, Scroll, Select, SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
 };
 
 /// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
@@ -34,6 +34,12 @@ impl<'a> Case<'a> {
 
     fn fact(&self, name: &str) -> Option<&'a str> {
         self.facts.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// A fact in several words, `button="Delete account"`.
+    fn quoted(&self, name: &str) -> Option<&'a str> {
+        let (_, rest) = self.facts.split_once(&format!("{name}=\""))?;
+        rest.split('"').next()
     }
 
     fn is(&self, word: &str) -> bool {
@@ -66,12 +72,14 @@ impl<'a> Case<'a> {
             tag: self.fact("tag").unwrap_or(tag).into(),
             origin: Origin::of(self.fact("frame").unwrap_or(self.page())),
             input_type: self.fact("type").map(str::to_owned),
+            editable: self.is("editable"),
             secret: self.is("secret"),
             href: self.fact("href").map(str::to_owned),
             form: form.map(|(method, action)| FormFacts {
                 method: method.into(),
                 action: action.into(),
                 payment: self.is("payment"),
+                button: self.quoted("button").map(|name| FormButton { name: name.into(), text: name.into() }),
             }),
             matches: 1,
             sight: Sight::default(),
@@ -81,7 +89,7 @@ impl<'a> Case<'a> {
     fn facts(&self) -> Facts {
         let page_url = self.page().replace("none", "");
         let mut facts = Facts { page_url, posted: self.is("posted"), ..Facts::default() };
-        let (verb, _) = self.verb();
+        let (verb, what) = self.verb();
         match verb {
             "navigate" | "read" | "find" | "screenshot" | "back" | "reload" | "tabs" => {}
             "accept" | "dismiss" => {
@@ -94,6 +102,10 @@ impl<'a> Case<'a> {
                 (facts.target, facts.to) = (self.element(from), self.element(to));
             }
             _ => facts.target = self.element(self.on),
+        }
+        if verb == "select" {
+            let label = self.quoted("option").unwrap_or(what);
+            facts.options = vec![OptionFacts { label: label.into(), value: String::new() }];
         }
         facts
     }
@@ -113,12 +125,17 @@ impl<'a> Case<'a> {
             "click" => Action::Click(Click::on(target)),
             "type" | "enter" => Action::Type(TypeText {
                 target,
-                text: if what.is_empty() { "some text".into() } else { what.into() },
+                text: if what.is_empty() { "some text".into() } else { what.replace("⏎", "\n") },
                 clear_first: false,
                 submit: verb == "enter",
             }),
             "press" => Action::Press(Press { target, chord: Chord::parse(what).unwrap() }),
-            "select" => Action::Select(Select { target, options: vec![SelectOption::Label(what.into())] }),
+            "select" => {
+                let number =
+                    what.strip_prefix('#').map(|number| SelectOption::Index(number.parse().unwrap()));
+                let options = vec![number.unwrap_or_else(|| SelectOption::Label(what.into()))];
+                Action::Select(Select { target, options })
+            }
             "check" | "uncheck" => Action::Check(Check { target, checked: verb == "check" }),
             "drag" => Action::Drag(Drag { from: target.clone(), to: target }),
             "accept" | "dismiss" => Action::Dialog(AnswerDialog { accept: verb == "accept", text: None }),

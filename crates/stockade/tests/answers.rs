@@ -194,6 +194,7 @@ fn a_webhook_is_told_and_answers_once_and_only_signed_and_in_time() {
         "{question}"
     );
     assert_eq!(question["page_says"]["element"]["name"], "Delete");
+    assert!(question["page_says"].as_object().unwrap().contains_key("input"));
     let console = question["console"].as_str().unwrap();
     assert!(
         console.starts_with(&asking.console()) && console.ends_with(question["approval"].as_str().unwrap())

@@ -128,14 +128,22 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
         <form method=post action=/wrong><button id=other>Delete item</button></form>";
     let field = "<h1 onmouseover=\"document.forms[0].action = '/wrong'\">Plain</h1><form action=/right>\
         <input aria-label='Configuration'></form>";
-    let site = Site::serve(&[("/keys", page), ("/type", field), ("/right", "done"), ("/wrong", "wrong")]);
+    let button = "<h1 onmouseover=\"it.textContent = 'Delete account'\">Plain</h1><form method=post action=/right>\
+        <input aria-label='Full name'><button id=it>Delete item</button></form>";
+    let site = Site::serve(&[
+        ("/keys", page),
+        ("/type", field),
+        ("/button", button),
+        ("/right", "done"),
+        ("/wrong", "wrong"),
+    ]);
     let home =
         Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
     let mut mcp = home.mcp();
     let enter = json!({"name": "browser_press_key", "arguments": {"key": "Enter"}});
     let typed = json!({"name": "browser_type", "arguments": {"role": "textbox", "name": "Configuration", "text": "x", "submit": true}});
     let mut operator = None;
-    for (path, call) in [("keys", enter), ("type", typed)] {
+    for (path, call) in [("keys", enter.clone()), ("type", typed), ("button", enter)] {
         for changes in [true, false] {
             mcp.ok("browser_navigate", json!({"url": format!("http://item.test/{path}")}));
             let operator = operator.get_or_insert_with(|| Operator::of(&home));
@@ -143,6 +151,8 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
             let before = site.requests().len();
             let call = mcp.begin("tools/call", call.clone());
             let asked = operator.next();
+            let sent_by = asked.card.element.and_then(|element| element.form_button);
+            assert_eq!(sent_by.as_ref().map(|it| it.as_str()), (path == "button").then_some("Delete item"));
             if changes {
                 mcp.ok("browser_hover", json!({"role": "heading"}));
             }
@@ -158,4 +168,40 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn an_option_is_asked_about_by_what_it_says_and_no_other_is_chosen() {
+    let page = "<h1 onmouseover=\"list.append(list.options[1])\">Plain</h1>\
+        <select id=list aria-label=Role onchange=\"fetch('/' + this.value)\">\
+        <option value=reader>Reader<option value=right>Owner<option value=wrong>Guest</select>";
+    let site = Site::serve(&[("/", page), ("/right", "done"), ("/wrong", "wrong")]);
+    let home =
+        Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
+    let mut mcp = home.mcp();
+    let choose = json!({"name": "browser_select", "arguments": {"role": "combobox", "name": "Role", "option_index": 1}});
+    let mut operator = None;
+    for changes in [true, false] {
+        mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+        let operator = operator.get_or_insert_with(|| Operator::of(&home));
+        let before = site.requests().len();
+        let call = mcp.begin("tools/call", choose.clone());
+        let asked = operator.next();
+        assert_eq!(asked.card.rule, "select.admin");
+        assert_eq!(asked.card.input.as_ref().map(|it| it.as_str()), Some("Owner"));
+        if changes {
+            mcp.ok("browser_hover", json!({"role": "heading"}));
+        }
+        operator.approves(&asked.id);
+        let answer = mcp.answer_to(call);
+        let done = site.requests().split_off(before);
+        if changes {
+            assert_eq!(answer["error"]["code"], "approval_void", "{answer}");
+            assert_eq!(done, Vec::<String>::new());
+        } else {
+            assert!(answer["error"].is_null(), "{answer}");
+            assert_eq!(done, ["GET /right"]);
+        }
+    }
+    assert!(home.audit_log().contains(r#""input_value":"\"Owner\"""#), "{}", home.audit_log());
 }

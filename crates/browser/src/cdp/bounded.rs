@@ -1,12 +1,12 @@
 //! Text from Chromium with a bound, set while it is decoded: one that a page took over must not fill ours.
 
-use crate::text::cut_at;
+use crate::text::{address, cut_at};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{fmt, ops::Deref};
 
 /// Chromium's own ids have at most 64 bytes; what carries a longer one is not decoded.
 pub(super) const LONGEST_ID: usize = 128;
-/// Titles, addresses and messages come from pages; longer ones are cut.
+/// Titles, messages and addresses come from pages; longer ones are cut.
 const LONGEST_WORDS: usize = 8 * 1024;
 
 /// Names a frame, a target, a document or a context.
@@ -16,6 +16,18 @@ pub struct Id(Box<str>);
 /// What is only told on, never looked up.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Words(Box<str>);
+
+/// Where something is, or comes from. However long it is, what is kept of it is of the same site, so that it can be
+/// decided on.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Address(Box<str>, usize);
+
+impl Address {
+    /// How long it is, and not only what is kept of it.
+    pub fn whole_length(&self) -> usize {
+        self.1
+    }
+}
 
 impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Id, D::Error> {
@@ -32,6 +44,13 @@ impl<'de> Deserialize<'de> for Words {
         let mut text = String::deserialize(deserializer)?;
         text.truncate(cut_at(&text, LONGEST_WORDS));
         Ok(Words(text.into()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(Address(address(&text, LONGEST_WORDS).into(), text.len()))
     }
 }
 
@@ -78,7 +97,7 @@ macro_rules! as_text {
     };
 }
 
-as_text! { Id Words }
+as_text! { Id Words Address }
 
 #[cfg(test)]
 mod tests {

@@ -2,13 +2,15 @@
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use std::fmt;
 use zeroize::Zeroizing;
 
 /// Names and values together; a request with more than this is not written anew.
 const MOST_BYTES: usize = 64 * 1024;
+/// Cookies of one response, of which Chromium keeps fewer.
+const MOST_COOKIES: usize = 512;
 
 /// The headers of a request that waits.
 #[derive(Clone, Default)]
@@ -25,6 +27,8 @@ pub struct ResponseHeaders {
     pub has_location: bool,
     /// What it holds is a document of another site's, signed by that site.
     pub is_exchange: bool,
+    /// The document is of no origin, whatever its address is.
+    pub is_sandboxed: bool,
 }
 
 /// The cookies that a response sets, a line each, as the server wrote them; of all its headers nothing else is kept.
@@ -107,8 +111,10 @@ impl<'de> Deserialize<'de> for CookieLines {
                         cookies.cut = true;
                         continue;
                     }
-                    let lines = value.split('\n').filter(|line| !line.is_empty());
-                    cookies.lines.extend(lines.map(|line| Zeroizing::new(line.to_owned())));
+                    let mut lines = value.split('\n').filter(|line| !line.is_empty());
+                    let kept = lines.by_ref().take(MOST_COOKIES);
+                    cookies.lines.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
+                    cookies.cut |= lines.next().is_some();
                 }
                 Ok(cookies)
             }
@@ -118,6 +124,7 @@ impl<'de> Deserialize<'de> for CookieLines {
     }
 }
 
+/// Told as a list of lines, or as a map in which lines of the same name stand in one.
 impl<'de> Deserialize<'de> for ResponseHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ResponseHeaders, D::Error> {
         #[derive(Deserialize)]
@@ -125,25 +132,64 @@ impl<'de> Deserialize<'de> for ResponseHeaders {
             name: String,
             value: String,
         }
+
+        struct Lines;
+
         // As many as Chromium took of a response, which it bounds itself.
-        let lines = Vec::<Line>::deserialize(deserializer)?;
-        let values = |name: &'static str| {
-            lines
-                .iter()
-                .filter(move |line| line.name.eq_ignore_ascii_case(name))
-                .map(|line| line.value.trim())
-        };
-        Ok(ResponseHeaders {
-            has_location: values("location").any(|value| !value.is_empty()),
-            is_exchange: values("content-type")
-                .any(|value| value.to_ascii_lowercase().contains("signed-exchange")),
-        })
+        impl<'de> Visitor<'de> for Lines {
+            type Value = ResponseHeaders;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("headers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut lines: A) -> Result<ResponseHeaders, A::Error> {
+                let mut headers = ResponseHeaders::default();
+                while let Some(Line { name, value }) = lines.next_element()? {
+                    headers.take(&name, &value);
+                }
+                Ok(headers)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut lines: A) -> Result<ResponseHeaders, A::Error> {
+                let mut headers = ResponseHeaders::default();
+                while let Some((name, value)) = lines.next_entry::<String, String>()? {
+                    headers.take(&name, &value);
+                }
+                Ok(headers)
+            }
+        }
+
+        deserializer.deserialize_any(Lines)
     }
+}
+
+impl ResponseHeaders {
+    fn take(&mut self, name: &str, value: &str) {
+        match name.to_ascii_lowercase().as_str() {
+            "location" => self.has_location |= !value.trim().is_empty(),
+            "content-type" => self.is_exchange |= value.to_ascii_lowercase().contains("signed-exchange"),
+            "content-security-policy" => self.is_sandboxed |= takes_origin(value),
+            _ => {}
+        }
+    }
+}
+
+/// Whether one of these policies, with commas or lines between them, makes the document's origin opaque.
+fn takes_origin(policies: &str) -> bool {
+    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+    policies.split([',', ';', '\n']).any(|directive| {
+        let mut words = directive.split_ascii_whitespace();
+        words.next().is_some_and(|name| is(name, "sandbox"))
+            && !words.any(|word| is(word, "allow-same-origin"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+    use std::collections::HashMap;
 
     #[test]
     fn headers_are_kept_whole_or_not_at_all_and_never_printed() {
@@ -164,6 +210,11 @@ mod tests {
             (r#"{"X-Set-Cookie":"a=1","Cookie":"b=2"}"#.to_owned(), vec![], false),
             (r#"{}"#.to_owned(), vec![], false),
             (format!(r#"{{"Set-Cookie":"a={}"}}"#, "x".repeat(MOST_BYTES)), vec![], true),
+            (
+                format!(r#"{{"Set-Cookie":"{}b=2"}}"#, "a=1\\n".repeat(MOST_COOKIES)),
+                vec!["a=1"; MOST_COOKIES],
+                true,
+            ),
         ] {
             let cookies: CookieLines = serde_json::from_str(&json).unwrap();
             let kept: Vec<&str> = cookies.lines.iter().map(|line| line.as_str()).collect();
@@ -173,18 +224,33 @@ mod tests {
     }
 
     #[test]
-    fn a_response_leads_on_or_holds_a_document_of_another_site() {
-        for (json, has_location, is_exchange) in [
-            (r#"[]"#, false, false),
-            (r#"[{"name":"Location","value":"/a"}]"#, true, false),
-            (r#"[{"name":"location","value":"/a"}]"#, true, false),
-            (r#"[{"name":"Location","value":""}]"#, false, false),
-            (r#"[{"name":"Location","value":" "},{"name":"X","value":"y"}]"#, false, false),
-            (r#"[{"name":"content-type","value":"text/html"}]"#, false, false),
-            (r#"[{"name":"Content-Type","value":"Application/Signed-Exchange;v=b3"}]"#, false, true),
+    fn a_response_leads_on_or_holds_a_document_of_another_site_or_of_none() {
+        for (lines, has_location, is_exchange, is_sandboxed) in [
+            (&[] as &[(&str, &str)], false, false, false),
+            (&[("Location", "/a")], true, false, false),
+            (&[("location", "/a")], true, false, false),
+            (&[("Location", "")], false, false, false),
+            (&[("Location", " "), ("X", "y")], false, false, false),
+            (&[("content-type", "text/html")], false, false, false),
+            (&[("Content-Type", "Application/Signed-Exchange;v=b3")], false, true, false),
+            (&[("Content-Security-Policy", "default-src 'none'")], false, false, false),
+            (&[("Content-Security-Policy", "sandbox")], false, false, true),
+            (&[("content-security-policy", "img-src *; SANDBOX allow-scripts")], false, false, true),
+            (&[("content-security-policy", "img-src *, sandbox")], false, false, true),
+            (&[("content-security-policy", "img-src *\nsandbox;")], false, false, true),
+            (&[("content-security-policy", "sandbox allow-scripts Allow-Same-Origin")], false, false, false),
+            (&[("content-security-policy", "sandbox allow-same-origin, sandbox")], false, false, true),
+            (&[("content-security-policy", "report-uri /sandbox")], false, false, false),
+            (&[("content-security-policy-report-only", "sandbox")], false, false, false),
         ] {
-            let headers: ResponseHeaders = serde_json::from_str(json).unwrap();
-            assert_eq!(headers, ResponseHeaders { has_location, is_exchange }, "{json}");
+            let expected = ResponseHeaders { has_location, is_exchange, is_sandboxed };
+            let list: Vec<_> =
+                lines.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+            let map: HashMap<_, _> = lines.iter().copied().collect();
+            for told in [json!(list), json!(map)] {
+                let headers: ResponseHeaders = serde_json::from_value(told).unwrap();
+                assert_eq!(headers, expected, "{lines:?}");
+            }
         }
     }
 }

@@ -12,12 +12,12 @@ mod pending;
 pub mod protocol;
 mod wire;
 
-pub use bounded::{Id, Words};
+pub use bounded::{Address, Id, Words};
 pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
-pub use headers::{CookieLines, RequestHeaders};
+pub use headers::{CookieLines, RequestHeaders, ResponseHeaders};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc};

@@ -2,7 +2,7 @@
 
 use super::{
     Command, SessionId,
-    bounded::{Id, Words},
+    bounded::{Address, Id, Words},
     connection::LARGEST_MESSAGE,
     headers::{CookieLines, RequestHeaders, ResponseHeaders},
 };
@@ -317,7 +317,7 @@ received! {
     ResolvedNode { object: Handle }
     Handle { object_id: Option<Id> }
     Captured { data: String }
-    Frame { id: Id, parent_id: Option<Id>, url: Words, unreachable_url: Option<Words> }
+    Frame { id: Id, parent_id: Option<Id>, url: Address, unreachable_url: Option<Address> }
     FrameTreeOf { frame_tree: FrameTree }
     FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
     Metrics { metrics: Vec<Metric> }
@@ -329,9 +329,9 @@ received! {
     HistoryEntry { id: i64 }
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
-    Request { #[serde(default)] url: Words, #[serde(default)] method: Words }
+    Request { #[serde(default)] url: Address, #[serde(default)] method: Words }
     ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
-    Response { #[serde(default)] url: Words, #[serde(default)] mime_type: Words }
+    Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
     CookiesSet { #[serde(default)] headers: CookieLines }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
@@ -342,7 +342,7 @@ received! {
         target_id: Id,
         r#type: Words,
         #[serde(default)] title: Words,
-        #[serde(default)] url: Words,
+        #[serde(default)] url: Address,
         parent_frame_id: Option<Id>,
         /// The page that opened it, whether the two can reach each other or not.
         opener_id: Option<Id>,
@@ -355,13 +355,13 @@ received! {
     ContextData { frame_id: Id }
     ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
-    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Words, default_prompt: Option<Words> }
-    DownloadWillBegin { url: Words }
+    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Address, default_prompt: Option<Words> }
+    DownloadWillBegin { url: Address }
     FrameAttached { frame_id: Id, parent_frame_id: Id }
     FrameDetached { frame_id: Id, reason: Words }
     FrameNavigated { frame: Frame }
     Lifecycle { frame_id: Id, loader_id: Id, name: Words }
-    NavigatedWithin { frame_id: Id, url: Words }
+    NavigatedWithin { frame_id: Id, url: Address }
     NavigationRequested { frame_id: Id, disposition: Words }
     NavigationScheduled { frame_id: Id, delay: f64 }
     NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: Words }
@@ -376,8 +376,8 @@ received! {
         response_error_reason: Option<Words>,
         #[serde(default)] response_headers: ResponseHeaders,
     }
-    PausedRequest { url: Words, #[serde(default)] headers: RequestHeaders }
+    PausedRequest { url: Address, #[serde(default)] headers: RequestHeaders }
     TargetChanged { target_info: TargetInfo }
     TargetCrashed { target_id: Id, #[serde(default)] status: Words, #[serde(default)] error_code: i64 }
-    WindowOpen { url: Words }
+    WindowOpen { url: Address }
 }

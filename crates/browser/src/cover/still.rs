@@ -68,7 +68,7 @@ impl Browser {
 }
 
 /// The sessions whose frames moved, where that matters: nothing has to be covered in a page that says nothing of it, said
-/// nothing meanwhile, and has no field.
+/// nothing meanwhile, has no field, and shows no frame of another site where something is.
 pub(super) fn restless(
     words: &WordSet,
     frames: &[Frame],
@@ -77,15 +77,16 @@ pub(super) fn restless(
     after: &[Counts],
     beyond: bool,
 ) -> Vec<SessionId> {
-    let mut found: Vec<SessionId> = Vec::new();
-    for counts in after {
-        let session = &counts.session;
-        let was = before.iter().find(|before| before.session == *session);
+    let own = |session: &SessionId| {
+        let session = session.clone();
+        frames.iter().zip(held).filter(move |(frame, _)| !frame.opaque && frame.session == session)
+    };
+    let has_moved = |counts: &&Counts| {
+        let was = before.iter().find(|before| before.session == counts.session);
         let same = |of: fn(&Counts) -> Option<f64>| of(counts).is_some() && was.map(of) == Some(of(counts));
         // A picture of more than is in view is laid out anew, in the same way.
         let laid_out = !beyond && !same(|counts| counts.layouts);
         let styled = !same(|counts| counts.styles);
-        let own = || frames.iter().zip(held).filter(|(frame, _)| !frame.opaque && frame.session == *session);
         let moved = |frame: &Frame, held: &Option<Held>| match held {
             Some(held) => {
                 // Then text within its element may have been laid out elsewhere, which nobody counts.
@@ -94,16 +95,44 @@ pub(super) fn restless(
             }
             None => true,
         };
-        if !laid_out && !own().any(|(frame, held)| moved(frame, held)) {
-            continue;
-        }
-        let said = |held: &Option<Held>| match held.as_ref().and_then(|held| held.passed.as_ref()) {
-            Some(passed) => words.is_in(passed),
-            None => true,
-        };
-        if own().any(|(frame, held)| frame.found || frame.fields || said(held)) {
-            found.push(session.clone());
+        laid_out || own(&counts.session).any(|(frame, held)| moved(frame, held))
+    };
+    let moved: Vec<&SessionId> = after.iter().filter(has_moved).map(|counts| &counts.session).collect();
+    let said = |held: &Option<Held>| match held.as_ref().and_then(|held| held.passed.as_ref()) {
+        Some(passed) => words.is_in(passed),
+        None => true,
+    };
+    let matters =
+        |session: &SessionId| own(session).any(|(frame, held)| frame.found || frame.fields || said(held));
+    let found = moved.iter().filter(|session| matters(session)).map(|session| (*session).clone()).collect();
+    with_carriers(found, &moved, frames)
+}
+
+/// Also the sessions that carried something about: a frame below one of theirs that has to be covered. It held still in
+/// itself, and is elsewhere all the same.
+fn with_carriers(found: Vec<SessionId>, moved: &[&SessionId], frames: &[Frame]) -> Vec<SessionId> {
+    let is_carried = |frame: &Frame, by: &SessionId| {
+        frame.session != *by && (frame.found || found.contains(&frame.session)) && is_below(frames, frame, by)
+    };
+    let carries = |session: &SessionId| {
+        !found.contains(session) && frames.iter().any(|frame| is_carried(frame, session))
+    };
+    let carriers = moved.iter().filter(|session| carries(session)).map(|session| (*session).clone());
+    let carriers: Vec<SessionId> = carriers.collect();
+    found.into_iter().chain(carriers).collect()
+}
+
+fn is_below(frames: &[Frame], frame: &Frame, session: &SessionId) -> bool {
+    let mut at = frame;
+    // Parents stand before their children.
+    for _ in 0..frames.len() {
+        let Some(parent) = &at.parent else { return false };
+        match frames.iter().find(|above| above.id == *parent) {
+            Some(above) if above.session == *session => return true,
+            Some(above) => at = above,
+            // Nobody knows what it is in.
+            None => return true,
         }
     }
-    found
+    true
 }

@@ -1,8 +1,8 @@
 //! Each request that Chromium holds for us is let go at once: with the headers of its origin, or as it is.
 
-use super::{InjectedEntry, InjectedHeaders, InjectedStorage, handed::Passed};
+use super::{Family, InjectedEntry, InjectedHeaders, InjectedStorage, handed::Passed};
 use crate::{
-    cdp::{Command, Id, Reactions, RequestHeaders, SessionId, protocol as p},
+    cdp::{Command, Id, Reactions, RequestHeaders, ResponseHeaders, SessionId, protocol as p},
     state::State,
     tab::Tab,
 };
@@ -27,21 +27,22 @@ pub(crate) struct Injected {
     pub passed: Option<Passed>,
 }
 
-/// Ids of requests that got a header, so that the next hop of a redirect may have it too.
+/// Requests that got the headers of an origin, so that the next hop of a redirect may have them too.
 #[derive(Default)]
-pub(crate) struct Carried(VecDeque<Id>);
+pub(crate) struct Carried(VecDeque<(Id, Origin)>);
 
 impl Carried {
-    fn add(&mut self, id: &Id) {
+    fn add(&mut self, id: &Id, origin: Origin) {
         if self.0.len() == CARRIED_KEPT {
             self.0.pop_front();
         }
-        self.0.push_back(id.clone());
+        self.0.push_back((id.clone(), origin));
     }
 
-    fn has(&self, id: &Id) -> bool {
+    /// One that another site had redirected is that site's request, be it signed in too or not.
+    fn has(&self, id: &Id, origin: &Origin) -> bool {
         // The newest are at the end, and a redirect is one of them.
-        self.0.iter().rev().any(|known| known == id)
+        self.0.iter().rev().any(|(known, of)| known == id && of == origin)
     }
 }
 
@@ -130,16 +131,14 @@ impl State {
         // A tab that is being closed is none of them any more.
         let Some(tab) = tabs.find(|tab| tab.owns(session)) else { return Verdict::Held };
         if paused.response_status_code.is_some() || paused.response_error_reason.is_some() {
-            if paused.response_headers.is_exchange {
-                tab.family.mix();
-            } else if brings_document(paused) {
-                tab.family.joined_by(&paused.request.url);
+            if paused.response_headers.is_exchange || brings_document(paused) {
+                tab.family.met(&paused.request.url, paused.response_headers);
             }
             return Verdict::AsItIs;
         }
         let origin = Origin::of(&paused.request.url);
-        let chain_is_ours =
-            paused.redirected_request_id.as_ref().is_none_or(|before| tab.carried.has(before));
+        let before = paused.redirected_request_id.as_ref();
+        let chain_is_ours = before.is_none_or(|before| tab.carried.has(before, &origin));
         if tab.session != *session || !chain_is_ours || !tab.family.is_home_of(&origin) {
             return Verdict::AsItIs;
         }
@@ -147,7 +146,7 @@ impl State {
         let Some(lines) = own.and_then(|own| with_lines(&paused.request.headers, &own.lines)) else {
             return Verdict::AsItIs;
         };
-        tab.carried.add(&paused.request_id);
+        tab.carried.add(&paused.request_id, origin);
         Verdict::With(lines)
     }
 }
@@ -157,8 +156,16 @@ impl Tab {
     /// The browser tells of its answer before it sends the page to a renderer.
     pub fn note_document(&self, answer: &p::ResponseReceived) {
         if answer.r#type == "Document" {
-            self.family.joined_by(&answer.response.url);
+            self.family.met(&answer.response.url, answer.response.headers);
         }
+    }
+}
+
+impl Family {
+    /// What its headers say of a document goes before its address: one of a signed exchange is another site's, and what
+    /// a site keeps in a sandbox is not the site itself.
+    fn met(&self, url: &str, headers: ResponseHeaders) {
+        if headers.is_exchange || headers.is_sandboxed { self.mix() } else { self.joined_by(url) }
     }
 }
 
@@ -202,7 +209,7 @@ fn answer_with_nothing(paused: &p::RequestPaused, session: &SessionId, reactions
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::{Family, Secret};
+    use crate::inject::Secret;
     use serde_json::{Value, json};
 
     fn id(text: &str) -> Id {
@@ -254,6 +261,9 @@ mod tests {
     fn a_document_of_another_origin_ends_the_headers_before_it_comes() {
         let location = json!([{"name": "Location", "value": "https://elsewhere.test/"}]);
         let exchange = json!([{"name": "content-type", "value": "application/signed-exchange;v=b3"}]);
+        let policy = json!({"name": "Content-Security-Policy", "value": "sandbox allow-scripts"});
+        let sandbox = json!([policy]);
+        let sandboxed_redirect = json!([policy, {"name": "Location", "value": "/"}]);
         let failed = json!({"requestId": "A", "request": {"url": "https://other.test/"},
                             "resourceType": "Document", "responseErrorReason": "ConnectionRefused"});
         for (session, answer, expected) in [
@@ -266,6 +276,8 @@ mod tests {
             ("page", answers("https://other.test/", 302, json!([])), "as it is"),
             ("page", answers("https://other.test/", 200, location), "as it is"),
             ("page", answers("https://own.test/", 200, exchange), "as it is"),
+            ("page", answers("https://own.test/", 200, sandbox), "as it is"),
+            ("page", answers("https://own.test/", 302, sandboxed_redirect), CARRIED),
             ("page", failed, CARRIED),
             ("elsewhere", answers("https://other.test/", 200, json!([])), CARRIED),
         ] {
@@ -279,16 +291,18 @@ mod tests {
 
     #[test]
     fn a_document_that_was_not_asked_for_is_noted_by_its_answer() {
-        for (kind, url, expected) in [
-            ("Document", "https://own.test/ahead", CARRIED),
-            ("Document", "https://other.test/ahead", "as it is"),
-            ("Image", "https://other.test/image", CARRIED),
+        for (kind, url, policy, expected) in [
+            ("Document", "https://own.test/ahead", "", CARRIED),
+            ("Document", "https://other.test/ahead", "", "as it is"),
+            ("Document", "https://own.test/ahead", "sandbox", "as it is"),
+            ("Image", "https://other.test/image", "sandbox", CARRIED),
         ] {
             let mut state = state();
-            let answer = json!({"requestId": "A", "type": kind, "response": {"url": url}});
+            let response = json!({"url": url, "headers": {"content-security-policy": policy}});
+            let answer = json!({"requestId": "A", "type": kind, "response": response});
             state.tab.as_ref().unwrap().note_document(&serde_json::from_value(answer).unwrap());
             let next = told(&mut state, "page", asks("R", "https://own.test/a", None));
-            assert_eq!(next, expected, "{kind} {url}");
+            assert_eq!(next, expected, "{kind} {url} {policy}");
         }
     }
 

@@ -250,14 +250,22 @@ fn documents_in(tab: &Tab, origins: &[Origin]) -> Vec<Asked> {
     let mut found: Vec<Asked> = Vec::new();
     for id in tab.frames.inside(&tab.target) {
         let Some(frame) = tab.frames.get(&id) else { continue };
-        let origin = Origin::of(&frame.url);
-        let is_known = |known: &Asked| known.session == frame.session && known.origin == origin;
-        if !origins.contains(&origin) || found.iter().any(is_known) {
+        // Most are of none, and not worth taking apart.
+        let is_of =
+            |origin: &&Origin| frame.url.starts_with(origin.as_str()) && Origin::of(&frame.url) == **origin;
+        let Some(origin) = origins.iter().find(is_of) else { continue };
+        if found.iter().any(|known| known.session == frame.session && known.origin == *origin) {
             continue;
         }
         let world = frame.world.as_ref().map(|world| world.unique.to_string());
         let is_tabs = frame.session == tab.session;
-        found.push(Asked { session: frame.session.clone(), origin, world, is_tabs, local: true });
+        found.push(Asked {
+            session: frame.session.clone(),
+            origin: origin.clone(),
+            world,
+            is_tabs,
+            local: true,
+        });
     }
     found
 }

@@ -18,6 +18,30 @@ const findOption = (options, wanted) => {
   return tiers.find(Boolean) ?? null;
 };
 
+// What is decided on: as it is read, and as it is sent.
+const MAX_OPTION_VALUE = 300;
+const optionFacts = (option) => ({ label: labelOf(option), value: OPTION.value(option).slice(0, MAX_OPTION_VALUE) });
+
+// The options that are meant, or the first of them that there is not.
+const meantOptions = (el, wanted) => {
+  const options = Array.from(optionsOf(el));
+  const found = wanted.map((one) => findOption(options, one));
+  const missing = found.findIndex((option) => option === null || !canChoose(option));
+  if (missing < 0) return { options, found };
+  const told = options.filter(canChoose).slice(0, MAX_OPTIONS_TOLD).map(labelOf);
+  return { lacks: { missing, disabled: found[missing] !== null, options: told } };
+};
+
+// What the words or the numbers of an agent mean in a list. Nothing of a secret one is told.
+const optionsMeant = ({ number, options: wanted }) => {
+  const el = elementOf(number);
+  if (!el) return { problem: 'gone' };
+  if (!isChooser(el)) return { problem: 'not_a_list' };
+  if (isSecret(el)) return { chosen: [] };
+  const { lacks, found } = meantOptions(el, wanted);
+  return lacks ?? { chosen: found.map(optionFacts) };
+};
+
 // What was chosen in a list before it was made ready for the key.
 let moved = null;
 
@@ -32,20 +56,17 @@ const putBack = () => {
 //
 // A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
 // hears of one choice, from a real key, and of none in between.
-const choose = ({ prefix, number, options: wanted }) => {
+const choose = ({ prefix, number, options: wanted, decided }) => {
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };
   if (isSecret(el)) return { problem: 'secret' };
-  const options = Array.from(optionsOf(el));
-  const found = wanted.map((one) => findOption(options, one));
-  const missing = found.findIndex((option) => option === null || !canChoose(option));
-  if (missing >= 0) {
-    return {
-      missing,
-      disabled: found[missing] !== null,
-      options: options.filter(canChoose).slice(0, MAX_OPTIONS_TOLD).map(labelOf),
-    };
-  }
+  const { lacks, options, found } = meantOptions(el, wanted);
+  if (lacks) return lacks;
+  const isDecided = (option, at) => {
+    const { label, value } = optionFacts(option);
+    return decided[at]?.label === label && decided[at].value === value;
+  };
+  if (!found.every(isDecided)) return { changed: true };
   if (!takesSeveral(el) && found.length !== 1) return { several: true };
   const chosen = options.filter((option) => OPTION.selected(option));
   if (chosen.length === found.length && found.every((option) => chosen.includes(option))) return { done: true };

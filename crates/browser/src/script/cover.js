@@ -70,6 +70,8 @@ const coverText = ({ words, drawings, secrets }) => {
     length += text.length;
   };
   const generates = words && pageGenerates();
+  // Fields that are covered only if there are words in them.
+  let searched = false;
   for (const root of roots) {
     const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
     for (let node = nextNode(walker); node; node = nextNode(walker)) {
@@ -83,7 +85,13 @@ const coverText = ({ words, drawings, secrets }) => {
       const tag = localName(node);
       const inside = canHost(node) ? shadowRoot(node) : null;
       if (inside) roots.push(inside);
-      if (isCoverable(node) && (!secrets || isSecret(node))) fields.push(node);
+      if (isCoverable(node)) {
+        if (!secrets || isSecret(node)) fields.push(node);
+        else if (words) {
+          searched = true;
+          if (isField(node)) beside.push([node, (node instanceof HTMLInputElement ? INPUT : TEXTAREA).value(node)]);
+        }
+      }
       if (drawings && PAINTED.has(tag)) drawn.push(node);
       if (words) for (const text of drawnText(node, tag, generates)) if (text) beside.push([node, text]);
     }
@@ -102,7 +110,7 @@ const coverText = ({ words, drawings, secrets }) => {
   if (words) for (const root of roots) observer.observe(root, { subtree: true, childList: true, characterData: true, characterDataOldValue: true });
   const all = length <= MOST_COVER_TEXT;
   const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
-  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: fields.length > 0, still: isStill() };
+  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: searched || fields.length > 0, still: isStill() };
 };
 
 const holdsText = (el) =>

@@ -64,6 +64,9 @@ const execCommand = method(Document, 'execCommand');
 const title = getter(Document, 'title');
 const readyState = getter(Document, 'readyState');
 const hrefOf = getter(HTMLAnchorElement, 'href');
+const areaHref = getter(HTMLAreaElement, 'href');
+const svgHref = getter(SVGAElement, 'href');
+const animatedText = getter(SVGAnimatedString, 'animVal');
 const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const offsetWidth = getter(HTMLElement, 'offsetWidth');
 const offsetHeight = getter(HTMLElement, 'offsetHeight');
@@ -234,4 +237,20 @@ const clean = (text, limit) => {
   const whole = text.length > limit * 4 + 64 ? text.slice(0, limit * 4 + 64) : text;
   const plain = inOneLine(NOT_PLAIN.test(whole) ? whole.replace(UNSEEN, '') : whole);
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
+};
+
+// An address that is of the same site as the whole, without a user name or password: those stand before the host, where
+// a part of them could pass for another one.
+const boundedAddress = (text, limit) => {
+  if (text.length <= limit && !text.includes('@')) return text;
+  if (!URL.canParse(text)) return text.length <= limit ? text : text.slice(0, 32).replace(/:.*|$/s, ':');
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  const whole = url.href;
+  if (whole.length <= limit) return whole;
+  const cut = whole.slice(0, limit);
+  const site = ({ protocol, host }) => `${protocol}//${host}/`;
+  if (URL.canParse(cut) && site(new URL(cut)) === site(url)) return cut;
+  return site(url).length <= limit ? site(url) : url.protocol;
 };

@@ -38,14 +38,38 @@ const formAction = (written) => (URL.canParse(written, baseUri(document)) ? new 
 // A field for a card's number or code, as pages mark them for browsers to fill in.
 const takesCard = (form) => querySelector(form, '[autocomplete*="cc-number" i], [autocomplete*="cc-csc" i]') !== null;
 
+// The button that Enter in a field presses: the first that sends the form, images too, which are in no list of its
+// controls. From a field that is not for text it is the first that is not disabled.
+const TEXT_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number']);
+const SENDERS = 'button, input[type="submit" i], input[type="image" i]';
+const defaultButton = (el, form) => {
+  const root = getRootNode(form);
+  const found = root instanceof ShadowRoot ? rootAll(root, SENDERS) : queryAll(document, SENDERS);
+  const anyState = el instanceof HTMLTextAreaElement || TEXT_TYPES.has(inputType(el));
+  for (const button of found) {
+    if (controlTable(button).form(button) !== form || !submitter(button)) continue;
+    if (anyState || !matches(button, ':disabled')) return button;
+  }
+  return null;
+};
+
+// Buttons that do not send the form do not press the one that does.
+const isPlainButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el));
+
 const formFacts = (el) => {
-  const control = controlTable(el);
-  const form = control?.form(el);
+  const form = controlTable(el)?.form(el);
   if (!form) return null;
   const own = submitter(el);
-  const action = own && hasAttribute(el, 'formaction') ? formAction(attribute(el, 'formaction')) : FORM.action(form);
-  const verb = (own && attribute(el, 'formmethod')) || FORM.method(form);
-  return { method: verb.toLowerCase().slice(0, 16), action: action.slice(0, 2000), payment: takesCard(form) };
+  const other = own || isPlainButton(el) ? null : defaultButton(el, form);
+  const by = own ? el : other;
+  const action = by && hasAttribute(by, 'formaction') ? formAction(attribute(by, 'formaction')) : FORM.action(form);
+  const verb = (by && attribute(by, 'formmethod')) || FORM.method(form);
+  return {
+    method: verb.toLowerCase().slice(0, 16),
+    action: boundedAddress(action, 2000),
+    payment: takesCard(form),
+    button: other && { name: nameOf(other, 'button'), text: visibleText(other, 200) },
+  };
 };
 
 // What a form would send, as a number: enough to see that it changed, and no more. What is typed into secret fields is
@@ -78,9 +102,19 @@ const formState = (el) => {
   return `${(one >>> 0).toString(16)}${(other >>> 0).toString(16)}`;
 };
 
+// Where a link leads: of text, of a part of a picture, or of a drawing, in which it may be animated.
+const linkOf = (el) => {
+  if (el instanceof HTMLAnchorElement) return hasAttribute(el, 'href') ? hrefOf(el) : null;
+  if (el instanceof HTMLAreaElement) return hasAttribute(el, 'href') ? areaHref(el) : null;
+  if (!(el instanceof SVGAElement)) return null;
+  const written = animatedText(svgHref(el));
+  return written === '' ? null : formAction(written);
+};
+
 const closestLink = (el) => {
   for (let at = el; at; at = flatParent(at)) {
-    if (at instanceof HTMLAnchorElement && hasAttribute(at, 'href')) return hrefOf(at);
+    const href = isElement(at) ? linkOf(at) : null;
+    if (href !== null) return href;
   }
   return null;
 };
@@ -96,8 +130,9 @@ const factsOf = (prefix, el) => {
     text: visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
+    editable: isEditable(el),
     secret,
-    href: href === null ? null : href.slice(0, 2000),
+    href: href === null ? null : boundedAddress(href, 2000),
     form: formFacts(el),
     form_state: formState(el),
   };

@@ -49,6 +49,6 @@ const WRITTEN: &str = concat!(
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, partsOf, momentIn, arm, rest, ",
-    "choose, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",
+    "choose, optionsMeant, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );

@@ -225,7 +225,7 @@ const snapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true,
       node.e = `${prefix}e${number}`;
       remember(number, node.r, name);
     }
-    if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = hrefOf(el).slice(0, 500);
+    if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = boundedAddress(hrefOf(el), 500);
     if (role === 'iframe' && hidden !== TOLD) node.f = childFrames.get(el) ?? '';
     emit(node, el);
     if (LEAVES.has(role) || secret) return null;

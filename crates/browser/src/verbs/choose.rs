@@ -12,7 +12,8 @@ use crate::{
     page_text::PageText,
 };
 use policy::{
-    ARROW_DOWN, ARROW_UP, Check, Chord, ElementFacts, LoadState, Modifiers, MouseButton, Select, SelectOption,
+    ARROW_DOWN, ARROW_UP, Check, Chord, ElementFacts, LoadState, Modifiers, MouseButton, OptionFacts, Select,
+    SelectOption,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,30 @@ struct Choosing<'a> {
     prefix: &'a str,
     number: u64,
     options: Vec<Wanted<'a>>,
+    /// What was decided on, one for each.
+    decided: &'a [OptionFacts],
+}
+
+/// What the words of an agent mean in a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Meant {
+    Problem { problem: Problem },
+    Missing(Missing),
+    Chosen { chosen: Vec<MeantOption> },
+}
+
+#[derive(Deserialize)]
+struct MeantOption {
+    label: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+struct Missing {
+    missing: usize,
+    disabled: bool,
+    options: Vec<PageText>,
 }
 
 #[derive(Serialize)]
@@ -37,10 +62,10 @@ enum Way {
     Problem {
         problem: Problem,
     },
-    Missing {
-        missing: usize,
-        disabled: bool,
-        options: Vec<PageText>,
+    Missing(Missing),
+    Changed {
+        #[serde(rename = "changed")]
+        _changed: bool,
     },
     Several {
         #[serde(rename = "several")]
@@ -64,10 +89,31 @@ struct BoxState {
 }
 
 impl Browser {
+    /// The options that would be chosen.
+    pub(super) async fn options_meant(
+        &self,
+        select: &Select,
+        list: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<Vec<OptionFacts>, BrowserError> {
+        let element = self.element(&list.element)?;
+        let choosing = choosing(select, &element, &[]);
+        let meant = self.ask(&element.frame, "optionsMeant", &choosing, deadline).await;
+        match meant.map_err(|error| gone_is(error, element.stale()))? {
+            Meant::Chosen { chosen } => Ok(chosen
+                .into_iter()
+                .map(|MeantOption { label, value }| OptionFacts { label, value })
+                .collect()),
+            Meant::Missing(missing) => Err(missing.of(select, element.reference)),
+            Meant::Problem { problem } => Err(problem.of(&element.reference, None)),
+        }
+    }
+
     pub(super) async fn select(
         &self,
         select: &Select,
         decided: &ElementFacts,
+        options: &[OptionFacts],
         deadline: Deadline,
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
@@ -75,7 +121,7 @@ impl Browser {
         // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
         let number = element.number;
         self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
-        let way = self.way_to(select, &element, deadline).await?;
+        let way = self.way_to(select, &element, options, deadline).await?;
         match way {
             Way::Done { .. } => {}
             Way::Key { key } => {
@@ -96,18 +142,10 @@ impl Browser {
             }
             Way::Clicks { clicks } => self.click_options(&clicks, deadline).await?,
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
-            Way::Missing { missing, disabled, options } => {
-                let wanted = match select.options.get(missing) {
-                    Some(SelectOption::Label(label)) => format!("{label:?}"),
-                    Some(SelectOption::Index(index)) => format!("number {index}"),
-                    None => String::new(),
-                };
-                return Err(BrowserError::NoSuchOption {
-                    element: element.reference,
-                    wanted,
-                    disabled,
-                    options,
-                });
+            Way::Missing(missing) => return Err(missing.of(select, element.reference)),
+            Way::Changed { .. } => {
+                let what = "what would be chosen";
+                return Err(BrowserError::TargetChanged { element: element.reference, what });
             }
             Way::Several { .. } => return Err(BrowserError::OneOptionOnly { element: element.reference }),
         }
@@ -123,10 +161,10 @@ impl Browser {
         &self,
         select: &Select,
         element: &Element,
+        decided: &[OptionFacts],
         deadline: Deadline,
     ) -> Result<Way, BrowserError> {
-        let prefix = element.prefix();
-        let choosing = Choosing { prefix, number: element.number, options: wanted(&select.options) };
+        let choosing = choosing(select, element, decided);
         let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
         way.map_err(|error| gone_is(error, element.stale()))
     }
@@ -149,8 +187,7 @@ impl Browser {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        let choosing =
-            Choosing { prefix: element.prefix(), number: element.number, options: wanted(&select.options) };
+        let choosing = choosing(select, element, &[]);
         let chosen = self.ask(&element.frame, "isChosen", &choosing, deadline).await;
         chosen.map_err(|error| gone_is(error, element.stale()))
     }
@@ -218,12 +255,22 @@ impl Browser {
     }
 }
 
-fn wanted(options: &[SelectOption]) -> Vec<Wanted<'_>> {
-    options
-        .iter()
-        .map(|option| match option {
-            SelectOption::Label(label) => Wanted::Label(label),
-            SelectOption::Index(index) => Wanted::Index(*index),
-        })
-        .collect()
+fn choosing<'a>(select: &'a Select, element: &'a Element, decided: &'a [OptionFacts]) -> Choosing<'a> {
+    let wanted = |option: &'a SelectOption| match option {
+        SelectOption::Label(label) => Wanted::Label(label),
+        SelectOption::Index(index) => Wanted::Index(*index),
+    };
+    let options = select.options.iter().map(wanted).collect();
+    Choosing { prefix: element.prefix(), number: element.number, options, decided }
+}
+
+impl Missing {
+    fn of(self, select: &Select, element: String) -> BrowserError {
+        let wanted = match select.options.get(self.missing) {
+            Some(SelectOption::Label(label)) => format!("{label:?}"),
+            Some(SelectOption::Index(index)) => format!("number {index}"),
+            None => String::new(),
+        };
+        BrowserError::NoSuchOption { element, wanted, disabled: self.disabled, options: self.options }
+    }
 }

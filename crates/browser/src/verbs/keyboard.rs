@@ -59,7 +59,7 @@ impl Browser {
                 let shot = Shot {
                     element: &element,
                     how,
-                    input: Input::Keys,
+                    input: Input::Key,
                     decided: Some(decided),
                     repeatable: false,
                     drop: None,

@@ -115,6 +115,11 @@ impl Browser {
         }
         match action {
             Action::Drag(drag) => facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?,
+            Action::Select(select) => {
+                if let Some(list) = &facts.target {
+                    facts.options = self.options_meant(select, list, deadline).await?;
+                }
+            }
             Action::Dialog(_) => facts.dialog = Some(self.dialog_facts()?),
             _ => {}
         }
@@ -210,7 +215,7 @@ impl Browser {
         viewer: &Viewer,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        let Facts { target, to, dialog, .. } = facts;
+        let Facts { target, to, options, dialog, .. } = facts;
         let told = match action {
             Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
             Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
@@ -228,7 +233,7 @@ impl Browser {
             Action::Drag(drag) => self.drag(&drag, &decided(target)?, &decided(to)?, deadline).await,
             Action::Type(typing) => self.type_text(&typing, &decided(target)?, deadline).await,
             Action::Press(press) => self.press(&press, target.as_ref(), deadline).await,
-            Action::Select(select) => self.select(&select, &decided(target)?, deadline).await,
+            Action::Select(select) => self.select(&select, &decided(target)?, &options, deadline).await,
             Action::Check(check) => self.check(&check, &decided(target)?, deadline).await,
             Action::Scroll(scroll) => self.scroll(&scroll, target.as_ref(), deadline).await,
             Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
@@ -330,6 +335,12 @@ pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -
     is_same(decided, now.differs_from(decided).or_else(looks))
 }
 
+/// The same, but for its place.
+pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+    let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
+    is_same(decided, now.differs_from(decided).or_else(holds))
+}
+
 fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
     match changed {
         Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),
@@ -340,7 +351,7 @@ fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{FormFacts, Origin, Sight};
+    use policy::{FormButton, FormFacts, Origin, Sight};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -351,12 +362,13 @@ mod tests {
             tag: "button".into(),
             origin: Origin::of("http://shop.test/"),
             input_type: None,
+            editable: false,
             secret: false,
             href: None,
             form: Some(FormFacts {
                 method: "post".into(),
                 action: "http://shop.test/next".into(),
-                payment: false,
+                ..FormFacts::default()
             }),
             matches: 1,
             sight: Sight::default(),
@@ -365,8 +377,8 @@ mod tests {
 
     #[test]
     fn an_element_that_changed_after_the_decision_is_not_acted_on() {
-        let other_form =
-            FormFacts { method: "post".into(), action: "http://evil.test/".into(), payment: false };
+        let other_form = FormFacts { action: "http://evil.test/".into(), ..button().form.unwrap() };
+        let other_button = FormFacts { button: Some(FormButton::default()), ..button().form.unwrap() };
         for (now, expected) in [
             (button(), None),
             (ElementFacts { text: "Next (2)".into(), matches: 3, ..button() }, None),
@@ -375,6 +387,7 @@ mod tests {
             (ElementFacts { secret: true, ..button() }, Some("its kind of field")),
             (ElementFacts { href: Some("http://evil.test/".into()), ..button() }, Some("where it leads")),
             (ElementFacts { form: Some(other_form), ..button() }, Some("where its form goes")),
+            (ElementFacts { form: Some(other_button), ..button() }, Some("the button that sends its form")),
             (ElementFacts { origin: Origin::of("http://evil.test/"), ..button() }, Some("its site")),
         ] {
             let told = match unchanged(&button(), &now) {

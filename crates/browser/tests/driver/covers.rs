@@ -1,4 +1,5 @@
-//! Pictures that are kept show nothing that was typed. Pages draw it in a colour that is nowhere else.
+//! Pictures that are kept show nothing that was typed, and none shows a secret. Pages draw them in a colour that is
+//! nowhere else.
 
 use crate::support::Driver;
 use browser::{BrowserError, Cover, Image, Kept, Outcome, TimeLimit};
@@ -416,4 +417,236 @@ async fn a_frame_of_another_site_that_hangs_or_moves_is_covered_whole_and_the_re
         let (magenta, covered) = magenta_and_covered(&image.bytes);
         assert!(magenta == 0 && (500 * 200..500 * 201).contains(&covered), "{at}: {magenta} {covered}");
     }
+}
+
+const SECRET: &str = r#"tok_9/Q+x=Z"7&Lm<4>kW2vB8 nR5cJ0"#;
+
+/// What pages make of the secret `S`. `draw` shows a text, but for so many characters at its ends that are not the
+/// secret's, which are black.
+const WRITINGS: &[(&str, &str)] = &[
+    ("as it is", "draw(S)"),
+    ("capitals", "draw(S.toUpperCase())"),
+    ("in an address", "draw('/?token=' + encodeURIComponent(S) + '&b', 8, 2)"),
+    ("lower hex digits", "draw(encodeURIComponent(S).replace(/%../g, (c) => c.toLowerCase()))"),
+    ("in a form's query", "draw(new URLSearchParams({ t: S }).toString(), 2)"),
+    ("escaped twice", "draw(encodeURIComponent(encodeURIComponent(S)))"),
+    ("every byte", "draw([...S].map((c) => '%' + c.charCodeAt(0).toString(16)).join(''))"),
+    ("base64", "draw(btoa(S))"),
+    ("base64 after one byte", "draw(btoa('u' + S), 2)"),
+    ("base64 after two bytes", "draw(btoa('me' + S), 3)"),
+    ("basic auth", "draw('Basic ' + btoa('user:' + S), 13)"),
+    ("base64 within more", "draw(btoa('{\"t\":\"' + S + '\"}'), 8, 4)"),
+    (
+        "base64 for addresses",
+        "draw(btoa('me?' + S).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''), 4)",
+    ),
+    ("hex", "draw([...S].map((c) => c.charCodeAt(0).toString(16)).join(''))"),
+    ("hex in capitals", "draw([...S].map((c) => c.charCodeAt(0).toString(16)).join(' ').toUpperCase())"),
+    ("JSON", "draw(JSON.stringify({ t: S }), 6, 2)"),
+    ("JSON of JSON", "draw(JSON.stringify(JSON.stringify(S)), 4, 4)"),
+    (
+        "JSON for scripts",
+        "draw(JSON.stringify(S).replaceAll('<', '\\\\u003c').replaceAll('/', '\\\\/'), 1, 1)",
+    ),
+    ("HTML", "draw(S.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\"', '&quot;'))"),
+    ("character references", "draw([...S].map((c) => '&#x' + c.charCodeAt(0).toString(16) + ';').join(''))"),
+    ("two lines", "draw(S.slice(0, 15)); draw(S.slice(15))"),
+    ("two lines with others between", "draw(S.slice(0, 16)); draw('more', 4); draw(S.slice(-13))"),
+    ("cut short", "draw('Key: ' + S.slice(0, 13) + '…', 5, 1)"),
+    ("cut in the middle", "draw('…' + S.slice(9, 22) + '…', 1, 1)"),
+    (
+        "cut by a style",
+        "draw(S); p.style = 'width: 200px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap'",
+    ),
+    (
+        "a letter each",
+        "for (const c of S) p.append(Object.assign(document.createElement('b'), { textContent: c }))",
+    ),
+    (
+        "cells",
+        "p.outerHTML = '<table><tr>' + S.match(/.{1,5}/g).map((c) => '<td>' + c.replace('<', '&lt;')).join('') + '</table>'",
+    ),
+    ("field", "p.outerHTML = '<input id=i>'; i.value = S"),
+    ("field, escaped", "p.outerHTML = '<input id=i style=width:900px>'; i.value = encodeURIComponent(S)"),
+    ("area", "p.outerHTML = '<textarea id=i cols=60></textarea>'; i.value = S"),
+    ("editor", "p.contentEditable = 'true'; draw(S)"),
+    ("button", "p.outerHTML = '<input type=submit id=i>'; i.value = S"),
+    ("list", "p.outerHTML = '<select id=i><option></select>'; i.options[0].text = S"),
+    (
+        "placeholder",
+        "p.outerHTML = '<style>::placeholder { color: #f0f; opacity: 1 }</style><input id=i>'; i.placeholder = S",
+    ),
+    (
+        "alternative text",
+        "p.outerHTML = '<img id=i src=/none.png style=\"width:600px;height:60px\">'; i.alt = S",
+    ),
+    (
+        "canvas",
+        "p.outerHTML = '<canvas id=i width=700></canvas>'; const x = i.getContext('2d'); x.font = '30px serif'; x.fillStyle = '#f0f'; x.fillText(S, 5, 40)",
+    ),
+    (
+        "closed root",
+        "const root = p.attachShadow({ mode: 'closed' }); root.innerHTML = `STYLE<p></p>`; root.querySelector('p').textContent = S",
+    ),
+    (
+        "frame of another site",
+        "p.outerHTML = '<iframe src=http://other.test/frame style=\"width:900px;height:200px\"></iframe>'",
+    ),
+    (
+        "SVG",
+        "p.outerHTML = '<svg width=900 height=60><text x=10 y=40 fill=#f0f id=i></text></svg>'; i.textContent = S",
+    ),
+    (
+        "generated",
+        "p.outerHTML = '<style>#i::before { content: attr(data-x) }</style><p id=i></p>'; i.dataset.x = S",
+    ),
+];
+
+fn written(writing: &str) -> String {
+    let draw = "const draw = (text, head = 0, tail = 0) => {
+        const line = document.createElement('div');
+        const part = (text, colour) => { const el = document.createElement('span'); el.textContent = text; el.style.color = colour; line.append(el); };
+        part(text.slice(0, head), '#000'); part(text.slice(head, text.length - tail), '#f0f'); part(text.slice(text.length - tail), '#000');
+        p.append(line);
+      };";
+    let secret = serde_json::to_string(SECRET).unwrap().replace('<', "\\u003c");
+    page(&format!("<p id=p></p><script>const S = {secret}; {draw} {writing}</script>"))
+        .replace("`STYLE<", &format!("`{STYLE}<"))
+}
+
+#[tokio::test]
+async fn whatever_way_a_page_writes_a_secret_no_picture_shows_it() {
+    let pages: Vec<(String, String)> = WRITINGS
+        .iter()
+        .enumerate()
+        .map(|(at, (_, writing))| (format!("shop.test/{at}"), written(writing)))
+        .collect();
+    let frame = written("draw(S); draw(btoa(S))");
+    let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    served.push(("other.test/frame", &frame));
+    let driver = Driver::with(&served).await;
+    let kept = Cover::of(["something typed"]).with_secrets([SECRET, "another secret"]);
+    // As a person is shown it who is asked, and an agent who has to see what is in its fields.
+    let shown = Cover::of_secrets().with_secrets_of(&kept);
+    let mut wrong = Vec::new();
+    for (at, (way, _)) in WRITINGS.iter().enumerate() {
+        driver.goto(&format!("http://shop.test/{at}")).await;
+        let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes);
+        if plain.0 < 50 {
+            wrong.push(format!("{way}: nothing is to be seen at all"));
+        }
+        for (whose, cover) in [("kept", &kept), ("shown", &shown)] {
+            match picture(&driver, cover).await {
+                Ok(image) => {
+                    let (magenta, covered) = magenta_and_covered(&image.bytes);
+                    if magenta > 0 || covered == 0 {
+                        wrong.push(format!(
+                            "{way}: {whose}: {magenta} of {} magenta, {covered} covered",
+                            plain.0
+                        ));
+                    }
+                }
+                Err(error) => wrong.push(format!("{way}: {whose}: {error}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn fields_without_a_secret_stay_visible_to_a_person_and_those_that_get_one_are_never_seen() {
+    let fields =
+        page("<input value='ordinary words'><textarea>and more</textarea><div contenteditable>of them</div>");
+    let comes_and_goes = "p.outerHTML = '<input id=i>'; let n = 0; (function swap() { n += 1; i.value = n % 3 ? '' : S; requestAnimationFrame(swap) })()";
+    let comes_and_goes = written(comes_and_goes);
+    let pages = [("shop.test/fields", fields.as_str()), ("shop.test/swap", &comes_and_goes)];
+    let driver = Driver::with(&pages).await;
+    let shown = Cover::of_secrets().with_secrets([SECRET]);
+    driver.goto("http://shop.test/fields").await;
+    let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+    let image = picture(&driver, &shown).await.unwrap();
+    assert_eq!(magenta_and_covered(&image.bytes), (plain, 0));
+    driver.goto("http://shop.test/swap").await;
+    let (mut seen, mut refused) = (0, 0);
+    for _ in 0..40 {
+        seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+    }
+    for _ in 0..8 {
+        match picture(&driver, &shown).await {
+            Ok(image) => assert_eq!(magenta_and_covered(&image.bytes).0, 0),
+            Err(error) => {
+                assert_eq!(error.code(), "cannot_cover", "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(seen > 0, "it is to be seen now and then; {refused} refused");
+    // More than can be looked for is not looked for in part.
+    let large: String = (0..40_000).map(|n| format!("{n:x}.")).collect();
+    let error = picture(&driver, &Cover::default().with_secrets([large.as_str()])).await.unwrap_err();
+    assert_eq!(error.code(), "cannot_cover", "{error}");
+}
+
+/// Ways in which a page carries a frame of another site about, while it has nothing to cover itself.
+const CARRIERS: &[(&str, &str)] = &[
+    (
+        "moved",
+        "<iframe id=f src=FRAME></iframe><script>let n = 0; (function move() { n += 1; f.style.left = 90 * (n % 9) + 'px'; f.style.top = 70 * (n % 7) + 'px'; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by a transform",
+        "<iframe id=f src=FRAME></iframe><script>let n = 0; (function move() { n += 1; f.style.transform = `translate(${99 * (n % 9)}px, ${60 * (n % 7)}px)`; requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "by scrolling",
+        "<div style=height:3000px></div><iframe id=f src=FRAME style=top:400px></iframe><script>(function move() { scrollTo(0, 300 * Math.random()); requestAnimationFrame(move) })()</script>",
+    ),
+    (
+        "in a frame",
+        "<iframe src=http://third.test/carries?FRAME style='width:1200px;height:700px;left:0;top:0'></iframe>",
+    ),
+];
+
+#[tokio::test]
+async fn a_page_that_carries_a_frame_of_another_site_about_shows_nothing_of_it() {
+    let style = "<style>iframe { position: absolute; width: 350px; height: 90px; border: 0 }</style>";
+    let frames = [
+        ("says", page("<p>TEXT</p>")),
+        ("fills", page("<input value='TEXT'>")),
+        ("hangs", page("<p>TEXT</p><script>setTimeout(() => { for (;;); }, 300)</script>")),
+    ];
+    let mut served = Vec::new();
+    for (frame, html) in &frames {
+        served.push((format!("other.test/{frame}"), html.clone()));
+        for (at, (_, html)) in CARRIERS.iter().enumerate() {
+            let html = html.replace("third.test/carries?FRAME", &format!("third.test/{frame}"));
+            let html = html.replace("FRAME", &format!("http://other.test/{frame}"));
+            served.push((format!("shop.test/{frame}{at}"), format!("<!doctype html>{style}{html}")));
+        }
+        let carrier = CARRIERS[0].1.replace("FRAME", &format!("http://other.test/{frame}"));
+        served.push((format!("third.test/{frame}"), format!("<!doctype html>{style}{carrier}")));
+    }
+    let served: Vec<(&str, &str)> = served.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&served).await;
+    let mut wrong = Vec::new();
+    // One that hangs takes a second for each look.
+    for (frame, ways, times) in [("says", 4, 3), ("fills", 1, 3), ("hangs", 2, 1)] {
+        for (at, (way, _)) in CARRIERS.iter().enumerate().take(ways) {
+            driver.goto(&format!("http://shop.test/{frame}{at}")).await;
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50, "{frame} {way}");
+            for _ in 0..times {
+                match picture(&driver, &Cover::of([TYPED])).await {
+                    Ok(image) => {
+                        let magenta = magenta_and_covered(&image.bytes).0;
+                        if magenta > 0 {
+                            wrong.push(format!("{frame} {way}: {magenta} magenta"));
+                        }
+                    }
+                    Err(error) => assert_eq!(error.code(), "cannot_cover", "{frame} {way}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -228,6 +228,25 @@ async fn an_element_that_changed_since_the_decision_is_left_alone() {
 }
 
 #[tokio::test]
+async fn what_is_only_called_a_field_is_told_from_one() {
+    let page = "<input aria-label=A><input aria-label=B readonly><div role=textbox contenteditable aria-label=C>x</div>
+        <div role=textbox aria-label=D tabindex=0>x</div><a role=textbox href=/x aria-label=E>x</a><a href=/y><input aria-label=F></a>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for (name, editable, href) in [
+        ("A", true, None),
+        ("B", false, None),
+        ("C", true, None),
+        ("D", false, None),
+        ("E", false, Some("http://shop.test/x")),
+        ("F", true, Some("http://shop.test/y")),
+    ] {
+        let facts = driver.facts(&Action::Click(Click::on(role("textbox", name)))).await;
+        assert_eq!((facts.editable, facts.href.as_deref()), (editable, href), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn the_facts_are_those_of_what_would_really_be_hit() {
     let page = "<div role=button tabindex=0 style='width:200px;height:40px' aria-label=Outer>
         <a href=/inner style='display:block;width:200px;height:40px'>Inner</a></div>

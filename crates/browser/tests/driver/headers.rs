@@ -212,6 +212,9 @@ async fn two_origins_with_headers_get_their_own_and_not_because_of_each_other() 
     let pages = [
         ("own.test/", "<img src=http://second.test/asked-by-own>"),
         ("second.test/", "<img src=http://own.test/asked-by-second>"),
+        ("own.test/leads", &to("http://second.test/led-by-own")),
+        ("own.test/posts", &to("http://second.test/there")),
+        ("second.test/there", &to("http://own.test/and-back")),
     ];
     let driver = Driver::injected(&pages, injection).await.unwrap();
     for (page, asked, name, other) in [
@@ -224,4 +227,93 @@ async fn two_origins_with_headers_get_their_own_and_not_because_of_each_other() 
         let asked = driver.request(asked).await;
         assert_eq!((asked.header(name), asked.header(other)), (None, None), "{page}");
     }
+    // The first request of a tab as well, in which no site has been yet.
+    for chain in [
+        &["own.test/leads", "second.test/led-by-own"][..],
+        &["own.test/posts", "second.test/there", "own.test/and-back"],
+    ] {
+        driver.act(Action::Tabs(Tabs::New)).await.unwrap();
+        driver.goto(&format!("http://{}", chain[0])).await;
+        for (at, page) in chain.iter().enumerate() {
+            let asked = driver.request(page).await;
+            let told = (asked.header("X-Key").is_some(), asked.header("X-Second").is_some());
+            assert_eq!(told, (at == 0, false), "{page}");
+        }
+    }
+}
+
+/// With a user name and password before the host that are an address of another one, if what follows is cut off.
+fn posing(as_host: &str, bytes: usize, host_and_path: &str) -> String {
+    let name = format!("http://{as_host}:");
+    format!("{name}{}80@{host_and_path}", "0".repeat(bytes - name.len() - 2))
+}
+
+#[tokio::test]
+async fn an_address_that_is_cut_does_not_pass_for_that_of_another_site() {
+    let evil = "<h1>evil</h1><a href=LINK>Link</a><form action=LINK><button>Send</button></form><script>fetch('http://own.test/hit', { method: 'POST', mode: 'no-cors', body: 'x' })</script>";
+    let lengths = [500, 2000, 8191, 8192, 8193, 100_000];
+    let mut pages = Vec::new();
+    for length in lengths {
+        let link = posing("own.test", length, "third.test/");
+        let there = posing("own.test", length, &format!("evil.test/{length}"));
+        pages.push((format!("own.test/go{length}"), to(&there)));
+        pages.push((format!("evil.test/{length}"), evil.replace("LINK", &link)));
+    }
+    let pages: Vec<_> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::injected(&pages, injection()).await.unwrap();
+    for length in lengths {
+        let before = driver.requests_of("own.test/hit");
+        driver.goto(&format!("http://own.test/go{length}")).await;
+        while driver.requests_of("own.test/hit") == before {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(!carries(&driver.request("own.test/hit").await), "{length}");
+        let page = format!("http://evil.test/{length}");
+        assert_eq!(driver.tabs(Tabs::List).await[0].url.as_str(), page, "{length}");
+        for (target, is_link) in [(role("link", "Link"), true), (role("button", "Send"), false)] {
+            let facts = driver.browser.resolve(&click(target)).await.unwrap();
+            let target = facts.target.unwrap();
+            assert_eq!((facts.page_url, target.origin.as_str()), (page.clone(), "http://evil.test"));
+            let leads = if is_link { target.href } else { target.form.map(|form| form.action) };
+            assert_eq!(leads.as_deref(), Some("http://third.test/"), "{length}");
+        }
+    }
+}
+
+fn under(policy: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Security-Policy: {policy}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+/// What a site lets its users upload it often shows like this, at its own address.
+#[tokio::test]
+async fn a_document_in_a_sandbox_is_not_the_sites_own() {
+    let asking = |n: usize| format!("<h1>{n}</h1><script>fetch('/hit{n}', {{ mode: 'no-cors' }})</script>");
+    let policies = [
+        ("sandbox allow-scripts", false),
+        ("default-src *; script-src 'unsafe-inline', Sandbox allow-scripts allow-forms", false),
+        ("sandbox allow-scripts allow-same-origin", true),
+        ("img-src 'none'", true),
+    ];
+    let pages: Vec<(String, String)> = policies
+        .iter()
+        .enumerate()
+        .map(|(n, (policy, _))| (format!("own.test/{n}"), under(policy, &asking(n))))
+        .collect();
+    let framing = ("own.test/frames".to_owned(), "<iframe src=/0></iframe>".to_owned());
+    let pages: Vec<(&str, &str)> =
+        pages.iter().chain([&framing]).map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::injected(&pages, injection()).await.unwrap();
+    for (n, (policy, carried)) in policies.into_iter().enumerate() {
+        driver.goto(&format!("http://own.test/{n}")).await;
+        assert!(carries(&driver.request(&format!("own.test/{n}")).await), "{policy}");
+        assert_eq!(carries(&driver.request(&format!("own.test/hit{n}")).await), carried, "{policy}");
+    }
+    driver.goto("http://own.test/frames").await;
+    while driver.requests_of("own.test/hit0") < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(!carries(&driver.request("own.test/hit0").await));
 }

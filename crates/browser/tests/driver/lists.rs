@@ -42,6 +42,42 @@ async fn an_option_is_chosen_with_one_change_by_a_real_key() {
 }
 
 #[tokio::test]
+async fn the_facts_tell_what_would_be_chosen_and_nothing_else_is() {
+    let page =
+        "<select aria-label=Role><option>Reader<option value=9>Administrator<option label=Owner>x</select>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let by_index = |index| {
+        let options = vec![SelectOption::Index(index)];
+        Action::Select(Select { target: role("combobox", "Role"), options })
+    };
+    let by_label = |label: &str| select(role("combobox", "Role"), &[label]);
+    for (action, label, value) in [
+        (by_index(1), "Administrator", "9"),
+        (by_label("dministrato"), "Administrator", "9"),
+        (by_index(2), "Owner", "x"),
+    ] {
+        driver.goto("http://shop.test/").await;
+        let facts = driver.browser.resolve(&action).await.unwrap();
+        let told: Vec<_> = facts.options.iter().map(|it| (it.label.as_str(), it.value.as_str())).collect();
+        assert_eq!(told, [(label, value)], "{action:?}");
+        for change in
+            ["s.append(s.options[0], s.options[0])", "s.options[1].value = s.options[2].value = '10'"]
+        {
+            driver.goto("http://shop.test/").await;
+            let facts = driver.browser.resolve(&by_index(1)).await.unwrap();
+            driver.run_in_page(&format!("const s = document.querySelector('select'); {change}")).await;
+            let error = driver.act_on(by_index(1), facts).await.unwrap_err();
+            assert_eq!(error.code(), "target_changed", "{change}: {error}");
+            assert_eq!(
+                driver.value("document.querySelector('select').selectedOptions[0].label").await,
+                "Reader"
+            );
+        }
+    }
+    assert_eq!(driver.browser.resolve(&by_index(7)).await.unwrap_err().code(), "no_such_option");
+}
+
+#[tokio::test]
 async fn a_list_of_several_is_chosen_from_with_the_mouse() {
     let options: String = (0..40).map(|n| format!("<option>Item {n:02}")).collect();
     let page = format!(

@@ -29,6 +29,7 @@ mod resuming;
 mod screenshots;
 mod scrolling;
 mod secrets;
+mod sending;
 mod settling;
 mod snapshots;
 mod styles;

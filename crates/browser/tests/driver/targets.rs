@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, click, impatient, outline_of, reference, role};
 use browser::BrowserError;
-use policy::{Action, ElementFacts, Hover, Selector, Target};
+use policy::{Action, Chord, ElementFacts, Hover, Press, Selector, Target};
 
 fn selector(text: &str) -> Target {
     Target::Selector { selector: Selector::parse(text).unwrap(), index: 0 }
@@ -194,5 +194,47 @@ async fn a_page_that_draws_seldom_is_not_taken_for_one_that_stands_still() {
     for _ in 0..3 {
         driver.goto("http://shop.test/").await;
         assert_eq!(driver.code(click(role("button", "Carried"))).await, "element_moving");
+    }
+}
+
+#[tokio::test]
+async fn links_in_pictures_and_drawings_tell_where_they_lead() {
+    let page = "<body style='margin:0'><img usemap=#m width=100 height=100 src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='100' height='100'/>\">
+        <map name=m><area shape=rect coords=0,0,100,100 href=http://area.test/delete alt=Part></map>
+        <svg width=100 height=100 style='position:absolute;left:200px;top:0'>
+          <a href=http://svg.test/delete><rect width=100 height=100 fill=red /></a></svg>
+        <svg width=100 height=100 style='position:absolute;left:400px;top:0'>
+          <a xlink:href=/delete><text y=50>Drawn</text><rect width=100 height=100 /></a></svg>
+        <svg width=100 height=100 style='position:absolute;left:600px;top:0'>
+          <a href=/kind><set attributeName=href to=http://set.test/delete /><rect width=100 height=100 /></a></svg>
+        <form style='position:absolute;top:200px'><svg width=100 height=100><a href=/kind><title>href</title>
+          <rect width=100 height=100 /></a></svg><input name=href></form>";
+    let pages = [
+        ("shop.test/", page),
+        ("area.test/delete", "<h1>area"),
+        ("svg.test/delete", "<h1>svg"),
+        ("shop.test/delete", "<h1>own"),
+        ("set.test/delete", "<h1>set"),
+        ("shop.test/kind", "<h1>kind"),
+    ];
+    let driver = Driver::with(&pages).await;
+    let key = |chord| Action::Press(Press { target: Target::Focused, chord: Chord::parse(chord).unwrap() });
+    // A part of a picture has no box of its own, and is reached by its focus.
+    driver.goto("http://shop.test/").await;
+    driver.act(key("Tab")).await.unwrap();
+    assert_eq!(driver.facts(&key("Enter")).await.href.as_deref(), Some("http://area.test/delete"));
+    driver.act(key("Enter")).await.unwrap();
+    assert_eq!(driver.browser.state().url, "http://area.test/delete");
+    for (at, expected) in [
+        ((250.0, 50.0), "http://svg.test/delete"),
+        ((450.0, 50.0), "http://shop.test/delete"),
+        ((650.0, 50.0), "http://set.test/delete"),
+        ((50.0, 250.0), "http://shop.test/kind"),
+    ] {
+        driver.goto("http://shop.test/").await;
+        let there = || click(point(at.0, at.1));
+        assert_eq!(driver.facts(&there()).await.href.as_deref(), Some(expected), "{at:?}");
+        driver.after(there()).await.unwrap();
+        assert_eq!(driver.browser.state().url, expected, "{at:?}");
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     }
     let senses = labels(findings, element);
     if let Some(href) = &element.href {
-        form::destroying_link(findings, href);
+        form::destroying(findings, "href", href);
         navigate::link(findings, href, facts, settings);
         if href.starts_with("http:") || href.starts_with("https:") {
             return;
@@ -37,7 +37,10 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
     if SHOWING.contains(&element.role.as_str()) {
         findings.found(&CLICK_GO, &role);
-    } else if CHOICES.contains(&element.role.as_str()) {
+    } else if is_called_field(element) {
+        findings.found(&CLICK_FIELD, &role);
+    } else if is_choice(element) {
+        choice(findings, element, &senses);
         findings.found(&CLICK_CHANGE, &role);
     } else if senses.has(Sense::Save) {
         findings.found(&CLICK_SAVE, &role);
@@ -50,10 +53,39 @@ pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
     }
 }
 
+/// A field, and not only called one by its page: what leads somewhere, or only looks like a field, is clicked.
 pub(super) fn is_field(element: &ElementFacts) -> bool {
-    FIELDS.contains(&element.role.as_str())
+    is_called_field(element)
+        && element.href.is_none()
+        && (element.editable || matches!(element.tag.as_str(), "input" | "textarea" | "select"))
         && !matches!(element.input_type.as_deref(), Some("submit" | "image" | "button" | "reset" | "file"))
         && element.tag != "button"
+}
+
+pub(super) fn is_called_field(element: &ElementFacts) -> bool {
+    FIELDS.contains(&element.role.as_str())
+}
+
+fn is_choice(element: &ElementFacts) -> bool {
+    CHOICES.contains(&element.role.as_str())
+        || is_box(element)
+        || element.input_type.as_deref() == Some("radio")
+}
+
+fn is_box(element: &ElementFacts) -> bool {
+    matches!(element.role.as_str(), "checkbox" | "switch" | "menuitemcheckbox")
+        || element.input_type.as_deref() == Some("checkbox")
+}
+
+/// As it would be for checking it and, where a click may do that too, for unchecking it.
+fn choice(findings: &mut Findings, element: &ElementFacts, senses: &Senses) {
+    let name = [("role", element.role.as_str()), ("name", element.name.as_str())];
+    if let Some(word) = senses.word(Sense::Admin) {
+        findings.found(&CHECK_ADMIN, &[name[1], ("word", word)]);
+    }
+    if let Some(word) = senses.word(Sense::Second).filter(|_| is_box(element)) {
+        findings.found(&WORDS_SECOND_FACTOR, &[name[0], name[1], ("word", word)]);
+    }
 }
 
 fn is_control(element: &ElementFacts) -> bool {

@@ -75,7 +75,7 @@ pub enum BadRule {
 }
 
 const PARAMS: [&str; 9] = ["url", "role", "name", "text", "key", "option", "checked", "accept", "submit"];
-const FACTS: [&str; 17] = [
+const FACTS: [&str; 18] = [
     "page_url",
     "domain",
     "origin",
@@ -89,6 +89,7 @@ const FACTS: [&str; 17] = [
     "form.method",
     "form.action",
     "form.payment",
+    "form.button",
     "to.role",
     "to.name",
     "dialog.kind",
@@ -202,6 +203,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
         "form.method" => form.map(|form| form.method.as_str().into()),
         "form.action" => form.map(|form| form.action.as_str().into()),
         "form.payment" => form.map(|form| yes(form.payment)),
+        "form.button" => form.and_then(|form| form.button.as_ref()).map(|button| button.told().into()),
         "to.role" => facts.to.as_ref().map(|element| element.role.as_str().into()),
         "to.name" => facts.to.as_ref().map(|element| element.name.as_str().into()),
         "dialog.kind" => facts.dialog.as_ref().map(|dialog| dialog.kind.as_str().into()),
@@ -210,7 +212,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What was said, and for an element's role and name what is there as well.
+/// What was said, and for an element's role and name and for an option what is there as well.
 fn params<'a>(field: &str, action: &'a Action, facts: &'a Facts) -> Vec<Cow<'a, str>> {
     let yes = |value: bool| vec![Cow::Borrowed(if value { "true" } else { "false" })];
     match (field, action) {
@@ -221,7 +223,10 @@ fn params<'a>(field: &str, action: &'a Action, facts: &'a Facts) -> Vec<Cow<'a, 
         ("text", Action::Type(typing)) => vec![typing.text.as_str().into()],
         ("text", Action::Dialog(answer)) => answer.text.as_deref().map(Cow::Borrowed).into_iter().collect(),
         ("key", Action::Press(press)) => vec![press.chord.to_string().into()],
-        ("option", Action::Select(select)) => select.options.iter().map(label).collect(),
+        ("option", Action::Select(select)) => {
+            let found = facts.options.iter().map(|option| Cow::Borrowed(option.label.as_str()));
+            select.options.iter().map(label).chain(found).collect()
+        }
         ("checked", Action::Check(check)) => yes(check.checked),
         ("accept", Action::Dialog(answer)) => yes(answer.accept),
         ("submit", Action::Type(typing)) => yes(typing.submit),

@@ -2,7 +2,7 @@
 
 use crate::rules::catalog::*;
 use crate::rules::navigate::{host_of, is_blocked, is_same_site};
-use crate::rules::{Findings, Refusal};
+use crate::rules::{Findings, Refusal, say};
 use crate::words::{Sense, Senses};
 use crate::{ElementFacts, FormFacts, Settings};
 use url::Url;
@@ -78,9 +78,23 @@ pub(super) fn submits(element: &ElementFacts) -> bool {
         && (element.tag == "button" || matches!(element.input_type.as_deref(), Some("submit" | "image")))
 }
 
+/// Whether Enter on this element sends its form, by the form's own button: boxes and sliders do as text fields do.
+pub(super) fn is_sent_by_enter(element: &ElementFacts) -> bool {
+    element.form.is_some()
+        && !submits(element)
+        && element.tag != "textarea"
+        && !matches!(element.input_type.as_deref(), Some("button" | "reset"))
+}
+
 /// The form of this element, submitted. `senses` are those of what it is submitted by.
 pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &Senses, settings: &Settings) {
     let Some(form) = &element.form else { return };
+    if let Some(button) = &form.button {
+        say::words(findings, "form.button", &button.name);
+        if button.text != button.name {
+            say::words(findings, "form.button", &button.text);
+        }
+    }
     let target = host_of(&form.action);
     if form.payment {
         findings.found(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);
@@ -91,6 +105,8 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
     let posts = form.method == "post";
     if posts {
         address(findings, form);
+    } else {
+        destroying(findings, "form.action", &form.action);
     }
     let own = host_of(element.origin.as_str());
     if let (Some(target), Some(own)) = (&target, &own)
@@ -106,10 +122,10 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
     }
 }
 
-/// A link whose address alone takes something away.
-pub(super) fn destroying_link(findings: &mut Findings, href: &str) {
-    if let Some(part) = part_of(href, &DESTROYS) {
-        findings.found(&FORM_DESTROYS, &[("href", href), ("word", part)]);
+/// An address that takes something away by being gone to; `fact` is where it stands.
+pub(super) fn destroying(findings: &mut Findings, fact: &'static str, address: &str) {
+    if let Some(part) = part_of(address, &DESTROYS) {
+        findings.found(&FORM_DESTROYS, &[(fact, address), ("word", part)]);
     }
 }
 
@@ -123,12 +139,16 @@ fn address(findings: &mut Findings, form: &FormFacts) {
     }
 }
 
+/// What is looked for under such a name is not done.
+const ASKED_FOR: [&str; 9] = ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text"];
+
 /// The first of these words that is a part of the address's path, or a value in its query.
 fn part_of(address: &str, words: &[&'static str]) -> Option<&'static str> {
     let url = Url::parse(address).ok()?;
     let is = |part: &str| words.iter().find(|word| part.eq_ignore_ascii_case(word)).copied();
     let in_path = url.path().split(['/', '.', ';']).find_map(is);
     in_path.or_else(|| {
-        url.query()?.split('&').filter_map(|pair| pair.split_once('=')).find_map(|(_, value)| is(value))
+        let pairs = url.query()?.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.filter(|(name, _)| !ASKED_FOR.contains(name)).find_map(|(_, value)| is(value))
     })
 }

@@ -139,7 +139,7 @@ pub(crate) fn strictest(action: &Action, facts: &Facts, settings: &Settings) -> 
         Action::Click(_) => click::on(&mut findings, facts, settings),
         Action::Type(typing) => typing::text(&mut findings, typing, facts, settings),
         Action::Press(press) => typing::key(&mut findings, press, facts, settings),
-        Action::Select(select) => others::select(&mut findings, select, facts),
+        Action::Select(_) => others::select(&mut findings, facts),
         Action::Check(check) => others::check(&mut findings, check.checked, facts),
         Action::Drag(_) => others::drag(&mut findings, facts),
         Action::Dialog(answer) => {

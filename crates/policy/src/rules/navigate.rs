@@ -2,7 +2,7 @@
 
 use crate::domains::listed;
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal};
+use crate::rules::{Findings, Refusal, form};
 use crate::{DomainPattern, Facts, Settings};
 use url::Url;
 
@@ -35,6 +35,7 @@ pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, settings
     if is_blocked(host, settings) {
         findings.refused(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
     }
+    form::destroying(findings, "url", address);
     let first = host.split('.').next().unwrap_or_default();
     if url.scheme() == "https" && NAMED.contains(&first) && host.len() > first.len() {
         findings.found(&NAVIGATE_NAME, &[("url", address)]);

@@ -3,15 +3,15 @@
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal, say};
 use crate::words::{Sense, Senses};
-use crate::{Facts, Select, SelectOption};
+use crate::{Facts, OptionFacts};
 
-pub(super) fn select(findings: &mut Findings, select: &Select, facts: &Facts) {
+/// Judged by what would be chosen, not by the words or the number that it was named by.
+pub(super) fn select(findings: &mut Findings, facts: &Facts) {
     let name = facts.target.as_ref().map_or("", |element| element.name.as_str());
     if facts.target.as_ref().is_some_and(|element| element.secret) {
         findings.refused(&SELECT_SECRET, Refusal::SecretField, &[("secret", "true"), ("name", name)]);
     }
-    for option in &select.options {
-        let SelectOption::Label(label) = option else { continue };
+    for OptionFacts { label, .. } in &facts.options {
         let senses = say::words(findings, "option", label);
         if let Some(word) = senses.word(Sense::Admin) {
             findings.found(&SELECT_ADMIN, &[("option", label), ("word", word)]);

@@ -9,8 +9,11 @@ pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, se
     // Before the credential: an agent that is told about the field knows what to do next.
     field(findings, facts, &TYPE_SECRET);
     scan(findings, &typing.text, settings);
-    if let Some(element) = facts.target.as_ref().filter(|_| typing.submit) {
-        form::submit(findings, element, &Senses::of(&element.name), settings);
+    let Some(element) = &facts.target else { return };
+    // In an editor a line break is Enter; a field of one line gets none, and one of several lines keeps it.
+    let breaks = typing.text.contains(['\n', '\r']) && !matches!(element.tag.as_str(), "input" | "textarea");
+    if typing.submit || breaks {
+        enter(findings, element, "Enter", settings);
     }
 }
 
@@ -74,6 +77,9 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, setting
     if sets_off(chord) && !is_field {
         // Enter or Space on what has the focus is a click on it.
         click::on(findings, facts, settings);
+        if is_named(chord, "Enter") && (form::is_sent_by_enter(element) || click::is_called_field(element)) {
+            enter(findings, element, &shown, settings);
+        }
     } else if is_named(chord, "Enter") && element.tag != "textarea" || is_sending(chord) {
         enter(findings, element, &shown, settings);
     } else if is_named(chord, "Delete") || is_named(chord, "Backspace") {

@@ -14,7 +14,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
     let form = form.then(|| FormFacts {
         method: "post".into(),
         action: "https://shop.test/cart/next".into(),
-        payment: false,
+        ..FormFacts::default()
     });
     let target = ElementFacts {
         element: "e1".into(),
@@ -24,6 +24,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
         tag: "button".into(),
         origin: Origin::of(PAGE),
         input_type: None,
+        editable: false,
         secret: false,
         href: None,
         form,

@@ -4,17 +4,24 @@ use crate::common::{Home, machine};
 use browser::cdp::{Connection, ConnectionOptions};
 use jail::template::{BuildOptions, Flavour, Store};
 use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
-use policy::Scope;
+use jiff::Timestamp;
+use policy::{Name, Scope};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade::config::{Override, Places, load};
 use stockade::control::Control;
+use stockade::logins::Wanted;
 use stockade::session::{EndReason, OpenRequest};
 use stockade::state::{self, State};
 use stockade::storage::{self, Storage};
 use stockade::tunnel::Tunnel;
 use tokio::net::UnixListener;
+use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer, Secret};
+
+/// Where the login of the bench belongs. Nobody goes there.
+const SIGNED_IN: &str = "signed-in.test";
 
 pub struct Stockade {
     pub control: Control,
@@ -44,8 +51,50 @@ impl Stockade {
     }
 
     pub async fn time_to_open(&self) -> Duration {
+        self.time_of(OpenRequest::default()).await
+    }
+
+    /// Signed in, by a grant that was issued before.
+    pub async fn time_to_open_signed_in(&self) -> Duration {
+        let request = GrantRequest {
+            tenant: self.scope.tenant.clone(),
+            issuer: Issuer::Operator,
+            operator: Name::parse("bench").unwrap(),
+            origin_session: Name::parse("bench").unwrap(),
+            hosts: vec![GrantedHost::parse(SIGNED_IN).unwrap()],
+            lifetime: None,
+            single_use: true,
+        };
+        let (token, _) = self.control.logins.grants.issue(request, Timestamp::now()).await.unwrap();
+        let grant = Some(Secret::new(token.expose_secret().to_owned()));
+        let login = Some(Wanted { grant, ..Wanted::default() });
+        self.time_of(OpenRequest { login, ..OpenRequest::default() }).await
+    }
+
+    /// Ten cookies, two stores and a header.
+    pub async fn store_login(&self) {
+        let cookies: Vec<_> = (0..10)
+            .map(|n| json!({"name": format!("c{n}"), "value": format!("cookie-value-{n}-0a1b2c3d")}))
+            .collect();
+        let entries = |kind: &str| -> serde_json::Map<String, serde_json::Value> {
+            (0..5).map(|n| (format!("{kind}{n}"), json!(format!("{kind}-value-{n}-4e5f6a7b")))).collect()
+        };
+        let document = json!({
+            "domain": SIGNED_IN,
+            "cookies": cookies,
+            "localStorage": entries("local"),
+            "sessionStorage": entries("session"),
+            "headers": {"X-Key": "header-value-8c9d0e1f"},
+        });
+        let credential = Credential::from_json(document.to_string().as_bytes()).unwrap();
+        let id = CredentialId::parse(SIGNED_IN).unwrap();
+        let vault = self.control.logins.vault().unwrap();
+        vault.put(&self.scope.tenant, &id, &credential, Timestamp::now()).await.unwrap();
+    }
+
+    async fn time_of(&self, request: OpenRequest) -> Duration {
         let begun = Instant::now();
-        let session = self.control.gate.open(&self.scope, OpenRequest::default()).await.unwrap();
+        let session = self.control.gate.open(&self.scope, request).await.unwrap();
         let took = begun.elapsed();
         self.control.gate.sessions.end(&session, EndReason::Closed).await;
         took

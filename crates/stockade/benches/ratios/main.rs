@@ -93,6 +93,14 @@ async fn openings() {
     }
     let (ours, bare) = (median(&mut ours[1..]), median(&mut bare[1..]));
     line("cold session open", ours, "bare shell ready", bare, 2.5);
+    stockade.store_login().await;
+    let (mut clean, mut signed_in) = (Vec::new(), Vec::new());
+    for _ in 0..=OPENINGS {
+        clean.push(stockade.time_to_open().await);
+        signed_in.push(stockade.time_to_open_signed_in().await);
+    }
+    let (clean, signed_in) = (median(&mut clean[1..]), median(&mut signed_in[1..]));
+    line("cold open, signed in", signed_in, "cold open, clean", clean, 1.3);
     stockade.stop().await;
 }
 

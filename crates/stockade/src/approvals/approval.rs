@@ -214,6 +214,9 @@ pub struct ElementCard {
     pub origin: PageText,
     /// The method and address of the form that it sends.
     pub form_target: Option<PageText>,
+    /// What the button says that Enter presses to send it.
+    #[serde(default)]
+    pub form_button: Option<PageText>,
     /// Where it leads.
     pub href: Option<PageText>,
 }

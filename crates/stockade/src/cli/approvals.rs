@@ -155,6 +155,7 @@ pub(super) fn card(approval: &Value) -> String {
         let shows = element["text"].as_str().filter(|shows| Some(*shows) != element["name"].as_str());
         row("shows", shows.map(|_| page_words(element, "text")).unwrap_or_default());
         row("sends form", page_words(element, "form_target"));
+        row("by button", page_words(element, "form_button"));
         row("leads to", page_words(element, "href"));
     }
     row("puts in", page_words(approval, "input"));

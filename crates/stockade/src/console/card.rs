@@ -118,6 +118,7 @@ fn facts(approval: &Approval) -> String {
             Some(element.origin.as_str()).filter(other).map(|origin| ("In a frame of", word(origin))),
         );
         rows.extend(element.form_target.as_ref().map(|target| ("Form", word(target.as_str()))));
+        rows.extend(element.form_button.as_ref().map(|button| ("Sent by", word(button.as_str()))));
         rows.extend(element.href.as_ref().map(|href| ("Leads to", word(href.as_str()))));
     }
     rows.extend(card.input.as_ref().map(|input| ("Puts in", word(input.as_str()))));

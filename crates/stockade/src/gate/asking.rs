@@ -4,7 +4,7 @@ use super::Redactor;
 use crate::approvals::{ApprovalPicture, Ask, Card, ElementCard, Kind, Said};
 use crate::session::Session;
 use browser::PageText;
-use policy::{Action, ElementFacts, MouseButton, Question, SelectOption, WebUrl};
+use policy::{Action, ElementFacts, MouseButton, Question, WebUrl};
 
 /// The most that is shown of one text of a page.
 const LONGEST: usize = 500;
@@ -35,7 +35,7 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
         because: question.because().iter().map(|it| said(it.fact, &it.value)).collect(),
         url: page(url),
         domain: host(url),
-        element: facts.target.as_ref().map(|element| element_card(element, &page)),
+        element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
         input: put_in(question).map(|text| page(&text)),
         mark: shown.mark,
         irreversible: question.is_irreversible(),
@@ -55,13 +55,19 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
     }
 }
 
-fn element_card(element: &ElementFacts, page: &impl Fn(&str) -> PageText) -> ElementCard {
+fn element_card(action: &Action, element: &ElementFacts, page: &impl Fn(&str) -> PageText) -> ElementCard {
     ElementCard {
         role: page(&element.role),
         name: page(&element.name),
         text: page(&element.text),
         origin: page(element.origin.as_str()),
         form_target: element.form.as_ref().map(|form| page(&format!("{} {}", form.method, form.action))),
+        form_button: element
+            .form
+            .as_ref()
+            .and_then(|form| form.button.as_ref())
+            .filter(|_| matches!(action, Action::Type(_) | Action::Press(_)))
+            .map(|button| page(&button.told())),
         href: element.href.as_deref().map(page),
     }
 }
@@ -74,12 +80,10 @@ pub fn host(url: &str) -> String {
 /// What is chosen, dropped on or answered. What is typed is not told.
 fn put_in(question: &Question) -> Option<String> {
     match question.action() {
-        Action::Select(select) => {
-            let options = select.options.iter().map(|option| match option {
-                SelectOption::Label(label) => label.clone(),
-                SelectOption::Index(index) => format!("#{index}"),
-            });
-            Some(options.collect::<Vec<_>>().join(", "))
+        // As the page's list has them, whichever way the agent named them.
+        Action::Select(_) => {
+            let labels = question.facts().options.iter().map(|option| option.label.as_str());
+            Some(labels.collect::<Vec<_>>().join(", "))
         }
         Action::Drag(_) => question.facts().to.as_ref().map(|to| format!("{} {}", to.role, to.name)),
         Action::Dialog(_) => question.facts().dialog.as_ref().map(|dialog| dialog.message.clone()),

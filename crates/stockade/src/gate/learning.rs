@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::logins::{self, handed};
 use crate::session::{Session, Turn};
 use audit::{About, Event, EventKind};
-use browser::{Content, Outcome, TimeLimit};
+use browser::{BrowserError, Content, Outcome, TimeLimit};
 use jiff::Timestamp;
 use policy::Origin;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Gate {
     /// Adds what was handed out to what must not be told. A clean session has nothing to hide.
-    pub(super) async fn learn(&self, session: &Session, turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(super) async fn learn(&self, session: &Session, turn: &Turn<'_>) -> Result<(), BrowserError> {
         let Some(released) = &session.login else { return Ok(()) };
         if !turn.runtime.link.is_alive() {
             return Ok(());

@@ -131,7 +131,7 @@ impl Gate {
         if matches!(start, Start::New(_)) {
             session.veil.learn(action);
         }
-        self.learn(session, turn).await.map_err(Failure::Fault)?;
+        self.learn(session, turn).await.map_err(Failure::Browser)?;
         let veil = |text: &str| session.veil.text(text);
         let mut context =
             Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
@@ -191,7 +191,7 @@ impl Gate {
         let took = begun.elapsed();
         // Whatever came of it, nothing is told or recorded of it before this.
         let done = match (done, self.learn(session, turn).await) {
-            (Ok(_), Err(fault)) => Err(Failure::Fault(fault)),
+            (Ok(_), Err(error)) => Err(Failure::Browser(error)),
             (Err(Failure::Browser(BrowserError::TargetChanged { what, .. })), _) if was_asked => {
                 Err(Failure::Fault(void(what)))
             }

@@ -18,6 +18,7 @@ pub struct Secrets(Option<RwLock<Known>>);
 
 struct Known {
     redactor: Redactor,
+    cover: Cover,
     injected: Vec<Secret>,
     learned: VecDeque<Secret>,
     /// Values that give nothing away, by the operator's word.
@@ -35,15 +36,13 @@ impl Secrets {
             }
             open.extend(credential.open_values().into_iter().map(Secret::duplicate));
         }
-        let redactor = Redactor::new(&injected);
-        Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open })))
+        Secrets(Some(RwLock::new(Known::new(injected, open))))
     }
 
     #[cfg(test)]
     pub fn knowing(secrets: &[&str]) -> Secrets {
         let injected: Vec<_> = secrets.iter().map(|text| Secret::new((*text).to_owned())).collect();
-        let redactor = Redactor::new(&injected);
-        Secrets(Some(RwLock::new(Known { redactor, injected, learned: VecDeque::new(), open: Vec::new() })))
+        Secrets(Some(RwLock::new(Known::new(injected, Vec::new()))))
     }
 
     /// Whether there is anything to hide.
@@ -83,27 +82,18 @@ impl Secrets {
         }
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
         known.learned.extend(fresh);
-        let Known { redactor, injected, learned, .. } = &mut *known;
-        let too_many = learned.len().saturating_sub(MOST_LEARNED);
-        learned.drain(..too_many);
-        *redactor = Redactor::new(injected.iter().chain(learned.iter()));
+        let too_many = known.learned.len().saturating_sub(MOST_LEARNED);
+        known.learned.drain(..too_many);
+        known.build();
         true
-    }
-
-    /// Every secret, for those who look for it in pictures.
-    pub fn with_each<T>(&self, use_them: impl FnOnce(&[&str]) -> T) -> T {
-        match self.known() {
-            None => use_them(&[]),
-            Some(known) => {
-                let all = known.injected.iter().chain(&known.learned).map(Secret::expose_secret);
-                use_them(&all.collect::<Vec<_>>())
-            }
-        }
     }
 
     /// What no picture may show that an agent gets: secret fields, and these words wherever they are drawn.
     pub fn cover(&self) -> Cover {
-        self.with_each(|secrets| Cover::of_secrets().and(secrets.iter().copied()))
+        match self.known() {
+            None => Cover::of_secrets(),
+            Some(known) => known.cover.clone(),
+        }
     }
 
     fn known(&self) -> Option<RwLockReadGuard<'_, Known>> {
@@ -113,6 +103,19 @@ impl Secrets {
 }
 
 impl Known {
+    fn new(injected: Vec<Secret>, open: Vec<Secret>) -> Known {
+        let (redactor, cover) = (Redactor::new([]), Cover::of_secrets());
+        let mut known = Known { redactor, cover, injected, learned: VecDeque::new(), open };
+        known.build();
+        known
+    }
+
+    fn build(&mut self) {
+        let all = || self.injected.iter().chain(&self.learned);
+        self.redactor = Redactor::new(all());
+        self.cover = Cover::of_secrets().with_secrets(all().map(Secret::expose_secret));
+    }
+
     fn is_news(&self, value: &str) -> bool {
         let fits = (SHORTEST_SECRET..=LARGEST_LEARNED).contains(&value.len());
         let mut known = self.injected.iter().chain(&self.learned).chain(&self.open);

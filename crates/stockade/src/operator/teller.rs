@@ -135,7 +135,13 @@ fn message(approval: &Approval, console: &str) -> Value {
         "session": approval.session,
         "asked_at": approval.asked_at,
         "expires_at": approval.expires_at,
-        "page_says": {"url": card.url, "element": card.element, "because": card.because, "for_session": card.for_session},
+        "page_says": {
+            "url": card.url,
+            "element": card.element,
+            "input": card.input,
+            "because": card.because,
+            "for_session": card.for_session,
+        },
         "console": format!("{console}/approvals/{}", approval.id),
     })
 }

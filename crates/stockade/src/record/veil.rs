@@ -84,8 +84,7 @@ impl Veil {
             return Cover::forgotten();
         }
         let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
-        let lines: Vec<&str> = texts.flat_map(|text| text.lines().chain([text])).collect();
-        self.secrets.with_each(|secrets| Cover::of(lines.iter().copied().chain(secrets.iter().copied())))
+        Cover::of(texts.flat_map(|text| text.lines().chain([text]))).with_secrets_of(&self.secrets.cover())
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {

@@ -21,6 +21,8 @@ pub enum EndReason {
     Operator,
     /// Its browser did not answer the health check.
     Unhealthy,
+    /// Its browser died, and the grant of its logins had been revoked by then.
+    GrantRevoked,
     /// The control plane was stopped.
     Shutdown,
 }
@@ -35,6 +37,7 @@ impl EndReason {
             EndReason::BrowserLost => "browser_lost",
             EndReason::Operator => "operator",
             EndReason::Unhealthy => "unhealthy",
+            EndReason::GrantRevoked => "grant_revoked",
             EndReason::Shutdown => "shutdown",
         }
     }
@@ -67,6 +70,10 @@ impl EndReason {
                 "was ended because its browser did not answer the health check",
                 "Open a new session and avoid the page that did it; `stockade doctor` tells what is wrong with this machine.",
             ),
+            EndReason::GrantRevoked => (
+                "was ended because its browser died and the grant of its logins had been revoked",
+                "Ask the operator for a new grant, or open a session with credential_mode \"clean\".",
+            ),
             EndReason::Shutdown => {
                 ("was ended by a shutdown", "Open a new session once Stockade runs again.")
             }
@@ -90,6 +97,7 @@ mod tests {
             (EndReason::BrowserLost, "session_ended:browser_lost"),
             (EndReason::Operator, "session_ended:operator"),
             (EndReason::Unhealthy, "session_ended:unhealthy"),
+            (EndReason::GrantRevoked, "session_ended:grant_revoked"),
             (EndReason::Shutdown, "session_ended:shutdown"),
         ] {
             let fault = reason.fault(&id);

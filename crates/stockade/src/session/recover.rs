@@ -70,6 +70,9 @@ impl Registry {
                     .retryable();
                     return (fault, None);
                 }
+                Err(fault) if fault.code == "grant_revoked" => {
+                    return (fault, Some(EndReason::GrantRevoked));
+                }
                 Err(error) => tracing::warn!(session = %session.id, %error, "browser restart failed"),
             }
         }

@@ -21,6 +21,12 @@ impl Granting {
         Granting { runtime, grants: Grants::new(database) }
     }
 
+    pub fn in_postgres(url: &str) -> Granting {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let database = runtime.block_on(async { Database::postgres(url).unwrap() });
+        Granting { runtime, grants: Grants::new(database) }
+    }
+
     pub fn request(hosts: &[&str]) -> GrantRequest {
         GrantRequest {
             tenant: Tenant::parse("default").unwrap(),

@@ -1,17 +1,17 @@
 //! The forms in which one secret is looked for.
 
-use super::PIECE;
 use super::view::View;
 use crate::credential::SHORTEST_SECRET;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use zeroize::Zeroizing;
 
-#[derive(PartialEq)]
 pub(super) struct Form {
     pub bytes: Zeroizing<Vec<u8>>,
     /// A match of this length is masked: the whole form, or a part that is long enough to matter.
     pub enough: usize,
+    /// From one window to the next: a part that is longer than `enough` by one less than this holds one for certain.
+    step: usize,
     /// Compared with the text as it is, because hardly anything is left when letters and digits alone are kept.
     pub literal: bool,
 }
@@ -19,15 +19,18 @@ pub(super) struct Form {
 /// A part of a secret that matters, in characters of the secret: of 12 somebody may guess the rest; and shorter ones
 /// stand in every page.
 const PART: usize = 12;
+/// Encoded forms are many and long; of those a window begins at every third character of the secret, which keeps the
+/// index small. So up to two characters at an end of an encoded part may stay.
+const ENCODED_STEP: usize = 3;
 
 /// What stands before a secret in a header and is none.
 const SCHEMES: [&str; 4] = ["Bearer ", "Basic ", "Token ", "Digest "];
 
 impl Form {
-    /// Where the pieces begin: side by side, and one at the end.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = usize> {
-        let last = self.bytes.len().saturating_sub(PIECE);
-        (0..last).step_by(PIECE).chain([last])
+    /// Where the windows begin, each of length `enough`: the last ends where the form ends.
+    pub(super) fn windows(&self) -> impl Iterator<Item = usize> + use<> {
+        let last = self.bytes.len().saturating_sub(self.enough);
+        (0..last).step_by(self.step).chain([last])
     }
 }
 
@@ -47,24 +50,34 @@ pub(super) fn of(secret: &str) -> Vec<Form> {
             .unzip();
         let squeezed = view.squeezed();
         if squeezed.bytes().len() >= SHORTEST_SECRET {
-            add(&mut forms, Zeroizing::new(squeezed.bytes().to_vec()), PART, false);
+            add(&mut forms, Zeroizing::new(squeezed.bytes().to_vec()), (PART, 1), false);
         } else {
-            add(&mut forms, clear.clone(), PART, true);
+            add(&mut forms, Zeroizing::new(view.seen().bytes().to_vec()), (PART, 1), true);
         }
         for (bytes, width) in [(&*clear, 1), (&Zeroizing::new(little), 2), (&Zeroizing::new(big), 2)] {
             for shift in 0..3 {
-                add(&mut forms, squeeze(&base64_inside(bytes, shift)), PART * width * 4 / 3, false);
+                let part = (PART * width * 4 / 3, ENCODED_STEP * width * 4 / 3);
+                let encoded = base64_inside(bytes, shift);
+                let squeezed = squeeze(&encoded);
+                if squeezed.len() >= SHORTEST_SECRET {
+                    add(&mut forms, squeezed, part, false);
+                    continue;
+                }
+                // Of a short secret too little is left without + and /, so they are compared, in both alphabets.
+                for encoded in [encoded.to_string(), encoded.replace('+', "-").replace('/', "_")] {
+                    add(&mut forms, Zeroizing::new(encoded.into_bytes()), (part.0, 1), true);
+                }
             }
-            add(&mut forms, hex(bytes), PART * width * 2, false);
+            add(&mut forms, hex(bytes), (PART * width * 2, ENCODED_STEP * width * 2), false);
         }
     }
     forms
 }
 
-fn add(forms: &mut Vec<Form>, bytes: Zeroizing<Vec<u8>>, part: usize, literal: bool) {
+fn add(forms: &mut Vec<Form>, bytes: Zeroizing<Vec<u8>>, (part, step): (usize, usize), literal: bool) {
     if bytes.len() >= SHORTEST_SECRET {
         let enough = part.min(bytes.len());
-        forms.push(Form { bytes, enough, literal });
+        forms.push(Form { bytes, enough, step, literal });
     }
 }
 

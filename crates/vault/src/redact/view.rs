@@ -12,7 +12,7 @@ pub(super) struct View {
 /// Escapes of escapes are undone this often.
 const DEEPEST: usize = 3;
 /// Between `<` and `>`, and between `&` and `;`.
-const LONGEST_TAG: usize = 400;
+pub(super) const LONGEST_TAG: usize = 2000;
 const LONGEST_NAME: usize = 32;
 
 impl View {
@@ -50,19 +50,44 @@ impl View {
             ..places.last().map_or(0, |place| place.end as usize)
     }
 
-    /// Letters and digits alone, in lower case.
+    /// Letters and digits alone, whatever their case.
     pub(super) fn squeezed(&self) -> View {
+        self.of_characters(|character, push| {
+            if character.is_ascii() {
+                if character.is_ascii_alphanumeric() {
+                    push(character.to_ascii_lowercase());
+                }
+            } else if character.is_alphanumeric() && !is_unseen(character) {
+                // There and back, because several may have one upper case: ß and ss, ς and σ, ſ and s.
+                character
+                    .to_uppercase()
+                    .flat_map(char::to_lowercase)
+                    .filter(|c| c.is_alphanumeric())
+                    .for_each(push);
+            }
+        })
+    }
+
+    /// The text as it is, without characters that leave no trace.
+    pub(super) fn seen(&self) -> View {
+        self.of_characters(|character, push| {
+            if !is_unseen(character) {
+                push(character);
+            }
+        })
+    }
+
+    fn of_characters(&self, each: impl Fn(char, &mut dyn FnMut(char))) -> View {
         let mut out = View::with_room(self.bytes.len());
         let mut at = 0;
         for chunk in self.bytes.utf8_chunks() {
             for character in chunk.valid().chars() {
                 let length = character.len_utf8();
-                if character.is_alphanumeric() {
-                    let whole = self.places[at].start..self.places[at + length - 1].end;
+                let whole = self.places[at].start..self.places[at + length - 1].end;
+                each(character, &mut |kept| {
                     let mut room = [0; 4];
-                    let lower = character.to_ascii_lowercase().encode_utf8(&mut room);
-                    lower.bytes().for_each(|byte| out.push(byte, whole.clone()));
-                }
+                    kept.encode_utf8(&mut room).bytes().for_each(|byte| out.push(byte, whole.clone()));
+                });
                 at += length;
             }
             at += chunk.invalid().len();
@@ -106,15 +131,25 @@ impl View {
     fn without_tags(&self) -> Option<View> {
         let mut out = View::with_room(self.bytes.len());
         let mut at = 0;
+        // The first `>` from `at` on; looked for once however many `<` stand before it.
+        let mut end = 0;
         while let Some(byte) = self.bytes.get(at) {
-            let window = &self.bytes[at..(at + LONGEST_TAG).min(self.bytes.len())];
-            match window.iter().position(|byte| *byte == b'>') {
-                Some(end) if *byte == b'<' => at += end + 1,
-                _ => {
-                    out.push(*byte, self.places[at].clone());
-                    at += 1;
+            if *byte == b'<' {
+                if end < at {
+                    end = at;
+                }
+                while self.bytes.get(end).is_some_and(|byte| *byte != b'>') {
+                    super::count_work(1);
+                    end += 1;
+                }
+                if end < self.bytes.len() && end - at < LONGEST_TAG {
+                    at = end + 1;
+                    continue;
                 }
             }
+            super::count_work(1);
+            out.push(*byte, self.places[at].clone());
+            at += 1;
         }
         (out.bytes.len() < self.bytes.len()).then_some(out)
     }
@@ -127,6 +162,17 @@ impl View {
         self.bytes.push(byte);
         self.places.push(place);
     }
+}
+
+/// What Unicode calls default ignorable, and control characters. Some of it counts as letters: the Hangul fillers.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 enum Undone {

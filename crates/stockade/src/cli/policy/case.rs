@@ -4,9 +4,9 @@ use crate::config::read_yaml;
 use crate::error::Fault;
 use clap::Args;
 use policy::{
-    Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormFacts,
-    Hover, LoadState, Mode, Navigate, Origin, Press, Read, Screenshot, Scroll, Select, SelectOption, Tabs,
-    Target, TypeText, WebUrl,
+    Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormButton,
+    FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll,
+    Select, SelectOption, Tabs, Target, TypeText, WebUrl,
 };
 use serde::Deserialize;
 use std::path::Path;
@@ -83,6 +83,9 @@ struct Element {
     /// The type of an input
     #[arg(long)]
     input_type: Option<String>,
+    /// Text can be typed into it, though it is no input
+    #[arg(long)]
+    editable: bool,
     /// It is a secret field
     #[arg(long)]
     secret: bool,
@@ -105,6 +108,9 @@ struct Form {
     /// Its form takes a card
     #[arg(id = "form-payment", long = "form-payment")]
     payment: bool,
+    /// What the button says that sends its form when Enter is pressed in it
+    #[arg(id = "form-button", long = "form-button")]
+    button: Option<String>,
 }
 
 /// What a case is expected to come to; what is left out does not matter.
@@ -172,6 +178,11 @@ impl Case {
             page_url: self.page.clone(),
             target: self.element.facts(&page),
             to: self.to.as_ref().and_then(|element| element.facts(&page)),
+            options: self
+                .option
+                .iter()
+                .map(|label| OptionFacts { label: label.clone(), ..Default::default() })
+                .collect(),
             dialog,
         }
     }
@@ -228,6 +239,7 @@ impl Element {
             method: self.form.method.as_deref().unwrap_or("get").to_ascii_lowercase(),
             action: action.clone(),
             payment: self.form.payment,
+            button: self.form.button.clone().map(|name| FormButton { text: name.clone(), name }),
         });
         let role = self.role.clone().unwrap_or_else(|| "generic".into());
         let tag = match role.as_str() {
@@ -244,6 +256,7 @@ impl Element {
             tag,
             origin: self.origin.as_deref().map_or_else(|| page.clone(), Origin::of),
             input_type: self.input_type.clone(),
+            editable: self.editable,
             secret: self.secret,
             href: self.href.clone(),
             form,
