@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use sqlx::any::AnyConnectOptions;
 use sqlx::{Connection, Executor};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::Arc;
