@@ -383,8 +383,18 @@ fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
     let user = User::new();
     let long = "a".repeat(64);
     user.ok(&["key", "make", "--tenant", &long, "--actor", &long, "--label", &"語".repeat(30)]);
+    let host = format!("{}.{}.test", "b".repeat(60), "c".repeat(60));
+    user.ok(&["grant", "issue", "--host", &host, "--host", "site:example.org", "--many"]);
     let table: &[&[&str]] = &[
         &["--help"],
+        &["grant", "--help"],
+        &["grant", "issue", "--help"],
+        &["grant", "list"],
+        &["grant", "revoke", "--help"],
+        &["credential", "--help"],
+        &["credential", "put", "--help"],
+        &["credential", "accept", "--help"],
+        &["credential", "list"],
         &["key", "--help"],
         &["key", "make", "--help"],
         &["config", "--help"],

@@ -1,5 +1,6 @@
 //! Grants and credentials as operators handle them: the command line, the operators' routes, the backends.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::duplicate_mod, reason = "the helpers of both crates note which codes they saw")]
 
 mod common;
 #[path = "../../vault/tests/common/mod.rs"]
@@ -361,8 +362,18 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
     );
     assert_eq!(ids(&vault(&approle)), ["github.com"]);
     // A wrapping token is the server's to unwrap: a command that did would take it away from it.
+    let held = bao.json(&["write", "-wrap-ttl=5m", "-f", "auth/approle/role/stockade/secret-id"]);
+    secret_file(folder.path(), "secret-id", held["wrap_info"]["token"].as_str().unwrap());
     let wrapped = vault(&format!("{approle}        wrapped: true\n"));
     assert_eq!(code(wrapped.json(&["credential", "list"])), "credential_settings");
+    let server = wrapped.serve(&[]);
+    wrapped.set_password();
+    let cookie = format!("cookie: {}\r\n", wrapped.log_in(&server));
+    for _ in 0..2 {
+        let told = request(&server, "GET", "/operator/credentials", &cookie, "");
+        assert!(told.starts_with("HTTP/1.1 200") && told.contains("\"github.com\""), "{told}");
+    }
+    drop(server);
     for needed in ["", "        auth: approle\n", "        auth: kubernetes\n"] {
         assert_eq!(code(vault(needed).json(&["credential", "list"])), "credential_settings", "{needed}");
     }

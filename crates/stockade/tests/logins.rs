@@ -96,3 +96,25 @@ fn a_login_that_has_expired_says_so_and_nothing_is_opened() {
     assert_eq!(error["code"], "credential_expired", "{error}");
     assert!(!home.audit_log().contains("session_opened"));
 }
+
+#[test]
+fn an_operator_grants_and_starts_a_signed_in_session_at_the_command_line() {
+    let admin = Admin::start();
+    let home = books(&admin);
+    let _server = home.serve(&[]);
+    let (code, issued) = home.with_input(&["grant", "issue", "--host", "books.test"], "");
+    assert_eq!(code, 0, "{issued}");
+    let token = issued["token"].as_str().unwrap();
+    let start = ["session", "start", "mine", "--signed-in"];
+    let (code, started) = home.with_input(&start, &format!("{token}\n"));
+    assert_eq!((code, &started["data"]["signed_in_to"]), (0, &json!(["books.test"])), "{started}");
+    let (code, went) = home.json(&["page", "goto", "mine", "http://books.test/admin/"]);
+    assert_eq!((code, &went["data"]["final_url"]), (0, &json!("http://books.test/admin/")), "{went}");
+    let (code, again) = home.with_input(&["session", "start", "--signed-in"], &format!("{token}\n"));
+    assert_eq!((code, &again["error"]["code"]), (1, &json!("grant_consumed")), "{again}");
+    let log = home.audit_log();
+    for event in ["grant_issued", "grant_used", "credential_injected", "grant_refused"] {
+        assert!(log.contains(event), "{event} is not on record");
+    }
+    assert!(!log.contains(token), "the token is on record");
+}

@@ -4,6 +4,7 @@
 mod common;
 
 use common::granting::Granting;
+use common::operator::Operator;
 use common::recorder::{Asked, Recorder, html, redirect};
 use common::{Home, Mcp};
 use serde_json::json;
@@ -231,4 +232,31 @@ fn a_signed_in_session_stays_at_home_unless_a_person_lets_it_go() {
     let strangers: Vec<Asked> =
         recorder.asked().into_iter().filter(|asked| asked.host != "own.test").collect();
     assert!(strangers.is_empty(), "{strangers:?}");
+}
+
+#[test]
+fn where_a_person_lets_it_go_a_signed_in_session_goes_and_carries_nothing() {
+    let recorder = Recorder::serve(site);
+    let address = recorder.address;
+    let home = Home::asking(&format!(
+        "    egress:\n      hosts:\n        own.test: {address}\n        other.test: {address}\n"
+    ));
+    home.store_credential(
+        &json!({"domain": "own.test", "origin": "http://own.test", "headers": {"X-Key": HEADER}}),
+    );
+    let token = Granting::of(&home).token(&["own.test"]);
+    let mut mcp = home.mcp();
+    let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": token}));
+    let session = opened["session_id"].as_str().unwrap().to_owned();
+    mcp.goto(&session, "http://own.test/plain");
+    let away = json!({"session_id": session, "url": "http://other.test/plain"});
+    let call = mcp.begin("tools/call", json!({"name": "browser_navigate", "arguments": away}));
+    let operator = Operator::of(&home);
+    let asked = operator.next();
+    assert_eq!(asked.card.domain, "other.test");
+    operator.approves(&asked.id);
+    let answer = mcp.answer_to(call);
+    assert_eq!(answer["final_url"], "http://other.test/plain", "{answer}");
+    let other: Vec<Asked> = recorder.asked().into_iter().filter(|asked| asked.host == "other.test").collect();
+    assert!(!other.is_empty() && other.iter().all(|asked| !asked.carries(HEADER)), "{other:?}");
 }

@@ -72,6 +72,8 @@ pub enum VaultError {
     SopsAltered { file: PathBuf, bad: Malformed },
     #[error("{} uses what is not read here: {what}", file.display())]
     SopsUnsupported { file: PathBuf, what: &'static str },
+    #[error("{field} in {} is not encrypted, and every value has to be", file.display())]
+    SopsOpen { file: PathBuf, field: String },
 
     #[error("cannot read {}, which {variable} names", file.display())]
     EnvFile { variable: String, file: PathBuf, source: io::Error },
@@ -146,6 +148,7 @@ impl VaultError {
             VaultError::SopsNoKey { .. } => "sops_no_key",
             VaultError::SopsAltered { .. } => "sops_altered",
             VaultError::SopsUnsupported { .. } => "sops_unsupported",
+            VaultError::SopsOpen { .. } => "sops_not_sealed",
             VaultError::EnvFile { .. } => "env_unreadable",
             VaultError::Store { source, .. } => store_code(source),
             VaultError::StoreFile { .. } => "credential_store_unreachable",
@@ -199,6 +202,9 @@ impl VaultError {
             "sops_no_key" => "Add the key with `sops updatekeys`, or name another age key file.",
             "sops_altered" => "Somebody changed the file without sops: find out who, then restore it.",
             "sops_unsupported" => "Encrypt it with age keys alone, one document to a file.",
+            "sops_not_sealed" => {
+                "Encrypt it again without a rule (`_unencrypted`, `encrypted_regex`) that leaves values open."
+            }
             "env_unreadable" => "Put the file back; nothing has to be restarted here.",
             "credential_store_busy" => "Another process is writing: try again in a moment.",
             "credential_store_unreachable" => {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use sqlx::any::AnyConnectOptions;
 use sqlx::{Connection, Executor};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -56,6 +56,23 @@ async fn a_row_that_was_moved_or_changed_does_not_open() {
             assert_eq!(code(vault.release(leave, &id(name)).await), "credential_altered", "{statement}");
             room.tamper("DELETE FROM credentials").await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_credential_that_would_be_too_large_to_open_is_not_stored() {
+    let room = &Room::both()[0];
+    let cookies: Vec<String> = (0..300).map(|n| format!(r#"{{"name":"c{n}","value":"v"}}"#)).collect();
+    let start =
+        format!(r#"{{"domain":"github.com","cookies":[{}],"localStorage":{{"pad":""#, cookies.join(","));
+    for (size, stored) in [(1024 * 1024, false), (900 * 1024, true)] {
+        let document = format!("{start}{}\"}}}}", "x".repeat(size - start.len() - 3));
+        assert_eq!(document.len(), size);
+        let credential = Credential::from_json(document.as_bytes()).unwrap();
+        let put = room.store().put(&tenant("default"), &id("large"), &credential, Timestamp::now()).await;
+        assert_eq!(put.is_ok(), stored, "{size}");
+        assert!(put.is_ok() || code(put) == "credential_malformed");
+        assert_eq!(room.store().list(&tenant("default")).await.unwrap().len(), usize::from(stored));
     }
 }
 
@@ -206,6 +223,21 @@ async fn a_rotation_that_was_cut_short_is_carried_on_and_one_at_a_time() {
     assert_eq!(std::fs::read_to_string(room.key()).unwrap().trim(), new.expose_secret());
     for name in ["github.com", "second"] {
         assert!(room.store().release(&leave, &id(name)).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn the_database_cannot_bring_back_a_key_that_was_rotated_away() {
+    for room in Room::both() {
+        let running = room.store();
+        put(&running, "default", "github.com", &full_document("github.com")).await;
+        room.tamper("CREATE TABLE before AS SELECT master_key FROM vault_state").await;
+        room.open(MasterKeySource::File(room.key())).rotate().await.unwrap();
+        put(&running, "default", "second", &full_document("github.com")).await;
+        room.tamper("UPDATE vault_state SET master_key = (SELECT master_key FROM before)").await;
+        let credential = Credential::from_json(full_document("github.com").as_bytes()).unwrap();
+        let refused = running.put(&tenant("default"), &id("third"), &credential, Timestamp::now()).await;
+        assert_eq!(code(refused), "master_key_wrong");
     }
 }
 

@@ -28,7 +28,7 @@ const MOST_STORED_BYTES: usize = 1 << 20;
 /// Chromium writes what is not plain ASCII as six bytes.
 const ENCODED: usize = 6;
 /// How long a document may take; one that hangs is left out.
-const DOCUMENT_WAIT: Duration = Duration::from_millis(250);
+const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
 
 /// It has no `Debug`, `Clone` or `Serialize`, nor has what is in it: it holds secrets.
 pub struct HandedOut {

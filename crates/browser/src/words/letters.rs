@@ -212,10 +212,10 @@ mod tests {
     fn a_text_that_is_nothing_but_escapes_takes_no_longer_than_another() {
         let begun = std::time::Instant::now();
         for part in ["%41", "&", "\\", "%", "&#", "%25", "\\u{"] {
-            let text = part.repeat(600_000 / part.len());
+            let text = part.repeat(60_000 / part.len());
             let letters = Letters::of(&text);
-            assert!(letters.undone().is_none_or(|undone| undone.characters.len() < 600_000));
+            assert!(letters.undone().is_none_or(|undone| undone.characters.len() < 60_000));
         }
-        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     }
 }

@@ -143,7 +143,7 @@ fn the_time_goes_with_the_length_of_the_text_and_the_parts_are_bounded() {
         assert!(!words.is_in(text));
         begun.elapsed()
     };
-    let text = "%7%A9&#\\ 1234567890 ".repeat(20_000);
+    let text = "%7%A9&#\\ 1234567890 ".repeat(5_000);
     let (short, long) = (time_of(&text[..text.len() / 10]), time_of(&text));
     assert!(long < short * 40, "{short:?} {long:?}");
     let large = noise(200_000);

@@ -7,6 +7,11 @@ use crate::error::Fault;
 use clap::{Args, Subcommand};
 use policy::{Actor, Scope, Tenant};
 use serde_json::{Value, json};
+use std::io::{BufRead, Read};
+use zeroize::Zeroizing;
+
+/// Longer than any.
+const LONGEST_GRANT: usize = 256;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -14,6 +19,7 @@ These ask the `stockade serve` that runs from the same state folder.
 
 Examples:
   stockade session start shopping
+  stockade grant issue --host github.com | stockade session start --signed-in
   stockade session list
   stockade session close s-4f2kq7m9xw3c
   stockade session replay s-4f2kq7m9xw3c --output replay.html")]
@@ -31,6 +37,12 @@ enum SessionCommand {
         /// Pictures: off, transient (the last ones, until it closes) or audit (all, before and after each action)
         #[arg(long)]
         record: Option<String>,
+        /// Sign it in: the grant comes from the first line of standard input; an empty one means a standing grant
+        #[arg(long)]
+        signed_in: bool,
+        /// With --signed-in: only to this host [default: all that the grant is for]
+        #[arg(long = "domain", value_name = "HOST", requires = "signed_in")]
+        domains: Vec<String>,
         /// Whose data it is
         #[arg(long, default_value = "default", value_parser = Tenant::parse)]
         tenant: Tenant,
@@ -65,12 +77,19 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     }
     let state = context.open_state()?;
     let (verb, id, what) = match &args.command {
-        SessionCommand::Start { name, record, tenant, actor } => {
+        SessionCommand::Start { name, record, signed_in, domains, tenant, actor } => {
             let scope = Scope { tenant: tenant.clone(), actor: actor.clone() };
             let mut request = json!({"action": "session.start"});
             for (key, value) in [("session_name", name), ("record", record)] {
                 if let Some(value) = value {
                     request[key] = json!(value);
+                }
+            }
+            if *signed_in {
+                request["credential_mode"] = json!("operator");
+                request["domains"] = json!(domains);
+                if let Some(grant) = grant()? {
+                    request["grant"] = json!(grant.as_str());
                 }
             }
             let json = context.block_on(client::act(&state, &scope, &request))?;
@@ -103,6 +122,15 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
         }
     };
     Ok(Reply::new(human, json))
+}
+
+/// A token on the command line could be read by every process of this machine.
+fn grant() -> Result<Option<Zeroizing<String>>, Fault> {
+    let mut line = Zeroizing::new(String::with_capacity(LONGEST_GRANT));
+    let read = std::io::stdin().lock().take(LONGEST_GRANT as u64).read_line(&mut line);
+    read.map_err(|error| Fault::io("usage", "cannot read the grant from standard input", &error))?;
+    let grant = line.trim();
+    Ok((!grant.is_empty()).then(|| Zeroizing::new(grant.to_owned())))
 }
 
 fn list(json: &Value) -> String {

@@ -49,7 +49,8 @@ pub struct KvServer {
     /// The token or secret id is a wrapping token that holds it.
     pub wrapped: bool,
     pub role: Option<String>,
-    pub jwt_file: String,
+    /// Where Kubernetes puts it if absent.
+    pub jwt_file: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,8 +84,6 @@ const MOST_STANDING: usize = 200;
 const MOST_HOSTS: usize = 32;
 const STANDING: &str =
     "a list of standing grants, each with 'actor', 'hosts' and, unless it is default, 'tenant',";
-/// Where Kubernetes puts the token of a pod's account.
-const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 impl Credentials {
     pub(super) fn read(s: &mut Section) -> Credentials {
@@ -129,7 +128,7 @@ impl KvServer {
             secret_id_file: s.get("secret_id_file", None, optional(absolute_path)),
             wrapped: s.get("wrapped", false, truth),
             role: s.get("role", None, optional(plain())),
-            jwt_file: s.get("jwt_file", POD_TOKEN.to_owned(), absolute_path),
+            jwt_file: s.get("jwt_file", None, optional(absolute_path)),
         }
     }
 }

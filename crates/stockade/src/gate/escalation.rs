@@ -4,7 +4,7 @@ use super::asking::host;
 use super::{Gate, audit_fault};
 use crate::approvals::{Ask, Card, Kind, Said, State, Waiting};
 use crate::error::Fault;
-use crate::session::{EndReason, Session};
+use crate::session::{EndReason, Session, Whereabouts};
 use audit::{About, Event, EventKind, plain};
 use browser::{Outcome, PageText};
 use policy::{Risk, Rule};
@@ -31,6 +31,7 @@ impl Gate {
         &self,
         session: &Arc<Session>,
         failed: bool,
+        place: &Whereabouts,
         done: &mut Result<Outcome, Fault>,
     ) {
         let Err(fault) = done else { return session.succeeded() };
@@ -40,7 +41,7 @@ impl Gate {
         if session.failed(&fault.code) < self.pause_after {
             return;
         }
-        match self.pause(session).await {
+        match self.pause(session, place).await {
             Ok(waiting) => {
                 let id = waiting.asked().id.clone();
                 session.pause(id.clone());
@@ -69,8 +70,7 @@ impl Gate {
         session.check_running()
     }
 
-    async fn pause(&self, session: &Session) -> Result<Waiting, Fault> {
-        let place = session.last_place();
+    async fn pause(&self, session: &Session, place: &Whereabouts) -> Result<Waiting, Fault> {
         let because = session.failures().iter().map(|code| Said::new("failed with", code)).collect();
         let card = Card {
             tool: String::new(),

@@ -162,27 +162,27 @@ impl Gate {
             Err(failure) => Err(failure),
         };
         let failed = done.as_ref().is_err_and(Failure::counts);
-        let (done, end) = self.settle(session, &mut turn, done).await;
+        let (mut done, end) = self.settle(session, &mut turn, done).await;
         if cancel.is_cancelled() {
             turn.runtime.link.browser.forget_last_shown();
         }
         let page = turn.runtime.link.browser.state();
+        let redactor = Redactor::for_session(session);
+        let Found { matches, image } = found;
+        let (url, title) =
+            (session.veil.text(&redactor.text(&page.url)), session.veil.text(&redactor.text(&page.title)));
+        let place = Whereabouts { url, title, image: image.as_ref().map(|image| image.id.clone()) };
+        // With the turn in hand: whoever waits for it finds the session paused.
+        if !errand.looks && end.is_none() {
+            self.escalate(session, failed, &place, &mut done).await;
+        }
         if let Some(ending) = end.and_then(|reason| self.sessions.declare_end(session, reason)) {
             drop(turn);
             self.sessions.finish(ending).await;
         } else {
             drop(turn);
         }
-        let redactor = Redactor::for_session(session);
-        let Found { matches, image } = found;
-        let (url, title) =
-            (session.veil.text(&redactor.text(&page.url)), session.veil.text(&redactor.text(&page.title)));
-        let place = Whereabouts { url, title, image: image.as_ref().map(|image| image.id.clone()) };
         self.conclude(session, errand, done.as_ref().err(), Some(place)).await;
-        let mut done = done;
-        if !errand.looks {
-            self.escalate(session, failed, &mut done).await;
-        }
         Ran::Done(done.map_err(|fault| redactor.fault(fault)).map(|outcome| {
             let is_told = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
             Reply {

@@ -128,20 +128,19 @@ fn about(grant: &Grant) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Places, load};
+    use crate::config::{Config, Places, load};
     use crate::state::State;
     use policy::Name;
     use vault::{GrantedHost, Issuer};
 
-    #[tokio::test]
-    async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
+    fn room() -> (tempfile::TempDir, State, Config) {
         let folder = tempfile::tempdir().unwrap();
-        let config = load(&Places::default(), &[]).unwrap().config;
         let state = State::open(folder.path()).unwrap();
-        let logins = Logins::open(&config, &state).unwrap();
-        let log = crate::record::open_log(&config, &state, "i1").unwrap();
-        let tenant = Tenant::parse("default").unwrap();
-        let request = GrantRequest {
+        (folder, state, load(&Places::default(), &[]).unwrap().config)
+    }
+
+    fn request(tenant: &Tenant) -> GrantRequest {
+        GrantRequest {
             tenant: tenant.clone(),
             issuer: Issuer::Operator,
             operator: Name::parse("ada").unwrap(),
@@ -149,9 +148,17 @@ mod tests {
             hosts: vec![GrantedHost::parse("github.com").unwrap()],
             lifetime: Some(Duration::from_secs(60)),
             single_use: true,
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
+        let (_folder, state, config) = room();
+        let logins = Logins::open(&config, &state).unwrap();
+        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let tenant = Tenant::parse("default").unwrap();
         let by = By { log: &log, tenant: &tenant, who: "ada" };
-        let (token, grant) = logins.issue(by, request).await.unwrap();
+        let (token, grant) = logins.issue(by, request(&tenant)).await.unwrap();
         let after = |time: SignedDuration| grant.expires_at + time;
         assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
         assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
@@ -162,5 +169,29 @@ mod tests {
         assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");
         assert!(lines.contains(&grant.jti) && lines.contains("\"ada\""), "{lines}");
         assert!(!lines.contains(token.expose_secret()), "{lines}");
+    }
+
+    #[tokio::test]
+    async fn a_grant_that_cannot_be_put_on_record_is_not_handed_out_and_a_revocation_counts_all_the_same() {
+        let (_folder, state, config) = room();
+        let logins = Logins::open(&config, &state).unwrap();
+        let tenant = Tenant::parse("default").unwrap();
+        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let by = By { log: &log, tenant: &tenant, who: "ada" };
+        let (_, good) = logins.issue(by, request(&tenant)).await.unwrap();
+        drop(log);
+        // Somebody writes into the log: from then on nothing is added to it.
+        let chain = audit::chain_folders(&state.audit()).unwrap().remove(0);
+        let segment = audit::segments(&chain).unwrap().pop().unwrap().path;
+        let text = std::fs::read_to_string(&segment).unwrap();
+        std::fs::write(&segment, text.replace("\"ada\"", "\"eve\"")).unwrap();
+        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let by = By { log: &log, tenant: &tenant, who: "ada" };
+        assert!(logins.issue(by, request(&tenant)).await.is_err());
+        let listed = logins.grants.list(&tenant, 10).await.unwrap();
+        let revoked: Vec<bool> = listed.iter().map(|grant| grant.revoked_at.is_some()).collect();
+        assert_eq!(revoked, [true, false], "the one that nobody got is worth nothing");
+        assert!(logins.revoke(by, &good.jti).await.is_err());
+        assert!(logins.grants.is_revoked(&good.jti).await.unwrap());
     }
 }

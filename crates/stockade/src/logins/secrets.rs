@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use vault::{MASK, Redactor, SHORTEST_SECRET, Secret};
 
-/// Values that a site handed out and that are remembered; beyond it the oldest are forgotten, which by then have long
-/// been replaced by others.
+/// Values that a site handed out and that are remembered, and their bytes together; beyond it the oldest are forgotten,
+/// which by then have long been replaced by others. To look for a byte of a secret takes a hundred.
 const MOST_LEARNED: usize = 1_000;
-const LARGEST_LEARNED: usize = 16 * 1024;
+const MOST_LEARNED_BYTES: usize = 64 * 1024;
+const LARGEST_LEARNED: usize = 8 * 1024;
 
 /// The secrets of one session; none, if it is clean.
 #[derive(Default)]
@@ -81,10 +82,7 @@ impl Secrets {
             return false;
         }
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-        known.learned.extend(fresh);
-        let too_many = known.learned.len().saturating_sub(MOST_LEARNED);
-        known.learned.drain(..too_many);
-        known.build();
+        known.add(fresh);
         true
     }
 
@@ -111,14 +109,66 @@ impl Known {
     }
 
     fn build(&mut self) {
-        let all = || self.injected.iter().chain(&self.learned);
-        self.redactor = Redactor::new(all());
-        self.cover = Cover::of_secrets().with_secrets(all().map(Secret::expose_secret));
+        self.redactor = Redactor::new(self.injected.iter().chain(&self.learned));
+        self.cover_all();
+    }
+
+    fn add(&mut self, fresh: Vec<Secret>) {
+        self.redactor.learn(&fresh);
+        self.learned.extend(fresh);
+        let mut bytes: usize = self.learned.iter().map(|one| one.expose_secret().len()).sum();
+        let mut forgets = false;
+        while self.learned.len() > MOST_LEARNED || bytes > MOST_LEARNED_BYTES {
+            bytes -= self.learned.pop_front().map_or(bytes, |one| one.expose_secret().len());
+            forgets = true;
+        }
+        if forgets { self.build() } else { self.cover_all() }
+    }
+
+    fn cover_all(&mut self) {
+        let all = self.injected.iter().chain(&self.learned).map(Secret::expose_secret);
+        self.cover = Cover::of_secrets().with_secrets(all);
     }
 
     fn is_news(&self, value: &str) -> bool {
         let fits = (SHORTEST_SECRET..=LARGEST_LEARNED).contains(&value.len());
         let mut known = self.injected.iter().chain(&self.learned).chain(&self.open);
         fits && !known.any(|secret| secret.expose_secret() == value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: String) -> Secret {
+        Secret::new(text)
+    }
+
+    #[test]
+    fn what_is_learned_is_told_no_more_and_the_oldest_is_forgotten_first() {
+        let secrets = Secrets::knowing(&["injected-7f3a9c"]);
+        assert!(secrets.learn([secret("handed-out-51be20".into())]));
+        assert!(!secrets.learn([secret("handed-out-51be20".into()), secret("tiny".into())]));
+        assert_eq!(secrets.text("a injected-7f3a9c b handed-out-51be20 c"), "a [redacted] b [redacted] c");
+        let many = (0..10).map(|n| secret(format!("{n}-{}", "q7".repeat(LARGEST_LEARNED / 2 - 4))));
+        assert!(secrets.learn(many));
+        assert_eq!(secrets.text("injected-7f3a9c handed-out-51be20"), "[redacted] handed-out-51be20");
+        let known = secrets.known().unwrap();
+        assert!(
+            known.learned.iter().map(|one| one.expose_secret().len()).sum::<usize>() <= MOST_LEARNED_BYTES
+        );
+    }
+
+    #[test]
+    fn a_clean_session_tells_everything() {
+        assert_eq!(Secrets::default().text("token=q8w7e6r5t4y3u2i1o0"), "token=q8w7e6r5t4y3u2i1o0");
+        assert!(!Secrets::default().learn([secret("handed-out-51be20".into())]));
+    }
+
+    #[test]
+    fn what_looks_like_a_credential_goes_unless_the_operator_said_it_is_none() {
+        let secrets = Secrets::knowing(&["injected-7f3a9c"]);
+        assert_eq!(secrets.text("api_key = q8W7e6R5t4Y3u2I1o0Pa"), "api_key = [redacted]");
     }
 }

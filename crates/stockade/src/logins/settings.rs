@@ -18,6 +18,9 @@ const DATABASE_VARIABLE: &str = "STOCKADE_DATABASE_URL";
 const KEYRING_SERVICE: &str = "stockade";
 const CREDENTIAL_VARIABLES: &str = "STOCKADE_CREDENTIAL_";
 
+/// Where Kubernetes puts the token of a pod's account.
+const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
 /// No secret that a file here holds is longer.
 const LONGEST_SECRET: u64 = 16 * 1024;
 
@@ -126,7 +129,7 @@ fn login(server: &KvServer, user: User) -> Result<KvAuth, Fault> {
                 .role
                 .clone()
                 .ok_or_else(|| missing("vault.role", "the role's name, for 'auth: kubernetes'"))?,
-            token_file: PathBuf::from(&server.jwt_file),
+            token_file: PathBuf::from(server.jwt_file.as_deref().unwrap_or(POD_TOKEN)),
         },
     })
 }

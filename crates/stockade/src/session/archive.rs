@@ -4,6 +4,7 @@ use super::{EndReason, RecordMode, Registry, Session};
 use crate::error::Fault;
 use crate::record::{Made, Parts, write_bundle};
 use audit::{About, Event, EventKind};
+use egress::Egress;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,11 +25,22 @@ pub struct Archived {
 
 const EGRESS: &str = "egress.json";
 
+impl Session {
+    /// What left, and what was asked for. A name that a page made up may hold what nothing may tell.
+    pub(super) fn ledger(&self, egress: &Egress) -> egress::Snapshot {
+        let mut ledger = egress.ledger();
+        for entry in &mut ledger.entries {
+            entry.host = self.secrets.text(&entry.host).into_owned();
+        }
+        ledger
+    }
+}
+
 impl Registry {
     /// Closes the session if it is open and writes `<archives>/<session>.tar`.
     pub async fn archive(self: &Arc<Self>, session: &Arc<Session>) -> Result<Archived, Fault> {
         let ledger = match session.runtime.lock().await.as_ref() {
-            Some(runtime) => json!(runtime.egress.ledger()),
+            Some(runtime) => json!(session.ledger(&runtime.egress)),
             None => Value::Null,
         };
         let unwritable = |e: io::Error| Fault::unwritable("cannot write the archive", &e);

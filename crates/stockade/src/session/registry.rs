@@ -201,7 +201,7 @@ impl Registry {
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
         if let Some(runtime) = runtime.as_ref().filter(|_| session.record == RecordMode::Audit) {
-            self.keep_ledger(session, &runtime.egress.ledger());
+            self.keep_ledger(session, &session.ledger(&runtime.egress));
         }
         drop(runtime);
         self.destroy_jail(session).await;

@@ -16,7 +16,8 @@ pub(crate) use database::time;
 
 use crate::backend::Summary;
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
-use crate::error::VaultError;
+use crate::error::{Malformed, VaultError};
+use crate::node::LARGEST_DOCUMENT;
 use database::Change;
 use jiff::Timestamp;
 use master::MasterKeys;
@@ -154,6 +155,9 @@ impl Store {
     async fn begin_writing(&self) -> Result<Writing, VaultError> {
         self.ready().await?;
         let failed = VaultError::store("cannot begin to write");
+        // Sealed with a key that is in the source now: otherwise whoever writes to the database could have us go on
+        // with one that was rotated away, which may be why it was. Read before the row is held, as it may take long.
+        let mut keys = self.source.load().await?;
         let mut change = self.database.change().await?;
         let row =
             sqlx::query("UPDATE vault_state SET writes = writes + 1 WHERE one = 1 RETURNING master_key")
@@ -161,8 +165,14 @@ impl Store {
                 .await
                 .map_err(&failed)?;
         let master_key: String = row.try_get("master_key").map_err(&failed)?;
-        let keys = self.keys_with(&master_key).await?;
-        Ok(Writing { change, master_key, keys })
+        if keys.get(&master_key).is_none() {
+            // A rotation went over to its key in between.
+            keys = self.source.load().await?;
+        }
+        if keys.get(&master_key).is_none() {
+            return Err(self.wrong_key(&master_key, &keys));
+        }
+        Ok(Writing { change, master_key, keys: keys.into() })
     }
 
     async fn write(
@@ -173,10 +183,15 @@ impl Store {
         credential: &Credential,
         now: Timestamp,
     ) -> Result<(), VaultError> {
+        let document = credential.to_json();
+        // It may have grown by what was left out when it was read, and then it could never be opened.
+        if document.len() > LARGEST_DOCUMENT {
+            let reason = format!("as it is stored it has more than {LARGEST_DOCUMENT} bytes");
+            return Err(Malformed::new("", reason).into());
+        }
         let scope = credential.grant_scope;
         let place = Place::credential(tenant.as_str(), id.as_str(), credential.domain.as_str(), scope);
-        let (data_key, sealed) =
-            place.seal(&writing.keys, &writing.master_key, credential.to_json().as_bytes())?;
+        let (data_key, sealed) = place.seal(&writing.keys, &writing.master_key, document.as_bytes())?;
         sqlx::query(
             "INSERT INTO credentials (tenant, id, domain, grant_scope, sealed, data_key, master_key, created_at,
                 last_refreshed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

@@ -56,6 +56,8 @@ pub(super) struct Keeper {
 
 /// A token that is not longer good than this is not used for a call.
 const MARGIN: Duration = Duration::from_millis(500);
+/// No token is taken to live longer: a server that says more, or a number without meaning, is asked again by then.
+const LONGEST_LEASE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The shortest time between two renewals, and the pause after one that failed.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -215,7 +217,7 @@ impl Keeper {
 impl Held {
     /// A time of 0 is how the server says "for ever".
     fn new(token: Secret, seconds: i64, renewable: bool) -> Held {
-        let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(LONGEST_LEASE);
         let until = (!lease.is_zero()).then(|| Instant::now() + lease);
         Held { token, until, lease, renewable: renewable && until.is_some() }
     }
@@ -267,4 +269,24 @@ fn object(fields: &[(&str, &str)]) -> Zeroizing<String> {
     }
     text.push('}');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_lease_is_too_long_or_too_odd_to_count_with() {
+        for (seconds, wanted) in [
+            (i64::MAX, Some(LONGEST_LEASE)),
+            (3600, Some(Duration::from_secs(3600))),
+            (0, None),
+            (-1, None),
+            (i64::MIN, None),
+        ] {
+            let held = Held::new(Secret::new("token".to_owned()), seconds, true);
+            let lease = held.until.map(|_| held.lease);
+            assert!(lease == wanted && held.renewable == wanted.is_some(), "{seconds}: {lease:?}");
+        }
+    }
 }

@@ -2,12 +2,10 @@
 
 use super::{Trouble, seal, yaml};
 use crate::error::Malformed;
-use crate::node::{Fields, Node, shown};
+use crate::node::{Node, shown};
 use crate::secret::SecretKey;
 use age::x25519::Identity;
-use regex::Regex;
 use sha2::{Digest, Sha512};
-use zeroize::Zeroizing;
 
 #[derive(Clone, Copy)]
 pub(super) enum Form {
@@ -20,15 +18,6 @@ struct Metadata {
     age: Vec<String>,
     last_modified: String,
     mac: String,
-    rule: Rule,
-}
-
-/// Which values are sealed, by the names on the way to them.
-enum Rule {
-    UnlessSuffix(String),
-    IfSuffix(String),
-    UnlessMatch(Regex),
-    IfMatch(Regex),
 }
 
 const MOST_RECIPIENTS: usize = 64;
@@ -46,7 +35,7 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
     let place = place.ok_or_else(|| Malformed::new("sops", "this is missing: the file is not encrypted"))?;
     let metadata = Metadata::read(root.remove(place).1)?;
     let key = seal::data_key(&metadata.age, identities)?;
-    let mut walk = Walk { key: &key, metadata: &metadata, hash: Sha512::new(), names: Vec::new() };
+    let mut walk = Walk { key: &key, hash: Sha512::new(), names: Vec::new() };
     let clear = walk.node(Node::Map(root), "")?;
     let computed = walk.hash.finalize();
     let stored = seal::open(&metadata.mac, &key, &metadata.last_modified, "sops.mac")?;
@@ -88,7 +77,6 @@ impl Metadata {
             age,
             last_modified: fields.need("lastmodified")?.plain("sops.lastmodified")?,
             mac: fields.need("mac")?.plain("sops.mac")?,
-            rule: Rule::read(&mut fields)?,
         })
     }
 }
@@ -97,38 +85,8 @@ fn is_empty(node: &Node) -> bool {
     matches!(node, Node::List(list) if list.is_empty()) || matches!(node, Node::Text(text) if text.is_empty())
 }
 
-impl Rule {
-    /// sops writes one of the four; without any, the suffix `_unencrypted` keeps a value open.
-    fn read(fields: &mut Fields) -> Result<Rule, Trouble> {
-        let mut given =
-            |name: &str| fields.optional(name, Node::plain).map(|text| text.filter(|text| !text.is_empty()));
-        let regex =
-            |text: String| Regex::new(&text).map_err(|_| Trouble::Unsupported("this regular expression"));
-        let (if_match, unless_match) = (given("encrypted_regex")?, given("unencrypted_regex")?);
-        let (if_suffix, unless_suffix) = (given("encrypted_suffix")?, given("unencrypted_suffix")?);
-        match (if_match, unless_match, if_suffix, unless_suffix) {
-            (Some(text), None, None, None) => Ok(Rule::IfMatch(regex(text)?)),
-            (None, Some(text), None, None) => Ok(Rule::UnlessMatch(regex(text)?)),
-            (None, None, Some(text), None) => Ok(Rule::IfSuffix(text)),
-            (None, None, None, Some(text)) => Ok(Rule::UnlessSuffix(text)),
-            (None, None, None, None) => Ok(Rule::UnlessSuffix("_unencrypted".to_owned())),
-            _ => Err(Trouble::Unsupported("more than one rule about what is encrypted")),
-        }
-    }
-
-    fn seals(&self, names: &[String]) -> bool {
-        match self {
-            Rule::UnlessSuffix(suffix) => !names.iter().any(|name| name.ends_with(suffix.as_str())),
-            Rule::IfSuffix(suffix) => names.iter().any(|name| name.ends_with(suffix.as_str())),
-            Rule::UnlessMatch(regex) => !names.iter().any(|name| regex.is_match(name)),
-            Rule::IfMatch(regex) => names.iter().any(|name| regex.is_match(name)),
-        }
-    }
-}
-
 struct Walk<'a> {
     key: &'a SecretKey,
-    metadata: &'a Metadata,
     hash: Sha512,
     /// The names on the way here; places in a list do not count.
     names: Vec<String>,
@@ -151,26 +109,31 @@ impl Walk<'_> {
                 Ok(Some(Node::Map(clear)))
             }
             Node::List(list) => {
-                let items = list.into_iter().enumerate();
-                let clear = items.map(|(number, item)| self.node(item, &format!("{field}[{number}]")));
-                let clear: Vec<Option<Node>> = clear.collect::<Result<_, _>>()?;
-                Ok(Some(Node::List(clear.into_iter().flatten().collect())))
+                let mut clear = Vec::with_capacity(list.len());
+                for item in list {
+                    // Comments among the items do not count.
+                    let field = format!("{field}[{}]", clear.len());
+                    clear.extend(self.node(item, &field)?);
+                }
+                Ok(Some(Node::List(clear)))
             }
             Node::Null => Ok(Some(Node::Null)),
             leaf => self.leaf(leaf, field),
         }
     }
 
+    /// Every value has to be sealed, whatever the file's own rules say. The MAC runs over the values and not over their
+    /// names, so whoever can write to the file could give an open value another name: `secret` for `secure`. The name
+    /// of a sealed one is part of its seal.
     fn leaf(&mut self, leaf: Node, field: &str) -> Result<Option<Node>, Trouble> {
-        if !self.metadata.rule.seals(&self.names) {
-            self.hash.update(as_sops_hashes(&leaf).as_bytes());
-            return Ok(Some(leaf));
-        }
-        let sealed =
-            leaf.text(field).map_err(|_| Malformed::new(field, "this value should be sealed and is not"))?;
+        let open = || Trouble::Open(field.to_owned());
+        let sealed = leaf.text(field).map_err(|_| open())?;
         // sops leaves an empty text as it is.
         if sealed.is_empty() {
             return Ok(Some(Node::Text(sealed)));
+        }
+        if !sealed.starts_with("ENC[") {
+            return Err(open());
         }
         let place = format!("{}:", self.names.join(":"));
         let opened = seal::open(&sealed, self.key, &place, field)?;
@@ -179,16 +142,5 @@ impl Walk<'_> {
         }
         self.hash.update(opened.text.as_bytes());
         Ok(Some(opened.into_node(field)?))
-    }
-}
-
-/// The bytes by which an open value counts in the MAC.
-fn as_sops_hashes(leaf: &Node) -> Zeroizing<String> {
-    match leaf {
-        Node::Text(text) => text.clone(),
-        Node::Bool(value) => Zeroizing::new(if *value { "True" } else { "False" }.to_owned()),
-        Node::Integer(value) => Zeroizing::new(value.to_string()),
-        Node::Float(value) => Zeroizing::new(value.to_string()),
-        Node::Null | Node::List(_) | Node::Map(_) => Zeroizing::new(String::new()),
     }
 }

@@ -32,6 +32,8 @@ enum Trouble {
     NoKey,
     Altered(Malformed),
     Unsupported(&'static str),
+    /// A value that is not sealed, by its field.
+    Open(String),
 }
 
 impl From<Malformed> for Trouble {
@@ -48,6 +50,7 @@ impl Trouble {
             Trouble::NoKey => VaultError::SopsNoKey { file },
             Trouble::Altered(bad) => VaultError::SopsAltered { file, bad },
             Trouble::Unsupported(what) => VaultError::SopsUnsupported { file, what },
+            Trouble::Open(field) => VaultError::SopsOpen { file, field },
         }
     }
 }
