@@ -5,7 +5,7 @@ mod common;
 
 use common::{Home, PROGRAM, known, templates};
 use std::collections::BTreeSet;
-use stockade::doctor::leak::{self, Category, Find, Options, Report};
+use stockade::doctor::leak::{self, Category, Options, Report};
 
 #[test]
 fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
@@ -26,16 +26,67 @@ fn without_the_redactor() -> Report {
     runtime.block_on(leak::run(options, |_| {})).unwrap()
 }
 
+/// Where the site puts values besides the places of a page, by what it does.
+const DONE: [&str; 27] = [
+    "address",
+    "hash",
+    "redirect",
+    "title",
+    "alert",
+    "confirm",
+    "prompt",
+    "newhash",
+    "pushed",
+    "newtitle",
+    "newtext",
+    "newfield",
+    "download",
+    "errorpage",
+    "refresh",
+    "closed",
+    "popuptitle",
+    "row",
+    "sentheaders",
+    "asked",
+    "hover",
+    "typed",
+    "select",
+    "check",
+    "press",
+    "covering",
+    "later",
+];
+
 #[test]
 fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
     let report = without_the_redactor();
-    std::fs::write("/tmp/leak-clean.json", serde_json::to_string_pretty(&report).unwrap()).unwrap();
     let fault = known(serde_json::to_value(report.error.as_ref().unwrap()).unwrap());
     assert_eq!((report.ok, fault["code"].as_str()), (false, Some("leak_found")));
+    // Keys, locks and times: nothing of a page is ever written there, redactor or not.
+    let never = Category::Files;
     let categories: BTreeSet<Category> = report.finds.iter().map(|find| find.category).collect();
-    assert_eq!(categories, Category::ALL.into_iter().collect());
-    let echoed: BTreeSet<&str> = report.finds.iter().filter_map(|find: &Find| find.echoed.as_deref()).collect();
-    let wrong: Vec<&str> =
-        leak::PLACES.iter().filter(|p| p.told != echoed.contains(p.name)).map(|place| place.name).collect();
-    assert_eq!(wrong, [""; 0]);
+    assert_eq!(categories, Category::ALL.into_iter().filter(|category| *category != never).collect());
+    let echoed: BTreeSet<&str> = report.finds.iter().filter_map(|find| find.echoed.as_deref()).collect();
+    let wrong: Vec<&str> = leak::PLACES
+        .iter()
+        .filter(|it| it.told != echoed.contains(it.name))
+        .map(|place| place.name)
+        .collect();
+    assert_eq!(wrong, [""; 0], "told or not, other than the table says");
+    let missing: Vec<&str> = DONE.into_iter().filter(|name| !echoed.contains(name)).collect();
+    assert_eq!(missing, [""; 0]);
+    for writing in ["as it is, or spaced out", "escaped", "base64", "hex", "drawn"] {
+        assert!(report.finds.iter().any(|find| find.writing == writing), "{writing}");
+    }
+    assert!(report.guesses.values().all(|(right, _)| *right > 0), "{:?}", report.guesses);
+}
+
+#[test]
+fn a_run_that_cannot_be_done_whole_proves_nothing() {
+    let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
+    let options = Options { program: "/bin/false".into(), environment, signed_in: true };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let fault = runtime.block_on(leak::run(options, |_| {})).unwrap_err();
+    let fault = known(serde_json::to_value(fault).unwrap());
+    assert_eq!(fault["code"], "leak_unfinished");
 }

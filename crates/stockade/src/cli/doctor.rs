@@ -63,7 +63,8 @@ fn told(check: &Check) -> String {
 const MOST_SHOWN: usize = 20;
 
 fn leak(context: &Context) -> Result<Reply, Fault> {
-    let program = std::env::current_exe().map_err(|error| Fault::io("internal", "cannot find itself", &error))?;
+    let program =
+        std::env::current_exe().map_err(|error| Fault::io("internal", "cannot find itself", &error))?;
     let options = leak::Options { program, environment: Vec::new(), signed_in: true };
     let shows = !context.json() && std::io::stderr().is_terminal();
     let tell = move |what: &str| {
@@ -101,6 +102,15 @@ fn told_leak(report: &Report) -> String {
         for line in wrap(&format!("{}, written {}{echoed}", find.place, find.writing)) {
             human.push_str(&format!("  {line}\n"));
         }
+    }
+    let told: Vec<&str> =
+        report.guesses.iter().filter(|(_, (right, _))| *right > 0).map(|(tool, _)| tool.as_str()).collect();
+    if !told.is_empty() {
+        human.push_str(&format!(
+            "\n{HINT} !{HINT:#} {BOLD}{:<15}{BOLD:#} who guesses how a value begins is told by\n",
+            "guesses"
+        ));
+        human.push_str(&format!("{:INDENT$}{}\n", "", told.join(", ")));
     }
     human.push('\n');
     if report.finds.len() > MOST_SHOWN {

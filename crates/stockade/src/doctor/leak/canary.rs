@@ -76,6 +76,8 @@ impl Canaries {
         let value = |kind| match kind {
             // Base32 has no 8 and no 9.
             Kind::TotpSeed => token(LENGTH).to_ascii_uppercase().replace('8', "B").replace('9', "C"),
+            // Nobody is told of it; it is to be known by its look.
+            Kind::TokenInReply => format!("github_pat_{}", token(LENGTH)),
             _ => token(LENGTH),
         };
         Canaries(Kind::ALL.iter().map(|&kind| Canary { kind, value: value(kind) }).collect())
@@ -83,6 +85,11 @@ impl Canaries {
 
     pub fn all(&self) -> &[Canary] {
         &self.0
+    }
+
+    /// Those that the redactor knows, and so has to know in every writing.
+    pub fn known(&self) -> impl Iterator<Item = &Canary> {
+        self.0.iter().filter(|canary| canary.kind != Kind::TokenInReply)
     }
 
     pub fn of(&self, kind: Kind) -> &str {
@@ -116,7 +123,7 @@ mod tests {
     fn each_kind_has_a_canary_of_its_own_and_the_vault_takes_them() {
         let canaries = Canaries::plant();
         let mut values: Vec<&str> = canaries.all().iter().map(|canary| canary.value.as_str()).collect();
-        assert!(values.iter().all(|value| value.len() == LENGTH));
+        assert!(values.iter().all(|value| value.len() >= LENGTH));
         values.sort_unstable();
         values.dedup();
         assert_eq!(values.len(), Kind::ALL.len());

@@ -30,12 +30,10 @@ pub enum Category {
     Logs,
     /// Other files of the state folder.
     Files,
-    /// Answers that depend on whether a guess is right.
-    Guesses,
 }
 
 impl Category {
-    pub const ALL: [Category; 12] = [
+    pub const ALL: [Category; 11] = [
         Category::Replies,
         Category::Api,
         Category::Console,
@@ -47,7 +45,6 @@ impl Category {
         Category::Databases,
         Category::Logs,
         Category::Files,
-        Category::Guesses,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -63,7 +60,6 @@ impl Category {
             Category::Databases => "databases",
             Category::Logs => "logs",
             Category::Files => "files",
-            Category::Guesses => "guesses",
         }
     }
 }
@@ -88,7 +84,9 @@ pub struct Ledger {
     bytes: u64,
     finds: BTreeSet<Find>,
     /// Those that were looked at.
-    pictures: BTreeSet<u64>,
+    pictures: BTreeSet<(Category, u64)>,
+    /// By tool: guesses that were told to be right, of how many.
+    guesses: BTreeMap<String, (usize, usize)>,
 }
 
 fn hashed(bytes: &[u8]) -> u64 {
@@ -100,7 +98,14 @@ fn hashed(bytes: &[u8]) -> u64 {
 impl Ledger {
     pub fn new(canaries: &Canaries) -> Ledger {
         let searched = Category::ALL.iter().map(|&category| (category, 0)).collect();
-        Ledger { searcher: Searcher::new(canaries), searched, bytes: 0, finds: BTreeSet::new(), pictures: BTreeSet::new() }
+        Ledger {
+            searcher: Searcher::new(canaries),
+            searched,
+            bytes: 0,
+            finds: BTreeSet::new(),
+            pictures: BTreeSet::new(),
+            guesses: BTreeMap::new(),
+        }
     }
 
     /// One more thing to look for.
@@ -139,13 +144,20 @@ impl Ledger {
     }
 
     /// A find that no search of text can make.
-    pub fn found(&mut self, category: Category, place: &str, canary: &'static str, writing: &'static str) {
+    fn found(&mut self, category: Category, place: &str, canary: &'static str, writing: &'static str) {
         let place = place.to_owned();
         self.finds.insert(Find { category, place, canary, writing, echoed: None });
     }
 
-    pub fn guessed(&mut self) {
-        self.count(Category::Guesses, 0);
+    /// A tool was asked with the beginning of a canary, and told whether it is there.
+    pub fn guessed(&mut self, tool: &str, told: bool) {
+        let (told_right, asked) = self.guesses.entry(tool.to_owned()).or_default();
+        *asked += 1;
+        *told_right += usize::from(told);
+    }
+
+    pub fn guesses(&self) -> &BTreeMap<String, (usize, usize)> {
+        &self.guesses
     }
 
     /// A whole reply: its pictures are looked at, the rest is read.
@@ -153,7 +165,7 @@ impl Ledger {
         let mut pictures = Vec::new();
         take_pictures(&mut reply, &mut pictures);
         for picture in pictures {
-            self.picture(place, &picture);
+            self.picture(Category::Pictures, place, &picture);
         }
         // Words and fields say the same twice, each in its own way.
         match reply.pointer_mut("/result/structuredContent").map(Value::take) {
@@ -166,18 +178,18 @@ impl Ledger {
     }
 
     /// A picture of a page on which the site draws in one colour what nobody may see.
-    pub fn picture(&mut self, place: &str, bytes: &[u8]) {
-        self.count(Category::Pictures, bytes.len());
-        // The same picture is kept in several places; it is looked at once.
-        if !self.pictures.insert(hashed(bytes)) {
+    pub fn picture(&mut self, category: Category, place: &str, bytes: &[u8]) {
+        self.count(category, bytes.len());
+        // The same picture is kept under several names; it is looked at once.
+        if !self.pictures.insert((category, hashed(bytes))) {
             return;
         }
         let hits = self.searcher.search_packed(bytes);
-        self.note(Category::Pictures, place, hits);
+        self.note(category, place, hits);
         match super::pixels::drawn(bytes) {
             Some(0) => {}
-            Some(_) => self.found(Category::Pictures, place, "any", "drawn"),
-            None => self.found(Category::Pictures, place, "unknown", "a picture that cannot be read"),
+            Some(_) => self.found(category, place, "any", "drawn"),
+            None => self.found(category, place, "unknown", "a picture that cannot be read"),
         }
     }
 
@@ -190,7 +202,7 @@ impl Ledger {
             if let Ok(picture) = STANDARD.decode(&piece[..end])
                 && !picture.is_empty()
             {
-                self.picture(place, &picture);
+                self.picture(category, place, &picture);
                 text.push_str(&piece[end..]);
             } else {
                 text.push_str(piece);
@@ -211,8 +223,7 @@ impl Ledger {
         };
         let place = without_ids(&name);
         if super::pixels::is_picture(bytes) {
-            self.count(category, bytes.len());
-            self.picture(&place, bytes);
+            self.picture(category, &place, bytes);
         } else {
             // A bundle is pictures with text between them. A database keeps large things in pieces, and no pictures.
             let (between, pictures) = match category {
@@ -221,7 +232,7 @@ impl Ledger {
             };
             self.text(category, &place, &between);
             for picture in pictures {
-                self.picture(&place, picture);
+                self.picture(category, &place, picture);
             }
         }
     }

@@ -54,6 +54,9 @@ pub struct Report {
     pub forms: usize,
     pub seconds: f64,
     pub finds: BTreeSet<Find>,
+    /// By tool: how many guesses of a value's beginning were told to be right, of how many. No value comes out by it at
+    /// once, and none of this makes the run fail.
+    pub guesses: BTreeMap<String, (usize, usize)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
 }
@@ -86,7 +89,10 @@ fn whole(
     let mut ledger = Ledger::new(canaries);
     tell("starting");
     let grant = if options.signed_in { Some(grant(&home, canaries, &mut ledger)?) } else { None };
-    done(home.run(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"))?, "operator password")?;
+    done(
+        home.run(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"))?,
+        "operator password",
+    )?;
     let server = home.serve()?;
     Drive::new(&home, &server, &mut ledger, site, canaries, grant, tell)?.run()?;
     server.end();
@@ -103,6 +109,7 @@ fn whole(
         seconds: (begun.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         error: (!finds.is_empty()).then(|| leak_found(finds.len())),
         finds,
+        guesses: ledger.guesses().clone(),
     })
 }
 

@@ -89,11 +89,8 @@ impl Home {
         let printed = self.folder.join("printed");
         let file = File::create(&printed).map_err(|e| broken("keep what a command prints", &e))?;
         let mut command = self.command(arguments, "commands")?;
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(file)
-            .spawn()
-            .map_err(|e| broken("start a command", &e))?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(file).spawn().map_err(|e| broken("start a command", &e))?;
         if let Some(mut pipe) = child.stdin.take() {
             match pipe.write_all(input.as_bytes()) {
                 // A command that wants no input has hung up.
@@ -209,7 +206,14 @@ impl Server {
     }
 
     /// One request over HTTP: the whole answer, head and all. `who` is a line of a header.
-    pub fn http(&self, method: &str, path: &str, who: &str, kind: &str, body: &str) -> Result<Vec<u8>, Fault> {
+    pub fn http(
+        &self,
+        method: &str,
+        path: &str,
+        who: &str,
+        kind: &str,
+        body: &str,
+    ) -> Result<Vec<u8>, Fault> {
         let failed = |e: std::io::Error| broken("ask the server", &e);
         let address = self.address();
         let mut stream = TcpStream::connect(address).map_err(failed)?;

@@ -254,7 +254,8 @@ fn sextet(byte: u8) -> u8 {
 fn joined(digits: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4 + 2);
     for four in digits.chunks(4) {
-        let bits = four.iter().fold(0_u32, |bits, &digit| bits << 6 | u32::from(digit)) << (6 * (4 - four.len()));
+        let bits =
+            four.iter().fold(0_u32, |bits, &digit| bits << 6 | u32::from(digit)) << (6 * (4 - four.len()));
         bytes.extend_from_slice(&bits.to_be_bytes()[1..]);
     }
     bytes

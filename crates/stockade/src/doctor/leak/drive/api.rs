@@ -20,6 +20,8 @@ impl Drive<'_> {
         let url = |path: &str| json!({"url": format!("http://{HOST}{path}")});
         let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});
         for (action, arguments) in [
+            ("page.goto", url("/")),
+            ("page.wait_for", json!({"text": "all is done"})),
             ("page.goto", url("/to/0")),
             ("page.extract", json!({})),
             ("page.extract", json!({"mode": "title"})),

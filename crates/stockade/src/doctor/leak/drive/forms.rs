@@ -28,8 +28,8 @@ impl Drive<'_> {
             self.call("browser_read", json!({}))?;
             self.tidy_tabs()?;
         }
-        for number in 1..FORMS.len() {
-            (self.tell)(&format!("behaviour: {}", FORMS[number].name));
+        for (number, form) in FORMS.iter().enumerate().skip(1) {
+            (self.tell)(&format!("behaviour: {}", form.name));
             self.goto(&format!("/do/{number}"))?;
             for behaviour in BEHAVIOURS.iter().filter(|one| IN_EVERY_FORM.contains(&one.name)) {
                 self.behave(behaviour)?;
@@ -64,8 +64,20 @@ impl Drive<'_> {
     pub(super) fn all_answers(&mut self) -> Result<(), Fault> {
         (self.tell)("error pages, redirects, downloads");
         for path in [
-            "/status/400", "/status/403", "/status/404", "/status/418", "/status/500", "/status/503",
-            "/realm", "/refresh", "/cookiename", "/closed", "/pdf", "/download", "/headers", "/popup",
+            "/status/400",
+            "/status/403",
+            "/status/404",
+            "/status/418",
+            "/status/500",
+            "/status/503",
+            "/realm",
+            "/refresh",
+            "/cookiename",
+            "/closed",
+            "/pdf",
+            "/download",
+            "/headers",
+            "/popup",
         ] {
             self.goto(path)?;
             self.call("browser_read", json!({"format": "tree"}))?;
@@ -83,7 +95,10 @@ impl Drive<'_> {
             self.call("browser_read", json!({"cursor": cursor, "max_tokens": 20_000}))?;
         }
         for offset in [0, 700, 1400] {
-            self.call("browser_find", json!({"role": "row", "limit": 100, "offset": offset, "max_tokens": 20_000}))?;
+            self.call(
+                "browser_find",
+                json!({"role": "row", "limit": 100, "offset": offset, "max_tokens": 20_000}),
+            )?;
         }
         self.call("browser_scroll", json!({"direction": "down", "amount": "end"}))?;
         Ok(())

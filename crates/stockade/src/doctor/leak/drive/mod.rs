@@ -130,10 +130,16 @@ impl<'r> Drive<'r> {
         if answer["error"].is_null() && answer["result"]["isError"] != true {
             self.worked.insert(tool.to_owned());
         }
-        if let Some(ended) = fields["error"]["code"].as_str().filter(|code| code.starts_with("session_ended")) {
+        if let Some(ended) = fields["error"]["code"].as_str().filter(|code| code.starts_with("session_ended"))
+        {
             return Err(unfinished(format!("the session came to its end: {ended}")));
         }
-        self.ledger.reply(Category::Replies, tool, answer);
+        let picture = if tool == "browser_screenshot" { format!(" {arguments}") } else { String::new() };
+        self.ledger.reply(
+            Category::Replies,
+            &format!("{tool}{}", picture.replace(&self.session, "")),
+            answer,
+        );
         Ok(fields)
     }
 
@@ -148,7 +154,10 @@ impl<'r> Drive<'r> {
     /// Every way to read the page that is there.
     fn read_all(&mut self) -> Result<(), Fault> {
         for format in ["outline", "tree", "markdown"] {
-            self.call("browser_read", json!({"format": format, "max_tokens": MOST_TOKENS, "max_depth": 100}))?;
+            self.call(
+                "browser_read",
+                json!({"format": format, "max_tokens": MOST_TOKENS, "max_depth": 100}),
+            )?;
         }
         self.call("browser_find", json!({"regex": ".", "limit": 100, "max_tokens": MOST_TOKENS}))?;
         self.call("browser_read_dom", json!({"max_tokens": MOST_TOKENS}))?;

@@ -63,17 +63,19 @@ impl Drive<'_> {
         let who = format!("cookie: {cookie}");
         let page = self.look("/console", &who)?;
         let text = String::from_utf8_lossy(&page).into_owned();
-        let question = text.split("/operator/approvals/").nth(1).and_then(|rest| rest.split(['"', '/']).next());
+        let question =
+            text.split("/operator/approvals/").nth(1).and_then(|rest| rest.split(['"', '/']).next());
         let Some(question) = question.map(str::to_owned) else {
             return Err(unfinished("nobody was asked for anything"));
         };
         self.look(&format!("/console/approvals/{question}"), &who)?;
         self.look("/operator/live", &who)?;
         self.look(&format!("/operator/live/{question}"), &who)?;
-        let answer = self.server.http("GET", &format!("/operator/approvals/{question}/picture"), &who, form, "")?;
+        let answer =
+            self.server.http("GET", &format!("/operator/approvals/{question}/picture"), &who, form, "")?;
         let start = answer.windows(4).position(|four| four == b"\x89PNG");
         match start {
-            Some(start) => self.ledger.picture("console", &answer[start..]),
+            Some(start) => self.ledger.picture(Category::Console, "a question's picture", &answer[start..]),
             None => self.ledger.text(Category::Console, "a question's picture", &answer),
         }
         Ok(())

@@ -95,9 +95,12 @@ impl Drive<'_> {
         let read = self.agent.request("resources/read", &json!({ "uri": uri }))?;
         self.ledger.reply(Category::Replies, "resource", read);
         let answer = self.server.api("GET", &format!("/v1/screenshots/{id}"), &Value::Null)?;
-        let body = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(&answer[..], |at| &answer[at + 4..]);
+        let body = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .map_or(&answer[..], |at| &answer[at + 4..]);
         if body.starts_with(b"\x89PNG") {
-            self.ledger.picture("GET /v1/screenshots", body);
+            self.ledger.picture(Category::Pictures, "GET /v1/screenshots", body);
         } else {
             self.ledger.text(Category::Api, "GET /v1/screenshots", &answer);
         }
@@ -108,7 +111,7 @@ impl Drive<'_> {
     pub(super) fn guesses(&mut self) -> Result<(), Fault> {
         (self.tell)("guesses");
         self.goto("/form/0")?;
-        for canary in self.canaries.all().to_vec() {
+        for canary in self.canaries.known().cloned().collect::<Vec<_>>() {
             let begin = &canary.value[..GUESS];
             let guesses = [
                 ("browser_find", json!({"text": begin})),
@@ -118,15 +121,12 @@ impl Drive<'_> {
                 ("browser_hover", json!({"role": "button", "name": begin, "timeout_seconds": 0.3})),
             ];
             for (tool, arguments) in guesses {
-                self.ledger.guessed();
                 let answer = self.call(tool, arguments)?;
                 let right = match tool {
                     "browser_find" => answer["total"].as_u64() != Some(0),
                     _ => answer["success"] == true,
                 };
-                if right {
-                    self.ledger.found(Category::Guesses, tool, canary.kind.as_str(), "a guess is told to be right");
-                }
+                self.ledger.guessed(tool, right);
             }
         }
         Ok(())

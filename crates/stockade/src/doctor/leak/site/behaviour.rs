@@ -144,7 +144,7 @@ async fn tools(State(site): State<Site>) -> Html<String> {
 
 /// More than a reply holds, with a value in each row.
 async fn long(State(site): State<Site>) -> Html<String> {
-    let canaries = site.canaries.all();
+    let canaries: Vec<_> = site.canaries.known().collect();
     let rows: String = (0..1500)
         .map(|row| {
             let value = &canaries[row % canaries.len()].value;
@@ -197,7 +197,9 @@ async fn realm(State(site): State<Site>) -> Response {
 
 async fn refresh(State(site): State<Site>) -> Html<String> {
     let to = format!("/popup?v={}", segment(&site.line("refresh")));
-    Html(format!("<!doctype html><title>Wait</title><meta http-equiv=refresh content='0;url={to}'><p>wait</p>"))
+    Html(format!(
+        "<!doctype html><title>Wait</title><meta http-equiv=refresh content='0;url={to}'><p>wait</p>"
+    ))
 }
 
 async fn cookie_name(State(site): State<Site>) -> Response {

@@ -86,9 +86,9 @@ impl Site {
 
     fn some<'s>(&'s self, number: usize, form: &Form) -> impl Iterator<Item = &'s str> {
         const OF_EACH_FORM: usize = 3;
-        let all = self.canaries.all();
+        let all: Vec<&str> = self.canaries.known().map(|canary| canary.value.as_str()).collect();
         let count = if std::ptr::eq(form, &raw const FORMS[0]) { all.len() } else { OF_EACH_FORM };
-        (0..count).map(move |at| all[(number * OF_EACH_FORM + at) % all.len()].value.as_str())
+        (0..count).map(move |at| all[(number * OF_EACH_FORM + at) % all.len()])
     }
 
     /// As they are, all in one line.
@@ -133,16 +133,18 @@ async fn seen(State(site): State<Site>, body: Bytes) -> &'static str {
 async fn front(State(site): State<Site>) -> ([(&'static str, String); 1], Html<String>) {
     let rotated = format!("rotated={}; Path=/; HttpOnly", site.value(Kind::RotatedCookie));
     let page = format!(
-        "<!doctype html><title>Signed in</title><h1>Welcome</h1><p id=theme>no theme</p><p id=done>not yet</p>
+        "<!doctype html><title>Signed in</title><h1>Welcome</h1><p id=theme>no theme</p><p id=token></p><p id=done>not yet</p>
 <script>(async () => {{
   document.getElementById('theme').textContent = 'the theme is ' + localStorage.getItem('theme');
   const stores = () => JSON.stringify([{{...localStorage}}, {{...sessionStorage}}, document.cookie]);
   await fetch('/seen', {{method: 'POST', body: stores()}});
   const reply = await (await fetch('/token')).json();
+  document.getElementById('token').textContent = '{mark} ' + reply.access_token;
   localStorage.setItem('handed', '{stored}');
   await fetch('/seen', {{method: 'POST', body: stores() + reply.access_token}});
   document.getElementById('done').textContent = 'all is done';
 }})()</script>",
+        mark = mark("tokenshown"),
         stored = site.value(Kind::StoredByPage)
     );
     ([("set-cookie", rotated)], Html(page))

@@ -39,13 +39,19 @@ pub static PLACES: [Place; 44] = [
     told("area", "<textarea aria-label=area>TEXT</textarea>"),
     told("option", "<select aria-label=choice><option selected>TEXT<option value='TEXT'>other</select>"),
     told("placeholder", "<input placeholder='TEXT'>"),
-    untold("datalist", "<input list=known aria-label=known><datalist id=known><option value='TEXT'></datalist>"),
+    untold(
+        "datalist",
+        "<input list=known aria-label=known><datalist id=known><option value='TEXT'></datalist>",
+    ),
     told("alt", "<img alt='TEXT' src=/none.png width=300 height=20>"),
     told("titleattribute", "<button type=button title='TEXT'></button>"),
     told("arialabel", "<button type=button aria-label='TEXT'>x</button>"),
     told("ariadescription", "<button type=button aria-description='TEXT'>described</button>"),
     told("labelledby", "<b id=lb hidden>TEXT</b><button type=button aria-labelledby=lb>x</button>"),
-    told("valuetext", "<div role=slider tabindex=0 aria-label=amount aria-valuenow=1 aria-valuetext='TEXT'></div>"),
+    told(
+        "valuetext",
+        "<div role=slider tabindex=0 aria-label=amount aria-valuenow=1 aria-valuetext='TEXT'></div>",
+    ),
     told("label", "<label>HTML<input type=checkbox></label>"),
     told("legend", "<fieldset><legend>TEXT</legend><input aria-label=in></fieldset>"),
     told("summary", "<details open><summary>TEXT</summary>HTML</details>"),
@@ -54,18 +60,27 @@ pub static PLACES: [Place; 44] = [
     told("live", "<div role=status aria-live=polite>HTML</div>"),
     told("svgtext", "<svg width=300 height=30><text y=20>TEXT</text></svg>"),
     told("svgtitle", "<svg role=img width=30 height=30><title>TEXT</title></svg>"),
-    untold(
+    told(
         "canvas",
         "<canvas id=c width=400 height=30>TEXT</canvas><script>c.getContext('2d').fillText(SCRIPT, 5, 20)</script>",
     ),
-    told("before", "<style>.b::before { content: attr(data-v) }</style><button type=button class=b data-v='TEXT'></button>"),
+    told(
+        "before",
+        "<style>.b::before { content: attr(data-v) }</style><button type=button class=b data-v='TEXT'></button>",
+    ),
     told("frame", "<iframe title=frame src=/frame/FORM></iframe>"),
     told("framedocument", "<iframe title=srcdoc srcdoc='TEXT'></iframe>"),
-    untold("dataframe", "<iframe title=data src='data:text/html,TEXT'></iframe>"),
+    told("dataframe", "<iframe title=data src='data:text/html;charset=utf-8,TEXT'></iframe>"),
     told("sandbox", "<iframe title=sandbox sandbox src=/frame/FORM?place=sandbox></iframe>"),
     told("frametitle", "<iframe title='TEXT' src=/frame/FORM?place=none></iframe>"),
-    told("openroot", "<i-o></i-o><script>document.querySelector('i-o').attachShadow({mode:'open'}).textContent = SCRIPT</script>"),
-    told("closedroot", "<i-c></i-c><script>document.querySelector('i-c').attachShadow({mode:'closed'}).textContent = SCRIPT</script>"),
+    told(
+        "openroot",
+        "<i-o></i-o><script>document.querySelector('i-o').attachShadow({mode:'open'}).textContent = SCRIPT</script>",
+    ),
+    told(
+        "closedroot",
+        "<i-c></i-c><script>document.querySelector('i-c').attachShadow({mode:'closed'}).textContent = SCRIPT</script>",
+    ),
     told("written", "<script>document.write('<p>' + SCRIPT.replace(/</g, '&lt;') + '</p>')</script>"),
     untold("hiddenfield", "<input type=hidden value='TEXT'>"),
     untold("passwordfield", "<input type=password aria-label=password value='TEXT'>"),
@@ -167,13 +182,11 @@ const DRAWN: &[&str] = &[
 /// Every value in every one of them, and nothing else of that colour.
 pub(super) async fn pictures(State(site): State<Site>) -> Html<String> {
     let mut body = String::new();
-    for (at, way) in DRAWN.iter().enumerate() {
-        let canaries = site.canaries.all();
-        // One of each way is seen without scrolling; the whole page has them all.
-        let canary = &canaries[at % canaries.len()];
+    // One of each way is seen without scrolling; the whole page has them all.
+    for (way, canary) in DRAWN.iter().zip(site.canaries.known().collect::<Vec<_>>().into_iter().cycle()) {
         body.push_str(&way.replace("TEXT", &canary.value));
     }
-    for canary in site.canaries.all() {
+    for canary in site.canaries.known() {
         body.push_str(&format!("<p>{}</p>", canary.value));
     }
     Html(format!(
