@@ -70,11 +70,17 @@ impl Registry {
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await;
         let (browser, seen) = filled.map_err(|error| leads_away(explain(error, egress)))?;
-        for login in &released.logins {
-            let detail = format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
-            let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
-            self.log.append(&event).await.map_err(audit_fault)?;
-        }
+        let on_record = async {
+            for login in &released.logins {
+                let detail =
+                    format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
+                let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
+                self.log.append(&event).await.map_err(audit_fault)?;
+            }
+            Ok::<_, Fault>(())
+        };
+        let ((), on_record) = tokio::join!(self.logins.note_injected(released), on_record);
+        on_record?;
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
             if probe.judge(&path, &seen.text) == Verdict::SignedOut {
@@ -85,7 +91,6 @@ impl Registry {
                 return Err(logins::expired(domain, "the site does not know its owner any more"));
             }
         }
-        self.logins.note_injected(released).await;
         Ok(browser)
     }
 

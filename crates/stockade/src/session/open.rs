@@ -5,7 +5,7 @@ use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
-use crate::logins::{Released, Secrets, Wanted};
+use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
@@ -144,7 +144,7 @@ impl Registry {
         Ok(session)
     }
 
-    /// Jail, readiness in two phases, CPU quota, an empty page.
+    /// Jail, readiness in two phases, an empty page.
     async fn launch(&self, scope: &Scope, jail: &Id, rules: Arc<egress::Rules>) -> Result<Started, Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
@@ -165,7 +165,7 @@ impl Registry {
             readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }),
         );
         let shaking = Instant::now();
-        let wire = self.connect(&tunnel, &readiness.ws_path, jail).await?;
+        let wire = self.connect(&tunnel, &readiness.ws_path).await?;
         phases.push(Phase { name: "websocket".into(), ms: millis(shaking) });
         let attaching = Instant::now();
         let blank = Browser::attach(wire.connection, self.settings.browser.clone()).await?;
@@ -193,11 +193,22 @@ impl Registry {
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let Started { blank, closed, renewals, tunnel, egress, mut phases, begun, user_agent } = started;
         let browser = match login {
-            None => blank.clean(),
+            None => {
+                self.limit_processor(jail).await?;
+                blank.clean()
+            }
             Some(released) => {
                 let injecting = Instant::now();
                 self.logins.confirm(released).await?;
+                // A probe is a page of the site's.
+                let is_probed = !logins::probes(released).is_empty();
+                if is_probed {
+                    self.limit_processor(jail).await?;
+                }
                 let browser = self.inject(blank, released, &egress, about).await?;
+                if !is_probed {
+                    self.limit_processor(jail).await?;
+                }
                 phases.push(Phase { name: "login".into(), ms: millis(injecting) });
                 browser
             }
@@ -216,12 +227,16 @@ impl Registry {
         Ok((runtime, phases, user_agent))
     }
 
-    /// The second phase of readiness.
-    pub(super) async fn connect(&self, tunnel: &Arc<Tunnel>, path: &str, jail: &Id) -> Result<Wire, Fault> {
-        let socket = tunnel.open_cdp(path).await?;
-        // Ready: from here on the jail has its share of the processor and no more.
+    /// From here on the jail has its share of the processor and no more. What comes before is our own work: no page has
+    /// run yet.
+    pub(super) async fn limit_processor(&self, jail: &Id) -> Result<(), Fault> {
         let cpu = self.settings.limits.cpu;
-        self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await?;
+        self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await
+    }
+
+    /// The second phase of readiness.
+    pub(super) async fn connect(&self, tunnel: &Arc<Tunnel>, path: &str) -> Result<Wire, Fault> {
+        let socket = tunnel.open_cdp(path).await?;
         let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));
