@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// A wrong password is answered no sooner.
-const SLOW: Duration = Duration::from_millis(700);
+pub const SLOW: Duration = Duration::from_millis(700);
 /// How long one waits while others' passwords are looked at; each takes a tenth of a second, and few can come.
 const PATIENCE: Duration = Duration::from_secs(10);
 
