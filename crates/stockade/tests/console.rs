@@ -346,3 +346,31 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
         person.picture(&Path::new(folder).join("console-second-step.png"));
     }
 }
+
+#[test]
+fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    let waits = asking.waiting()["id"].clone();
+    // The moment in which it is there: nothing of it can be pressed, with the mouse or otherwise.
+    let early = "addEventListener('DOMContentLoaded', () => { const button = document.querySelector('.card button[value=approve]');
+        window.style = getComputedStyle(button).pointerEvents; button.click(); window.pressed = 1; })";
+    person.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": early }));
+    person.go(&asking.console());
+    person.until("window.pressed === 1");
+    assert_eq!(person.eval("window.style"), json!("none"));
+    for moment in
+        ["window.dispatchEvent(new Event('focus'))", "document.dispatchEvent(new Event('visibilitychange'))"]
+    {
+        person.until(SHOWN);
+        let press = format!("{moment}; document.querySelector('.card button[value=approve]').click(); 1");
+        assert_eq!(person.eval(&press), json!(1));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(asking.waiting()["id"], waits, "it still waits");
+    person.until(SHOWN);
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+}
