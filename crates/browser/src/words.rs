@@ -1,5 +1,6 @@
 //! Where words stand in a page's text, however it writes them: in capitals, over several lines or elements, or in part.
 
+use crate::text::is_unseen;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
@@ -101,12 +102,9 @@ impl Squeezed {
     }
 }
 
-/// White space, soft hyphens, and marks of no width.
+/// White space, and what is drawn as nothing. A zero stands between texts that are apart.
 fn is_blank(character: char) -> bool {
-    character.is_whitespace()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+    character.is_whitespace() || (character != '\0' && is_unseen(character))
 }
 
 #[cfg(test)]
@@ -127,6 +125,10 @@ mod tests {
             ("Results for zebra crossing.", vec!["zebra crossing"]),
             ("ZEBRACROSSING", vec!["ZEBRACROSSING"]),
             ("zeb\n  ra cross\u{ad}ing", vec!["zeb\n  ra cross\u{ad}ing"]),
+            (
+                "z\u{3164}e\u{ffa0}b\u{115f}r\u{1160}a\u{e0100}cr\u{e01ef}ossin\u{17b4}g",
+                vec!["z\u{3164}e\u{ffa0}b\u{115f}r\u{1160}a\u{e0100}cr\u{e01ef}ossin\u{17b4}g"],
+            ),
             ("zebra\0crossing", vec![]),
             ("zebra", vec![]),
             ("Zebra crossin…", vec!["Zebra crossin"]),
