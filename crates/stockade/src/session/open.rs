@@ -76,21 +76,29 @@ impl Registry {
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let about = About::session(scope, &id, Some(jail.as_str()));
-        let login = match &request.login {
+        let leave = match &request.login {
             None => None,
-            Some(wanted) => Some(self.redeem(scope, wanted, &about).await?),
+            Some(wanted) => Some(self.consume(scope, wanted, &about).await?),
         };
         let given = Arc::new(Given::default());
-        let home = login.as_ref().map(|released| self.home(released));
+        let home = leave.as_ref().map(|leave| self.home(leave));
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
-        let started = match self.launch(scope, &jail, self.rules(home.as_ref(), &given)).await {
-            Ok(started) => started,
-            Err(fault) => {
+        let released = async {
+            match (leave, &request.login) {
+                (Some(leave), Some(wanted)) => self.release(leave, wanted, &about).await.map(Some),
+                _ => Ok(None),
+            }
+        };
+        let launched = self.launch(scope, &jail, self.rules(home.as_ref(), &given));
+        let (started, login) = match tokio::join!(launched, released) {
+            (Ok(started), Ok(login)) => (started, login),
+            (Err(fault), Ok(login)) => {
                 if let Some(released) = login {
                     self.give_back(released, &about).await;
                 }
                 return Err(fault);
             }
+            (_, Err(fault)) => return Err(fault),
         };
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
 
