@@ -23,7 +23,8 @@ fn logged_in(asking: &Asking) -> Person {
 }
 
 /// A question is on the page, and its buttons take presses.
-const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling')";
+const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling') \
+    && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
