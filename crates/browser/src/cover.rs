@@ -10,9 +10,10 @@ mod still;
 use crate::{
     ask::AskError,
     browser::Browser,
-    cdp::{LARGEST_MESSAGE, SessionId},
+    cdp::SessionId,
     deadline::Deadline,
     error::BrowserError,
+    locate::MOST_FRAMES_ASKED,
     paint,
     verbs::{Framed, Image},
     words::WordSet,
@@ -21,14 +22,25 @@ use futures_util::future::join_all;
 use place::{Place, Placed};
 use policy::{ElementFacts, ImageFormat, Screenshot};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, fmt, time::Duration};
-use still::{Counts, Held};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use still::{Counts, Held, Stirring};
 
 /// A page that moves gets so many chances to hold still for as long as a picture takes.
 const ATTEMPTS: usize = 5;
 
 /// How long a frame may take to tell what is in it. One that does not is covered whole.
 const FRAME_WAIT: Duration = Duration::from_secs(1);
+
+/// What a frame may answer, in bytes: the script tells up to [`MOST_TEXT`], of which a unit takes up to six, and a
+/// thousand boxes. A frame that tells more is covered whole, and so is one inside the page with more than a few hundred
+/// thousand characters: all of them together stay near 100 MiB.
+const LARGEST_TEXT: usize = 16 << 20;
+const LARGEST_FRAME_TEXT: usize = 2 << 20;
+const LARGEST_BOXES: usize = 256 << 10;
+/// As in the script, in characters.
+const MOST_TEXT: usize = 2_000_000;
+/// As in the script.
+const MOST_BOXES: usize = 1000;
 
 /// What a picture must not show, beside what is in fields.
 #[derive(Clone, Default)]
@@ -65,6 +77,32 @@ impl Cover {
     }
 }
 
+/// What was found in a frame's text.
+struct Searched {
+    all: bool,
+    found: bool,
+    fields: bool,
+    ranges: Vec<u32>,
+    said: bool,
+}
+
+impl Cover {
+    /// It may take seconds.
+    fn search(&self, told: Text, again: bool) -> Searched {
+        let all = told.all && told.text.chars().nth(MOST_TEXT).is_none();
+        let found = if all { self.words.find(&told.text) } else { Vec::new() };
+        let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
+        let said = || told.passed.is_none_or(|passed| self.words.is_in(&passed));
+        Searched {
+            all,
+            found: told.found || !ranges.is_empty(),
+            fields: told.fields,
+            ranges,
+            said: again && !self.words.is_empty() && said(),
+        }
+    }
+}
+
 /// Words may be secrets.
 impl fmt::Debug for Cover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,6 +117,8 @@ struct Reading {
     drawings: bool,
     /// Whether only fields that are secret count.
     secrets: bool,
+    /// Whether it is to tell what came and went since it was last asked.
+    again: bool,
 }
 
 /// A frame's text, and whether there is something to cover whatever it says.
@@ -91,6 +131,8 @@ struct Text {
     /// Whether there are fields at all; what is in them can change without a trace.
     fields: bool,
     still: bool,
+    /// What came and went; None if that cannot be told.
+    passed: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -104,8 +146,10 @@ struct Measuring<'a> {
 
 #[derive(Deserialize)]
 struct Measured {
+    #[serde(deserialize_with = "place::at_most::<__D, _, MOST_BOXES>")]
     boxes: Vec<paint::Box>,
     whole: bool,
+    #[serde(deserialize_with = "place::at_most::<__D, _, MOST_FRAMES_ASKED>")]
     places: Vec<Option<Place>>,
 }
 
@@ -118,6 +162,8 @@ struct Frame {
     found: bool,
     fields: bool,
     ranges: Vec<u32>,
+    /// Words were in it for a while, or nobody knows. Only another look tells.
+    said: bool,
     /// It cannot be looked into.
     opaque: bool,
 }
@@ -138,19 +184,21 @@ impl Browser {
         if cover.words.is_cut() {
             return Err(BrowserError::CannotCover { why: "there is more to cover than can be looked for" });
         }
+        let typed = !cover.words.is_empty();
+        let cover = &Arc::new(cover.clone());
         for attempt in 1..=ATTEMPTS {
             let framed = self.frame_up(wanted, target, deadline).await?;
-            let frames = self.look_into_frames(cover, deadline).await?;
-            if any_will_do && cover.words.is_empty() && !frames.iter().any(|frame| frame.found) {
+            let (frames, counts) = self.look_into_frames(cover, false, deadline).await?;
+            if any_will_do && !typed && !frames.iter().any(|frame| frame.found) {
                 return Ok(None);
             }
-            let before =
-                if cover.words.is_empty() { Vec::new() } else { self.counts(&frames, deadline).await };
-            let mut placed = self.measure(&frames, !cover.words.is_empty(), deadline).await?;
+            let is_watched = typed || frames.iter().any(|frame| frame.found || frame.fields);
+            let before = if is_watched && !typed { self.counts(&frames, deadline).await } else { counts };
+            let mut placed = self.measure(&frames, is_watched, deadline).await?;
             let covers_nothing = placed.iter().all(|placed| placed.boxes.is_empty());
             let format = if covers_nothing { wanted.format } else { ImageFormat::Png };
             let image = self.capture(&framed, format, deadline).await?;
-            if !cover.words.is_empty() {
+            if is_watched {
                 let beyond = framed.beyond;
                 let restless = self.restless(cover, &frames, &before, beyond, deadline).await?;
                 let main = frames.first().map(|frame| &frame.session);
@@ -170,11 +218,17 @@ impl Browser {
     }
 
     /// Has every frame tell its text, and looks for words in it.
-    async fn look_into_frames(&self, cover: &Cover, deadline: Deadline) -> Result<Vec<Frame>, BrowserError> {
-        let words = !cover.words.is_empty();
+    async fn look_into_frames(
+        &self,
+        cover: &Arc<Cover>,
+        again: bool,
+        deadline: Deadline,
+    ) -> Result<(Vec<Frame>, Vec<Counts>), BrowserError> {
         let asked = self.frames_to_ask();
-        if words && self.has_more_frames(asked.len()) {
-            return Err(BrowserError::CannotCover { why: "the page has too many frames" });
+        let too_many = self.has_more_frames(asked.len());
+        let refused = || Err(BrowserError::CannotCover { why: "the page has too many frames" });
+        if too_many && !cover.only_secrets {
+            return refused();
         }
         let limit = deadline.within(FRAME_WAIT);
         join_all(asked.iter().skip(1).map(|(frame, _)| self.introduce(frame, limit))).await;
@@ -188,32 +242,53 @@ impl Browser {
         }
         // Each by itself: one that hangs must not stand for the others.
         let main = asked.first().map(|(frame, _)| frame);
-        let told = processes.iter().map(|(_, frames)| {
+        let told = processes.iter().map(|(session, frames)| async move {
             let is_main = frames.first().map(|(frame, _)| frame) == main;
-            self.read_process(frames, cover, if is_main { deadline } else { limit })
+            let limit = if is_main { deadline } else { limit };
+            // Before it is looked into: what comes up after that is laid out after that.
+            let is_counted = !again && !cover.words.is_empty();
+            let counts = if is_counted { Some(self.count(session, limit).await) } else { None };
+            (counts, self.read_process(frames, main, cover, again, limit).await)
         });
-        let told: HashMap<String, Result<Text, AskError>> =
-            join_all(told).await.into_iter().flatten().collect();
-        self.search_frames(asked, told, cover)
+        let (counts, told): (Vec<_>, Vec<_>) = join_all(told).await.into_iter().unzip();
+        let told: HashMap<String, Result<Text, AskError>> = told.into_iter().flatten().collect();
+        let words = Arc::clone(cover);
+        let search = move |(id, told): (String, Result<Text, AskError>)| {
+            (id, told.map(|told| words.search(told, again)))
+        };
+        let searched = tokio::task::spawn_blocking(move || told.into_iter().map(search).collect());
+        let searched = searched.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })?;
+        let frames = self.frames_of(asked, searched)?;
+        if too_many && frames.iter().any(|frame| frame.found || frame.fields) {
+            return refused();
+        }
+        Ok((frames, counts.into_iter().flatten().collect()))
     }
 
     /// The text of a process's frames. If they may have closed shadow roots that are not known, it is not all of it.
     async fn read_process(
         &self,
         frames: &[(String, String)],
+        main: Option<&String>,
         cover: &Cover,
+        again: bool,
         limit: Deadline,
     ) -> Vec<(String, Result<Text, AskError>)> {
         let words = !cover.words.is_empty();
-        let reading = Reading { words, drawings: words, secrets: cover.only_secrets };
+        let reading = Reading { words, drawings: words, secrets: cover.only_secrets, again };
+        for process in self.processes(frames) {
+            // A closed root comes without a trace, so that it was counted a moment ago is not enough.
+            self.note_agreed(&process, None);
+        }
         let read = || {
             join_all(frames.iter().map(|(frame, _)| {
-                self.ask_up_to::<_, Text>(LARGEST_MESSAGE, frame, "coverText", &reading, limit)
+                let most = if Some(frame) == main { LARGEST_TEXT } else { LARGEST_FRAME_TEXT };
+                self.ask_up_to::<_, Text>(most, frame, "coverText", &reading, limit)
             }))
         };
         let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
         let (texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
-        let whole = |text: Text| Text { all: text.all && (met.whole || !words), ..text };
+        let whole = |text: Text| Text { all: text.all && met.whole, ..text };
         frames
             .iter()
             .map(|(frame, _)| frame.clone())
@@ -221,18 +296,17 @@ impl Browser {
             .collect()
     }
 
-    fn search_frames(
+    fn frames_of(
         &self,
         asked: Vec<(String, String)>,
-        mut told: HashMap<String, Result<Text, AskError>>,
-        cover: &Cover,
+        mut searched: HashMap<String, Result<Searched, AskError>>,
     ) -> Result<Vec<Frame>, BrowserError> {
         let mut frames = Vec::new();
         for (id, _) in asked {
             let Some((parent, session)) = self.whereabouts(&id) else { continue };
             let is_main = frames.is_empty();
-            let told = match told.remove(&id).unwrap_or(Err(AskError::Gone)) {
-                Ok(told) if told.all => Some(told),
+            let searched = match searched.remove(&id).unwrap_or(Err(AskError::Gone)) {
+                Ok(searched) if searched.all => Some(searched),
                 Ok(_) if is_main => {
                     return Err(BrowserError::CannotCover {
                         why: "the page is too large to be looked through",
@@ -241,12 +315,10 @@ impl Browser {
                 Err(error) if is_main => return Err(error.into()),
                 Ok(_) | Err(_) => None,
             };
-            let opaque = told.is_none();
-            let fields = told.as_ref().is_none_or(|told| told.fields);
-            let found = told.as_ref().map(|told| cover.words.find(&told.text)).unwrap_or_default();
-            let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
-            let found = opaque || !ranges.is_empty() || told.is_some_and(|told| told.found);
-            frames.push(Frame { id, parent, session, found, fields, ranges, opaque });
+            let opaque = searched.is_none();
+            let unknown = Searched { all: false, found: true, fields: true, ranges: Vec::new(), said: false };
+            let Searched { found, fields, ranges, said, .. } = searched.unwrap_or(unknown);
+            frames.push(Frame { id, parent, session, found, fields, ranges, said, opaque });
         }
         if frames.is_empty() { Err(BrowserError::TabClosed) } else { Ok(frames) }
     }
@@ -266,7 +338,7 @@ impl Browser {
             let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
             let children = children.map(|child| child.id.as_str()).collect();
             let measuring = Measuring { ranges: frame.ranges.clone(), frames: children, watched };
-            self.ask_up_to::<_, Measured>(LARGEST_MESSAGE, &frame.id, "coverBoxes", &measuring, limit).await
+            self.ask_up_to::<_, Measured>(LARGEST_BOXES, &frame.id, "coverBoxes", &measuring, limit).await
         });
         let measured: Vec<Result<Measured, AskError>> = join_all(measured).await;
         place::all(frames, measured)
@@ -275,7 +347,7 @@ impl Browser {
     /// The sessions of frames that have something to cover and did not hold still.
     async fn restless(
         &self,
-        cover: &Cover,
+        cover: &Arc<Cover>,
         frames: &[Frame],
         before: &[Counts],
         beyond: bool,
@@ -291,7 +363,13 @@ impl Browser {
         let held: Vec<Option<Held>> = join_all(held).await;
         let after = self.counts(frames, deadline).await;
         self.count_no_more(&after, deadline).await;
-        Ok(still::restless(&cover.words, frames, &held, before, &after, beyond))
+        let stirring = Stirring::of(frames, &held, before, &after, beyond);
+        let restless = stirring.restless(frames, !cover.words.is_empty());
+        if !restless.is_empty() || stirring.is_none() {
+            return Ok(restless);
+        }
+        let (now, _) = self.look_into_frames(cover, true, deadline).await?;
+        Ok(stirring.came_up(frames, &now))
     }
 
     async fn painted(
@@ -324,5 +402,25 @@ impl Browser {
             .tab
             .as_ref()
             .is_some_and(|tab| tab.frames.untracked() || tab.frames.inside(&tab.target).len() > asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_frame_tells_beyond_the_bounds_is_not_searched_or_measured() {
+        for (length, all) in [(10, true), (MOST_TEXT, true), (MOST_TEXT + 1, false)] {
+            let text = "x".repeat(length);
+            let told = Text { text, all: true, found: false, fields: false, still: true, passed: None };
+            let searched = Cover::of(["xxx x"]).search(told, false);
+            assert_eq!((searched.all, searched.found, searched.said), (all, all, false), "{length}");
+        }
+        for (boxes, places, taken) in [(1000, 50, true), (1001, 50, false), (1000, 51, false)] {
+            let (boxes, places) = (vec![[0; 4]; boxes], vec![(); places]);
+            let told = serde_json::json!({"boxes": boxes, "whole": false, "places": places});
+            assert_eq!(serde_json::from_value::<Measured>(told).is_ok(), taken);
+        }
     }
 }

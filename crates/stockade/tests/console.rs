@@ -23,7 +23,8 @@ fn logged_in(asking: &Asking) -> Person {
 }
 
 /// A question is on the page, and its buttons take presses.
-const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling')";
+const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling') \
+    && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
@@ -345,4 +346,32 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
     if let Some(folder) = &folder {
         person.picture(&Path::new(folder).join("console-second-step.png"));
     }
+}
+
+#[test]
+fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
+    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    person.until(SHOWN);
+    let waits = asking.waiting()["id"].clone();
+    // The moment in which it is there: nothing of it can be pressed, with the mouse or otherwise.
+    let early = "addEventListener('DOMContentLoaded', () => { const button = document.querySelector('.card button[value=approve]');
+        window.style = getComputedStyle(button).pointerEvents; button.click(); window.pressed = 1; })";
+    person.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": early }));
+    person.go(&asking.console());
+    person.until("window.pressed === 1");
+    assert_eq!(person.eval("window.style"), json!("none"));
+    for moment in
+        ["window.dispatchEvent(new Event('focus'))", "document.dispatchEvent(new Event('visibilitychange'))"]
+    {
+        person.until(SHOWN);
+        let press = format!("{moment}; document.querySelector('.card button[value=approve]').click(); 1");
+        assert_eq!(person.eval(&press), json!(1));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(asking.waiting()["id"], waits, "it still waits");
+    person.until(SHOWN);
+    person.press(".card button[value=deny]");
+    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
 }

@@ -320,6 +320,13 @@ fn operators_and_passwords_are_changed_only_by_who_has_the_old_one() {
         run(&["operator", "remove", "ada", "--password-stdin"], "wrong wrong wrong\n").1,
         "login_failed"
     );
+    // Nor does somebody without a password set one by themselves.
+    let first = ["operator", "password", "ada", "--password-stdin"];
+    let begun = Instant::now();
+    assert_eq!(run(&first, "a first password\na first password\n").1, "login_failed");
+    assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    assert_eq!(run(&first, "another password\na first password\n").0, 0);
+    assert_eq!(home.audit_log().matches("\"operator_refused\"").count(), 3);
     assert_eq!(run(&["operator", "remove", "ada", "--password-stdin"], allowed).0, 0);
     assert_eq!(run(&["operator", "remove", "operator", "--password-stdin"], allowed).1, "last_operator");
     assert_eq!(run(&["operator", "password"], "").1, "terminal_required", "no terminal, no lines");

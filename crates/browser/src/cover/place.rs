@@ -2,7 +2,11 @@
 
 use super::{Frame, Measured};
 use crate::{ask::AskError, cdp::SessionId, error::BrowserError, paint::Box};
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, SeqAccess, Visitor},
+};
+use std::{fmt, marker::PhantomData};
 
 /// All there is.
 const EVERYTHING: Box = [f64::MIN, f64::MIN, f64::MAX, f64::MAX];
@@ -28,6 +32,34 @@ pub(super) struct Placed {
     /// From the frame's own view to the tab's.
     from: Place,
     whole: bool,
+}
+
+/// A list that is refused as soon as it is longer than it can be.
+pub(super) fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    struct Items<T, const MOST: usize>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MOST}")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut told: A) -> Result<Vec<T>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = told.next_element()? {
+                if items.len() == MOST {
+                    return Err(A::Error::invalid_length(MOST + 1, &self));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+
+    deserializer.deserialize_seq(Items::<T, MOST>(PhantomData))
 }
 
 /// Parents stand before their children.

@@ -5,7 +5,6 @@ use crate::{
     browser::Browser,
     cdp::{SessionId, protocol as p},
     deadline::Deadline,
-    words::WordSet,
 };
 use futures_util::future::join_all;
 use serde::Deserialize;
@@ -19,8 +18,6 @@ pub(super) struct Held {
     sure: bool,
     /// The page's text changed.
     changed: bool,
-    /// What came and went of it; None if that was too much.
-    passed: Option<String>,
 }
 
 /// How often one process has laid out its frames, and worked out their styles.
@@ -44,7 +41,7 @@ impl Browser {
     }
 
     /// A process that does not tell is taken for one that moves.
-    async fn count(&self, session: &SessionId, deadline: Deadline) -> Counts {
+    pub(super) async fn count(&self, session: &SessionId, deadline: Deadline) -> Counts {
         let to = Some(session);
         // Nothing is counted before; enabling it again is no harm.
         let enabled = self.connection.call(to, &p::EnablePerformance {}, deadline.at).await;
@@ -67,58 +64,99 @@ impl Browser {
     }
 }
 
-/// The sessions whose frames moved, where that matters: nothing has to be covered in a page that says nothing of it, said
-/// nothing meanwhile, has no field, and shows no frame of another site where something is.
-pub(super) fn restless(
-    words: &WordSet,
-    frames: &[Frame],
-    held: &[Option<Held>],
-    before: &[Counts],
-    after: &[Counts],
-    beyond: bool,
-) -> Vec<SessionId> {
-    let own = |session: &SessionId| {
-        let session = session.clone();
-        frames.iter().zip(held).filter(move |(frame, _)| !frame.opaque && frame.session == session)
-    };
-    let has_moved = |counts: &&Counts| {
-        let was = before.iter().find(|before| before.session == counts.session);
-        let same = |of: fn(&Counts) -> Option<f64>| of(counts).is_some() && was.map(of) == Some(of(counts));
-        // A picture of more than is in view is laid out anew, in the same way.
-        let laid_out = !beyond && !same(|counts| counts.layouts);
-        let styled = !same(|counts| counts.styles);
-        let moved = |frame: &Frame, held: &Option<Held>| match held {
-            Some(held) => {
-                // Then text within its element may have been laid out elsewhere, which nobody counts.
-                let unseen = beyond && (held.changed || (styled && !frame.ranges.is_empty()));
-                !held.held || unseen || (styled && !held.sure)
+/// The sessions that did not rest while a picture was taken.
+pub(super) struct Stirring {
+    /// Something in them may have been elsewhere.
+    moved: Vec<SessionId>,
+    /// These, and those in which something may have come up that was not there when they were looked into.
+    stirred: Vec<SessionId>,
+}
+
+impl Stirring {
+    pub fn of(
+        frames: &[Frame],
+        held: &[Option<Held>],
+        before: &[Counts],
+        after: &[Counts],
+        beyond: bool,
+    ) -> Stirring {
+        let mut stirring = Stirring { moved: Vec::new(), stirred: Vec::new() };
+        for counts in after {
+            let session = &counts.session;
+            let was = before.iter().find(|before| before.session == *session);
+            let same =
+                |of: fn(&Counts) -> Option<f64>| of(counts).is_some() && was.map(of) == Some(of(counts));
+            // A picture of more than is in view is laid out anew, in the same way.
+            let laid_out = !beyond && !same(|counts| counts.layouts);
+            let styled = !same(|counts| counts.styles);
+            let moved = |frame: &Frame, held: &Option<Held>| match held {
+                Some(held) => {
+                    // Then text within its element may have been laid out elsewhere, which nobody counts.
+                    let unseen = beyond && (held.changed || (styled && !frame.ranges.is_empty()));
+                    !held.held || unseen || (styled && !held.sure)
+                }
+                None => true,
+            };
+            let mut own =
+                frames.iter().zip(held).filter(|(frame, _)| !frame.opaque && frame.session == *session);
+            let has_moved = laid_out || own.any(|(frame, held)| moved(frame, held));
+            if has_moved {
+                stirring.moved.push(session.clone());
             }
-            None => true,
+            // Nothing new is drawn without a layout, or without a style where layouts do not count.
+            if has_moved || (beyond && styled) {
+                stirring.stirred.push(session.clone());
+            }
+        }
+        stirring
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.stirred.is_empty()
+    }
+
+    /// Those that moved, where there is something to cover. What is in a field can change without a trace, once something
+    /// was typed that it could be.
+    pub fn restless(&self, frames: &[Frame], typed: bool) -> Vec<SessionId> {
+        let has = |frame: &Frame| frame.found || (typed && frame.fields);
+        let matters =
+            |session: &&SessionId| frames.iter().any(|frame| frame.session == **session && has(frame));
+        with_carriers(self.moved.iter().filter(matters).cloned().collect(), &self.moved, frames)
+    }
+
+    /// Those in which another look finds more than there was, or that it came and went.
+    pub fn came_up(&self, frames: &[Frame], again: &[Frame]) -> Vec<SessionId> {
+        let is_same = |was: &Frame, now: &Frame| was.id == now.id && was.session == now.session;
+        if frames.len() != again.len() || !frames.iter().zip(again).all(|(was, now)| is_same(was, now)) {
+            return frames.first().map(|main| main.session.clone()).into_iter().collect();
+        }
+        let is_more = |was: &Frame, now: &Frame| {
+            now.said
+                || (now.found && !was.found)
+                || (now.fields && !was.fields)
+                || now.ranges.len() > was.ranges.len()
         };
-        laid_out || own(&counts.session).any(|(frame, held)| moved(frame, held))
-    };
-    let moved: Vec<&SessionId> = after.iter().filter(has_moved).map(|counts| &counts.session).collect();
-    let said = |held: &Option<Held>| match held.as_ref().and_then(|held| held.passed.as_ref()) {
-        Some(passed) => words.is_in(passed),
-        None => true,
-    };
-    let matters =
-        |session: &SessionId| own(session).any(|(frame, held)| frame.found || frame.fields || said(held));
-    let found = moved.iter().filter(|session| matters(session)).map(|session| (*session).clone()).collect();
-    with_carriers(found, &moved, frames)
+        let mut found: Vec<SessionId> = Vec::new();
+        for (was, now) in frames.iter().zip(again) {
+            let session = &now.session;
+            if self.stirred.contains(session) && !found.contains(session) && is_more(was, now) {
+                found.push(session.clone());
+            }
+        }
+        with_carriers(found, &self.moved, again)
+    }
 }
 
 /// Also the sessions that carried something about: a frame below one of theirs that has to be covered. It held still in
 /// itself, and is elsewhere all the same.
-fn with_carriers(found: Vec<SessionId>, moved: &[&SessionId], frames: &[Frame]) -> Vec<SessionId> {
+fn with_carriers(found: Vec<SessionId>, moved: &[SessionId], frames: &[Frame]) -> Vec<SessionId> {
     let is_carried = |frame: &Frame, by: &SessionId| {
         frame.session != *by && (frame.found || found.contains(&frame.session)) && is_below(frames, frame, by)
     };
     let carries = |session: &SessionId| {
         !found.contains(session) && frames.iter().any(|frame| is_carried(frame, session))
     };
-    let carriers = moved.iter().filter(|session| carries(session)).map(|session| (*session).clone());
-    let carriers: Vec<SessionId> = carriers.collect();
+    let carriers: Vec<SessionId> = moved.iter().filter(|session| carries(session)).cloned().collect();
     found.into_iter().chain(carriers).collect()
 }
 

@@ -29,6 +29,7 @@ const PAINTED = new Set('canvas video embed object'.split(' '));
 const LABELLED_BUTTONS = new Set(['button', 'submit', 'reset']);
 const NO_TEXT_INPUTS = new Set(['checkbox', 'radio', 'range', 'color', 'hidden', ...LABELLED_BUTTONS, 'image']);
 const DRAWN_ATTRIBUTES = ['placeholder', 'alt', 'label'];
+const WATCHED_ATTRIBUTES = [...DRAWN_ATTRIBUTES, 'value', 'type', 'href'];
 // Animations of these alone move nothing.
 const UNMOVING = new Set(
   'offset computedOffset easing composite opacity color backgroundColor borderColor outlineColor fill stroke boxShadow'.split(' '),
@@ -56,9 +57,11 @@ const drawnText = (el, tag, generates) => {
 const isCoverable = (el) =>
   isTextInput(el) || el instanceof HTMLTextAreaElement || (askAttribute(el, 'contenteditable') && isHtml(el) && isEditingHost(el));
 
-// All text of the frame, and the elements that may have to be covered whatever they say.
-const coverText = ({ words, drawings, secrets }) => {
-  coverHeld();
+// All text of the frame, and the elements that may have to be covered whatever they say. `again` asks also for what came
+// and went since the last look.
+const coverText = ({ words, drawings, secrets, again }) => {
+  const passed = words && again ? passedText() : '';
+  endCovering();
   const roots = [document];
   const [parts, starts, nodes, fields, drawn, beside] = [[], [], [], [], [], []];
   let length = 0;
@@ -76,7 +79,7 @@ const coverText = ({ words, drawings, secrets }) => {
     const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
     for (let node = nextNode(walker); node; node = nextNode(walker)) {
       visited += 1;
-      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill() };
+      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill(), passed };
       if (isText(node)) {
         const parent = words ? parentNode(node) : null;
         if (parent && !(isElement(parent) && UNDRAWN_TEXT.has(localName(parent)))) add(node, characters(node));
@@ -103,14 +106,33 @@ const coverText = ({ words, drawings, secrets }) => {
     add(null, '\0');
   }
   const records = [];
-  const observer = new MutationObserver((more) => { if (records.length < MOST_CHANGES) records.push(...more); });
-  covering = { starts, nodes, fields, drawn, roots, observer, records, watched: [], measured: null, carried: false };
-  const mine = covering;
-  setTimeout(() => { if (covering === mine) coverHeld(); }, WATCH_MILLISECONDS);
-  if (words) for (const root of roots) observer.observe(root, { subtree: true, childList: true, characterData: true, characterDataOldValue: true });
+  const observer = new MutationObserver((more) => { if (covering === mine) keepRecords(mine, more); });
+  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], measured: null, carried: false };
+  covering = mine;
+  setTimeout(() => { if (covering === mine) endCovering(); }, WATCH_MILLISECONDS);
+  const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
+  // What is told from any attribute cannot be listed.
+  if (!generates) watched.attributeFilter = WATCHED_ATTRIBUTES;
+  if (words) for (const root of roots) observer.observe(root, watched);
   const all = length <= MOST_COVER_TEXT;
   const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
-  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: searched || fields.length > 0, still: isStill() };
+  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: searched || fields.length > 0, still: isStill(), passed };
+};
+
+const endCovering = () => {
+  if (!covering) return;
+  covering.observer.disconnect();
+  for (const { observer } of covering.watched) observer?.disconnect();
+  covering = null;
+};
+
+const isDrawnFrom = (name, generates) => WATCHED_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name));
+
+const keepRecords = (into, more) => {
+  for (const record of more) {
+    if (into.records.length >= MOST_CHANGES) return;
+    if (record.type !== 'attributes' || isDrawnFrom(record.attributeName, into.generates)) into.records.push(record);
+  }
 };
 
 const holdsText = (el) =>
@@ -244,30 +266,54 @@ const coverBoxes = ({ ranges, frames, watched }) => {
   const { boxes, whole } = boxesOf(covering, ranges, watchBox);
   covering.measured = { ranges, boxes, places };
   covering.carried = isCarried();
-  if (!watched) coverHeld();
+  if (!watched) endCovering();
   return { boxes, whole, places };
 };
 
-const passedText = (records) => {
-  if (records.length >= MOST_CHANGES) return null;
-  let text = '';
-  for (const { type, oldValue, addedNodes, removedNodes } of records) {
-    if (type === 'characterData') text += `${oldValue}\0`;
-    else for (const node of [...addedNodes, ...removedNodes]) text += `${textContent(node)}\0`;
+// What came and went since the look, as far as it can be told; null if it cannot.
+const passedText = () => {
+  const was = covering;
+  if (!was || was.passed === null) return null;
+  keepRecords(was, was.observer.takeRecords());
+  if (was.records.length >= MOST_CHANGES) return null;
+  const generates = was.generates || pageGenerates();
+  let text = was.passed;
+  let visited = 0;
+  for (const { type, target, attributeName, oldValue, addedNodes, removedNodes } of was.records) {
     if (text.length > MOST_PASSED) return null;
+    if (type === 'characterData') { text += `${oldValue}\0`; continue; }
+    if (type === 'attributes') {
+      // Then it was another kind of field meanwhile, or showed another text.
+      if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && localName(target) === 'use') return null;
+      text += `${oldValue ?? ''}\0${getAttribute(target, attributeName) ?? ''}\0`;
+      continue;
+    }
+    for (const node of [...addedNodes, ...removedNodes]) {
+      text += `${textContent(node)}\0`;
+      if (!isElement(node)) continue;
+      const walker = createTreeWalker(document, node, NodeFilter.SHOW_ELEMENT);
+      for (let el = node; el; el = nextNode(walker)) {
+        visited += 1;
+        if (visited > MOST_CHANGES || showsMore(el)) return null;
+        for (const drawn of drawnText(el, localName(el), generates)) text += `${drawn}\0`;
+      }
+    }
   }
-  return text.toWellFormed();
+  return text.length > MOST_PASSED ? null : text.toWellFormed();
 };
 
-// Ends it. Whether all stood where it was measured; whether that is certain of each of them; whether the page's text
-// changed, and what came and went of it.
+// Whether an element that came or went may have shown what stands nowhere in it: a field, a drawing, another document, or,
+// if it is gone, a shadow root that nobody knows.
+const showsMore = (el) =>
+  isCoverable(el) || PAINTED.has(localName(el)) || EMBEDS.has(localName(el)) || (!isConnected(el) && canHost(el));
+
+// Whether all stood where it was measured; whether that is certain of each of them; whether the page's text changed. What
+// comes and goes is watched on, for another look.
 const coverHeld = () => {
   const was = covering;
-  if (!was) return { held: false, sure: false, changed: true, passed: null };
-  const records = [...was.records, ...was.observer.takeRecords()];
-  was.observer.disconnect();
+  if (!was) return { held: false, sure: false, changed: true };
+  keepRecords(was, was.observer.takeRecords());
   let held = was.measured !== null && !was.carried && !isCarried();
-  covering = null;
   let sure = true;
   for (const { el, observer, at, records: seen } of was.watched) {
     if (!observer) { sure = false; continue; }
@@ -282,5 +328,5 @@ const coverHeld = () => {
     const now = boxesOf(was, was.measured.ranges, () => {});
     held = isNear(now.boxes.flat(), was.measured.boxes.flat());
   }
-  return { held, sure, changed: records.length > 0, passed: passedText(records) };
+  return { held, sure, changed: was.records.length > 0 };
 };

@@ -1,5 +1,6 @@
 //! A text as it is compared: without capitals and blanks, and with escapes undone, each character with its place.
 
+use crate::text::is_unseen;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -162,12 +163,9 @@ fn number(digits: &[char], base: u32) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| number.checked_mul(base)?.checked_add(digit.to_digit(base)?))
 }
 
-/// White space, soft hyphens, and marks of no width.
+/// White space, and what is drawn as nothing. A zero stands between texts that are apart.
 fn is_blank(character: char) -> bool {
-    character.is_whitespace()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+    character.is_whitespace() || (character != '\0' && is_unseen(character))
 }
 
 #[cfg(test)]

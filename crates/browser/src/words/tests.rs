@@ -21,6 +21,11 @@ fn words_are_found_however_a_page_writes_them() {
         ("Results for zebra crossing.", vec!["zebra crossing"]),
         ("ZEBRACROSSING", vec!["ZEBRACROSSING"]),
         ("zeb\n  ra cross\u{ad}ing", vec!["zeb\n  ra cross\u{ad}ing"]),
+        (
+            "z\u{3164}e\u{ffa0}b\u{115f}r\u{1160}a\u{e0100}cr\u{e01ef}ossin\u{17b4}g",
+            vec!["z\u{3164}e\u{ffa0}b\u{115f}r\u{1160}a\u{e0100}cr\u{e01ef}ossin\u{17b4}g"],
+        ),
+        ("zebra\0crossing", vec![]),
         ("zebra\0crossing", vec![]),
         ("zebra", vec![]),
         ("Zebra crossin…", vec!["Zebra crossin"]),

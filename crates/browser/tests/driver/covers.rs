@@ -383,6 +383,7 @@ async fn what_cannot_be_covered_is_not_kept_and_too_many_boxes_cover_the_frame()
     assert_eq!(magenta_and_covered(&image.bytes), (0, 1280 * 800));
     for (at, cover, why) in [
         ("frames", Cover::of([TYPED]), "too many frames"),
+        ("frames", Cover::default(), "too many frames"),
         ("text", Cover::of([TYPED]), "too large"),
         ("many", Cover::forgotten(), "more was typed than is remembered"),
     ] {
@@ -585,6 +586,114 @@ async fn fields_without_a_secret_stay_visible_to_a_person_and_those_that_get_one
     let large: String = (0..40_000).map(|n| format!("{n:x}.")).collect();
     let error = picture(&driver, &Cover::default().with_secrets([large.as_str()])).await.unwrap_err();
     assert_eq!(error.code(), "cannot_cover", "{error}");
+}
+
+/// What is on a page now and then, put there by `on` and taken away by `off`. The pages have no field and say nothing else.
+const FLASHES: &[(&str, &str, &str)] = &[
+    ("field", "", "on = () => show('<input value=\"TEXT\">')"),
+    ("frame", "", "on = () => show(`<iframe srcdoc='STYLE<p>TEXT</p>'></iframe>`)"),
+    (
+        "drawing",
+        "",
+        "on = () => { show('<canvas width=500 height=80></canvas>'); const x = at.firstChild.getContext('2d'); x.font = 'bold 30px serif'; x.fillStyle = '#f0f'; x.fillText('TEXT', 5, 40) }",
+    ),
+    ("button", "<input type=button id=b>", "on = () => { b.value = 'TEXT' }; off = () => { b.value = 'x' }"),
+    (
+        "alternative text",
+        "<img id=b alt=x src=/none.png style='width:300px;height:60px'>",
+        "on = () => { b.alt = 'TEXT' }; off = () => { b.alt = 'x' }",
+    ),
+    (
+        "option",
+        "<select size=3><option id=b label=x></option></select>",
+        "on = () => { b.label = 'TEXT' }; off = () => { b.label = 'x' }",
+    ),
+    (
+        "kind of field",
+        "<input type=hidden id=b value='TEXT'>",
+        "on = () => { b.type = 'submit' }; off = () => { b.type = 'hidden' }",
+    ),
+    (
+        "closed root",
+        "",
+        "for (let n = 0; n < 999; n += 1) document.body.append(document.createElement('section')); on = () => { document.querySelector('section').attachShadow({mode: 'closed'}).innerHTML = STYLE + '<p>TEXT</p>' }; off = () => document.querySelector('section').remove()",
+    ),
+    (
+        "new element with a closed root",
+        "",
+        "on = () => { show('<div></div>'); at.firstChild.attachShadow({mode: 'closed'}).innerHTML = STYLE + '<p>TEXT</p>' }",
+    ),
+];
+
+#[tokio::test]
+async fn what_comes_up_while_a_picture_is_taken_is_not_on_it() {
+    let script = "const show = (html) => { at.innerHTML = html }; let off = () => { at.innerHTML = '' }, on; SCRIPT; let is = false; (function flash() { is = !is; if (is) on(); else off(); setTimeout(flash, 40 + 120 * Math.random()) })()";
+    let pages: Vec<(String, String)> = FLASHES
+        .iter()
+        .enumerate()
+        .map(|(n, (_, html, way))| {
+            let script = script.replace("SCRIPT", way);
+            (format!("shop.test/{n}"), page(&format!("{html}<div id=at></div><script>{script}</script>")))
+        })
+        .collect();
+    let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&served).await;
+    let mut wrong = Vec::new();
+    for (n, (way, ..)) in FLASHES.iter().enumerate() {
+        driver.goto(&format!("http://shop.test/{n}")).await;
+        let mut seen = 0;
+        for _ in 0..40 {
+            seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+            if seen > 50 {
+                break;
+            }
+        }
+        if seen < 50 {
+            wrong.push(format!("{way}: nothing is to be seen at all"));
+        }
+        for full_page in [false, true, false] {
+            let kept = if full_page {
+                keep(&driver, &screenshot(true, None), &Cover::of([TYPED])).await
+            } else {
+                picture(&driver, &Cover::of([TYPED])).await.map(Kept::Covered)
+            };
+            match kept {
+                Ok(Kept::Covered(image)) => {
+                    let magenta = magenta_and_covered(&image.bytes).0;
+                    // The button's own letter and the like.
+                    if magenta > 200 {
+                        wrong.push(format!("{way}: full page: {full_page}: {magenta} magenta"));
+                    }
+                }
+                Ok(Kept::AsTaken) => wrong.push(format!("{way}: kept as the agent took it")),
+                Err(error) => assert_eq!(error.code(), "cannot_cover", "{way}: {error}"),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn in_a_session_that_typed_nothing_a_field_is_covered_wherever_it_moves_to() {
+    let moves = page(
+        "<input id=p value='TEXT' style='position:absolute'><script>let n = 0; (function move() { n += 1; p.style.left = 90 * (n % 9) + 'px'; p.style.top = 60 * (n % 7) + 'px'; requestAnimationFrame(move) })()</script>",
+    );
+    let ticks = page(
+        "<input><p id=p style=color:#fff></p><script>(function tick() { p.textContent = performance.now(); requestAnimationFrame(tick) })()</script>",
+    );
+    let driver = Driver::with(&[("shop.test/moves", &moves), ("shop.test/ticks", &ticks)]).await;
+    driver.goto("http://shop.test/moves").await;
+    assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50);
+    for _ in 0..4 {
+        match picture(&driver, &Cover::default()).await {
+            Ok(image) => assert_eq!(magenta_and_covered(&image.bytes).0, 0),
+            Err(error) => assert_eq!(error.code(), "cannot_cover", "{error}"),
+        }
+    }
+    // An empty field is nothing to cover then, whatever else moves.
+    driver.goto("http://shop.test/ticks").await;
+    let image = picture(&driver, &Cover::default()).await.unwrap();
+    assert_eq!(magenta_and_covered(&image.bytes), (0, 0));
 }
 
 /// Ways in which a page carries a frame of another site about, while it has nothing to cover itself.

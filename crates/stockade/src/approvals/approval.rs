@@ -2,7 +2,7 @@
 
 use browser::PageText;
 use jiff::Timestamp;
-use policy::{Name, Risk, Scope, SessionId};
+use policy::{Name, Origin, Risk, Scope, SessionId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -201,6 +201,19 @@ pub struct Card {
     pub irreversible: bool,
     /// Exactly what "this" is in "allow this for the session"; empty where that is not on offer.
     pub for_session: Vec<Said>,
+}
+
+impl Card {
+    /// The site of the frame that the element is in, where that is not the site of the page.
+    pub fn other_site(&self) -> Option<&str> {
+        let origin = self.element.as_ref()?.origin.as_str();
+        is_other_site(self.url.as_str(), origin).then_some(origin)
+    }
+}
+
+/// Whether an element of this origin is not of the page's own site. By the origins: one host's name may begin with another's.
+pub fn is_other_site(page: &str, origin: &str) -> bool {
+    !origin.is_empty() && Origin::of(page).as_str() != origin
 }
 
 /// An element, in its page's words.

@@ -162,7 +162,10 @@ impl Book {
         }
         self.told(&waiting.asked);
         if self.0.put.fetch_add(1, Ordering::Relaxed) % PRUNED_EVERY == PRUNED_EVERY - 1 {
-            self.0.storage.prune_approvals(MOST_KEPT).await?;
+            // The question has been put: what is kept of old ones is no reason to give it up.
+            if let Err(error) = self.0.storage.prune_approvals(MOST_KEPT).await {
+                tracing::warn!(%error, "old approvals could not be removed");
+            }
         }
         Ok(waiting)
     }

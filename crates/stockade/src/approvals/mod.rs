@@ -14,7 +14,7 @@ mod tests;
 
 pub use approval::{
     Approval, ApprovalId, ApprovalPicture, Card, Change, Decider, Door, ElementCard, Filter, Kind, Said,
-    State, Verdict,
+    State, Verdict, is_other_site,
 };
 pub use book::{Ask, Book, pending, unknown};
 pub use bound::{Bound, Given, Yes};

@@ -1,12 +1,15 @@
 //! An operator's leave on the command line: a password, once any operator has one.
 
+use crate::cli::Context;
 use crate::cli::terminal::Asker;
 use crate::error::Fault;
-use crate::operator::Password;
+use crate::operator::{self, Password};
 use crate::storage::{Storage, StorageError};
+use audit::EventKind;
+use std::time::Instant;
 
 /// Lets an operator do what only an operator may.
-pub async fn allow(storage: &Storage, asker: &mut Asker, name: &str) -> Result<(), Fault> {
+pub async fn allow(context: &Context, storage: &Storage, asker: &mut Asker, name: &str) -> Result<(), Fault> {
     let stored = storage.operator_password(name).await?;
     if !storage.any_operator_password().await? {
         // Nobody can prove who they are yet; whoever is named has to be one all the same.
@@ -16,12 +19,19 @@ pub async fn allow(storage: &Storage, asker: &mut Asker, name: &str) -> Result<(
         };
     }
     let stored = stored.flatten().ok_or_else(wrong)?;
-    check(asker.ask(&format!("The password of {name}"))?, stored).await
+    check(context, name, asker.ask(&format!("The password of {name}"))?, stored).await
 }
 
-pub async fn check(password: Password, stored: String) -> Result<(), Fault> {
-    let right = blocking(move || password.fits(Some(&stored))).await?;
-    if right { Ok(()) } else { Err(wrong()) }
+/// A wrong one is on record, and answered no sooner than at the other doors.
+pub async fn check(context: &Context, name: &str, password: Password, stored: String) -> Result<(), Fault> {
+    let begun = Instant::now();
+    if blocking(move || password.fits(Some(&stored))).await? {
+        return Ok(());
+    }
+    let what = "a wrong password at the command line";
+    operator::changed(&context.open_log()?, EventKind::OperatorRefused, name, what).await?;
+    tokio::time::sleep(operator::SLOW.saturating_sub(begun.elapsed())).await;
+    Err(wrong())
 }
 
 fn wrong() -> Fault {

@@ -1,5 +1,6 @@
 //! `stockade approvals`, `approve` and `deny`: what waits for a person, answered by one who is logged in for it.
 
+use crate::approvals::is_other_site;
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
@@ -149,10 +150,12 @@ pub(super) fn card(approval: &Value) -> String {
         }
     };
     row("action", text(approval, "action"));
-    let element = &approval["element"];
+    let (element, url) = (&approval["element"], approval["url"].as_str().unwrap_or_default());
     if element.is_object() {
         row("on", format!("{} {}", page_words(element, "role"), page_words(element, "name")));
         let shows = element["text"].as_str().filter(|shows| Some(*shows) != element["name"].as_str());
+        let frame = element["origin"].as_str().filter(|it| is_other_site(url, it));
+        row("in frame of", frame.map(|_| page_words(element, "origin")).unwrap_or_default());
         row("shows", shows.map(|_| page_words(element, "text")).unwrap_or_default());
         row("sends form", page_words(element, "form_target"));
         row("by button", page_words(element, "form_button"));
@@ -252,5 +255,25 @@ mod tests {
             plain.lines().filter(|line| line.trim_start().starts_with("domain")).collect();
         assert_eq!(domains, ["  domain       shop.test"]);
         assert!(plain.contains("This cannot be undone.") && plain.contains("CRITICAL RISK"), "{plain}");
+    }
+
+    #[test]
+    fn a_card_tells_whose_frame_the_element_is_in_where_that_is_not_the_pages_own() {
+        for (url, origin, expected) in [
+            ("http://shop.test/x", "http://shop.test", None),
+            ("http://shop.test:80/x", "http://shop.test", None),
+            ("http://shop.test/x", "http://bank.test", Some("bank.test")),
+            ("http://shop.test.evil.test/", "http://shop.test", Some("shop.test")),
+            ("http://shop.test:8080/", "http://shop.test", Some("shop.test")),
+            ("http://shop.test/", "null", Some("null")),
+            ("http://shop.test/", "", None),
+        ] {
+            let element = json!({"role": "button", "name": "Go", "text": "Go", "origin": origin});
+            let card = card(&json!({"id": "ap-1", "risk": "high", "url": url, "element": element}));
+            let plain = anstream::adapter::strip_str(&card).to_string();
+            let row = plain.lines().find(|line| line.trim_start().starts_with("in frame of"));
+            assert_eq!(row.is_some(), expected.is_some(), "{url} {origin}: {plain}");
+            assert!(expected.is_none_or(|site| row.unwrap().contains(site)), "{plain}");
+        }
     }
 }

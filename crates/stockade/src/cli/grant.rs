@@ -119,7 +119,7 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
 async fn permit(context: &Context, asker: &mut Asker, operator: &str) -> Result<(), Fault> {
     let storage = context.open_storage().await?;
     storage.first_operator().await?;
-    allow(&storage, asker, operator).await
+    allow(context, &storage, asker, operator).await
 }
 
 async fn issue(

@@ -72,30 +72,32 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
         storage.first_operator().await?;
         match args.command {
             OperatorCommand::List => list(&storage).await,
-            OperatorCommand::Password { name } => password(context, &storage, &mut asker, &name).await,
+            OperatorCommand::Password { name } => {
+                password(context, &storage, &mut asker, &name, &allowed_by).await
+            }
             OperatorCommand::Link { name } => {
                 if !std::io::stdout().is_terminal() {
                     return Err(Fault::new("terminal_required", "a link is shown on a terminal only")
                         .hint("Run it in a terminal of your own, not through a program."));
                 }
-                allow(&storage, &mut asker, &allowed_by).await?;
+                allow(context, &storage, &mut asker, &allowed_by).await?;
                 let token = storage.make_link(&name).await?;
-                put_on_record(context, &name, "a one-time link was made").await?;
+                put_on_record(context, EventKind::OperatorChanged, &name, "a one-time link was made").await?;
                 link(context, &name, &token).await
             }
             OperatorCommand::Add { name } => {
-                allow(&storage, &mut asker, &allowed_by).await?;
+                allow(context, &storage, &mut asker, &allowed_by).await?;
                 let row = storage.add_operator(&name).await?;
-                put_on_record(context, &name, "added").await?;
+                put_on_record(context, EventKind::OperatorChanged, &name, "added").await?;
                 let human = format!(
                     "{name} is an operator. They set their password with\n  stockade operator password {name}\n"
                 );
                 Ok(Reply::new(human, json!({ "added": row })))
             }
             OperatorCommand::Remove { name } => {
-                allow(&storage, &mut asker, &allowed_by).await?;
+                allow(context, &storage, &mut asker, &allowed_by).await?;
                 storage.remove_operator(&name).await?;
-                put_on_record(context, &name, "removed").await?;
+                put_on_record(context, EventKind::OperatorChanged, &name, "removed").await?;
                 Ok(Reply::new(format!("{name} is no operator any more.\n"), json!({ "removed": name })))
             }
         }
@@ -117,13 +119,19 @@ async fn password(
     storage: &Storage,
     asker: &mut Asker,
     name: &str,
+    allowed_by: &str,
 ) -> Result<Reply, Fault> {
     let old = storage
         .operator_password(name)
         .await?
         .ok_or_else(|| StorageError::UnknownOperator { name: name.to_owned() })?;
-    if let Some(old) = &old {
-        check(asker.ask(&format!("The password that {name} has now"))?, old.clone()).await?;
+    match &old {
+        Some(old) => {
+            let given = asker.ask(&format!("The password that {name} has now"))?;
+            check(context, name, given, old.clone()).await?;
+        }
+        // A first one makes somebody who can decide, as adding an operator does.
+        None => allow(context, storage, asker, allowed_by).await?,
     }
     let new = asker.ask_new(&format!("A new password for {name}"))?;
     let hash = blocking(move || new.hash()).await?;
@@ -132,7 +140,7 @@ async fn password(
             .hint("Try again.")
             .retryable());
     }
-    put_on_record(context, name, "a password was set").await?;
+    put_on_record(context, EventKind::OperatorChanged, name, "a password was set").await?;
     let human = format!("{name} has a new password, and is logged out everywhere.\n");
     Ok(Reply::new(human, json!({ "password_set": name })))
 }
@@ -161,6 +169,6 @@ pub fn link_address(console: &str, token: &OperatorToken) -> String {
     format!("{console}/link#{}", token.expose())
 }
 
-async fn put_on_record(context: &Context, operator: &str, what: &str) -> Result<(), Fault> {
-    operator::changed(&context.open_log()?, EventKind::OperatorChanged, operator, what).await
+async fn put_on_record(context: &Context, kind: EventKind, operator: &str, what: &str) -> Result<(), Fault> {
+    operator::changed(&context.open_log()?, kind, operator, what).await
 }

@@ -113,10 +113,7 @@ fn facts(approval: &Approval) -> String {
         rows.push(("Address", word(card.url.as_str())));
     }
     if let Some(element) = &card.element {
-        let other = |origin: &&str| !origin.is_empty() && !card.url.as_str().starts_with(*origin);
-        rows.extend(
-            Some(element.origin.as_str()).filter(other).map(|origin| ("In a frame of", word(origin))),
-        );
+        rows.extend(card.other_site().map(|origin| ("In a frame of", word(origin))));
         rows.extend(element.form_target.as_ref().map(|target| ("Form", word(target.as_str()))));
         rows.extend(element.form_button.as_ref().map(|button| ("Sent by", word(button.as_str()))));
         rows.extend(element.href.as_ref().map(|href| ("Leads to", word(href.as_str()))));

@@ -47,7 +47,8 @@
     }
   }
 
-  // When cards come and go, what is under a finger may have changed: presses of that moment are not meant.
+  // When cards come and go, or the page itself comes to the front, what is under a finger may have changed: presses of
+  // that moment are not meant. The style sheet holds the first moment of a page, and of a card, by itself.
   function settle() {
     live.classList.add("settling");
     clearTimeout(settle.timer);
@@ -143,6 +144,7 @@
 
   live.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (live.classList.contains("settling")) return;
     const form = event.target, card = form.closest(".card"), told = card.querySelector("output");
     const fields = new URLSearchParams(new FormData(form, event.submitter));
     card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
@@ -186,6 +188,10 @@
     event.preventDefault();
   });
 
+  settle();
+  window.addEventListener("focus", settle);
+  window.addEventListener("pageshow", settle);
+  document.addEventListener("visibilitychange", settle);
   cards().forEach(start);
   head();
   count();

@@ -10,7 +10,7 @@ pub mod told;
 mod translate;
 
 pub use desk::{By, keep_collecting, parse_lifetime};
-pub use redeem::{Login, Released, Wanted};
+pub use redeem::{Login, Released, Wanted, home};
 pub use secrets::Secrets;
 pub use translate::{injection, probes};
 

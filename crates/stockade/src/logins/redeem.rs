@@ -38,10 +38,6 @@ impl Released {
         self.leave.jti()
     }
 
-    pub fn operator(&self) -> &Name {
-        self.leave.operator()
-    }
-
     pub fn into_leave(self) -> Leave {
         self.leave
     }
@@ -49,20 +45,20 @@ impl Released {
     pub fn hosts(&self) -> &[GrantedHost] {
         self.leave.hosts()
     }
+}
 
-    /// The sites of these logins, as the policy and the proxy read them.
-    pub fn home(&self) -> Vec<DomainPattern> {
-        let patterns = self.hosts().iter().flat_map(|granted| match granted {
-            GrantedHost::Host(host) => vec![host.to_string()],
-            GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
-        });
-        patterns.filter_map(|text| DomainPattern::parse(&text)).collect()
-    }
+/// The sites of a grant, as the policy and the proxy read them.
+pub fn home(leave: &Leave) -> Vec<DomainPattern> {
+    let patterns = leave.hosts().iter().flat_map(|granted| match granted {
+        GrantedHost::Host(host) => vec![host.to_string()],
+        GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
+    });
+    patterns.filter_map(|text| DomainPattern::parse(&text)).collect()
 }
 
 impl Logins {
-    /// Uses the grant and opens what it is for. If that fails, the grant is as good as before.
-    pub async fn redeem(&self, scope: &Scope, wanted: &Wanted) -> Result<Released, Fault> {
+    /// Uses the grant.
+    pub async fn consume(&self, scope: &Scope, wanted: &Wanted) -> Result<Leave, Fault> {
         let issued = match &wanted.grant {
             Some(_) => None,
             None => Some(self.issue_standing(scope, &wanted.hosts).await?),
@@ -72,8 +68,12 @@ impl Logins {
             (None, Some(issued)) => issued.expose_secret(),
             (None, None) => return Err(grant_required()),
         };
-        let leave = self.grants.consume(token, &scope.tenant, &wanted.hosts, Timestamp::now()).await?;
-        match self.release(&leave, wanted).await {
+        Ok(self.grants.consume(token, &scope.tenant, &wanted.hosts, Timestamp::now()).await?)
+    }
+
+    /// Opens what the grant is for. If that fails, the grant is as good as before.
+    pub async fn release(&self, leave: Leave, wanted: &Wanted) -> Result<Released, Fault> {
+        match self.open_all(&leave, wanted).await {
             Ok(logins) => Ok(Released { leave, logins }),
             Err(fault) => {
                 self.give_back(leave).await;
@@ -130,7 +130,7 @@ impl Logins {
         }
     }
 
-    async fn release(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
+    async fn open_all(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
         let vault = self.vault()?;
         let mut logins = Vec::new();
         for id in ids(leave, wanted)? {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// A wrong password is answered no sooner.
-const SLOW: Duration = Duration::from_millis(700);
+pub const SLOW: Duration = Duration::from_millis(700);
 /// How long one waits while others' passwords are looked at; each takes a tenth of a second, and few can come.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,12 +36,15 @@ struct Inner {
     one: Semaphore,
     web: Mutex<Attempts>,
     socket: Mutex<Attempts>,
+    /// Refused links that are put on record: anybody can send one, and a log must not grow by that.
+    links: Mutex<Attempts>,
 }
 
 impl Desk {
     pub fn new(storage: Storage, log: Log) -> Desk {
         let attempts = || Mutex::new(Attempts::new(Instant::now()));
-        let inner = Inner { storage, log, one: Semaphore::new(1), web: attempts(), socket: attempts() };
+        let one = Semaphore::new(1);
+        let inner = Inner { storage, log, one, web: attempts(), socket: attempts(), links: attempts() };
         Desk { inner: Arc::new(inner) }
     }
 
@@ -56,29 +59,42 @@ impl Desk {
         self.with_attempts(entry, |attempts| attempts.take(begun)).map_err(throttled)?;
         let stored = self.inner.storage.operator_password(name).await?;
         let known = stored.is_some();
-        let right = self.fits(password, stored.flatten()).await?;
-        if !right {
+        let stored = stored.flatten();
+        if !self.fits(password, stored.clone()).await? {
             let whom = if known { name } else { "no operator of ours" };
             self.note(EventKind::OperatorRefused, whom, &format!("a wrong password at {}", entry.word()))
                 .await?;
             tokio::time::sleep(SLOW.saturating_sub(begun.elapsed())).await;
-            return Err(Fault::new("login_failed", "that is not an operator's name and password").hint(
-                "`stockade operator password` sets one, `stockade operator link` lets you in without.",
-            ));
+            return Err(login_failed());
         }
         self.with_attempts(entry, Attempts::give_back);
-        self.enter(name, &format!("by password at {}", entry.word())).await
+        self.note(EventKind::OperatorEntered, name, &format!("by password at {}", entry.word())).await?;
+        // The password may have been changed while it was looked at, which ends every log-in.
+        let opened = self.inner.storage.open_visit_by(name, &stored.unwrap_or_default()).await?;
+        if opened.is_none() {
+            self.note(EventKind::OperatorRefused, name, "the password was changed in that moment").await?;
+        }
+        opened.ok_or_else(login_failed)
     }
 
     /// Lets in whoever brings a link that was not used.
     pub async fn by_link(&self, token: &str) -> Result<OperatorToken, Fault> {
         match self.inner.storage.use_link(token).await? {
             Some(operator) => self.enter(&operator, "by one-time link").await,
-            None => Err(Fault::new(
-                "link_spent",
-                "this link was used before, is older than ten minutes, or is none",
-            )
-            .hint("Make another in a terminal: stockade operator link")),
+            None => {
+                let noted =
+                    self.inner.links.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
+                if noted.is_ok() {
+                    self.note(
+                        EventKind::OperatorRefused,
+                        "no operator of ours",
+                        "a link that lets nobody in",
+                    )
+                    .await?;
+                }
+                let what = "this link was used before, is older than ten minutes, or is none";
+                Err(Fault::new("link_spent", what).hint("Make another in a terminal: stockade operator link"))
+            }
         }
     }
 
@@ -145,6 +161,11 @@ pub async fn changed(log: &Log, kind: EventKind, operator: &str, detail: &str) -
     log.append(&event).await.map_err(audit_fault)
 }
 
+fn login_failed() -> Fault {
+    Fault::new("login_failed", "that is not an operator's name and password")
+        .hint("`stockade operator password` sets one, `stockade operator link` lets you in without.")
+}
+
 fn throttled(wait: Duration) -> Fault {
     let seconds = wait.as_secs() + 1;
     Fault::new(
@@ -204,5 +225,21 @@ mod tests {
             audit::last(&folder.path().join("audit"), &filter, 100).unwrap().len()
         };
         assert_eq!((count("operator_refused"), count("operator_entered"), count("operator_left")), (5, 1, 1));
+        // Links that let nobody in are on record too, and not without a bound.
+        for _ in 0..20 {
+            assert_eq!(desk.by_link("none").await.err().unwrap().code, "link_spent");
+        }
+        assert_eq!(count("operator_refused"), 10);
+    }
+
+    #[tokio::test]
+    async fn a_password_that_is_changed_while_it_is_looked_at_lets_nobody_in() {
+        let (_folder, desk) = desk().await;
+        let storage = &desk.inner.storage;
+        let old = storage.operator_password("operator").await.unwrap().flatten().unwrap();
+        assert!(storage.open_visit_by("operator", &old).await.unwrap().is_some());
+        assert!(storage.set_operator_password("operator", Some(&old), "another").await.unwrap());
+        assert!(storage.open_visit_by("operator", &old).await.unwrap().is_none());
+        assert!(storage.open_visit_by("operator", "").await.unwrap().is_none());
     }
 }

@@ -6,7 +6,7 @@ mod password;
 mod teller;
 pub mod webhook;
 
-pub use desk::{Desk, Entry, changed};
+pub use desk::{Desk, Entry, SLOW, changed};
 pub use password::Password;
 pub use teller::Teller;
 

@@ -13,7 +13,7 @@ use policy::{DomainPattern, Scope, listed};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
-use vault::Verdict;
+use vault::{Issuer, Leave, Verdict};
 
 /// How long it may take to fill a browser and to look whether the site knows its owner.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,31 +27,53 @@ impl Session {
 }
 
 impl Registry {
-    /// Uses the grant, on record whether it is good or not.
-    pub(super) async fn redeem(
+    /// Uses the grant; one that does not hold is on record.
+    pub(super) async fn consume(
         &self,
         scope: &Scope,
         wanted: &Wanted,
         about: &About,
-    ) -> Result<Released, Fault> {
-        let redeemed = self.logins.redeem(scope, wanted).await;
-        let event = match &redeemed {
-            Ok(released) => Event::new(EventKind::GrantUsed, about.clone()).detail(&told(released)),
-            Err(fault) => Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code),
-        };
-        match (redeemed, self.log.append(&event).await) {
-            (Ok(released), Err(error)) => {
-                self.logins.give_back(released.into_leave()).await;
-                Err(audit_fault(error))
-            }
-            (redeemed, _) => redeemed,
+    ) -> Result<Leave, Fault> {
+        let consumed = self.logins.consume(scope, wanted).await;
+        if let Err(fault) = &consumed {
+            let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code);
+            self.log.append(&event).await.map_err(audit_fault)?;
         }
+        consumed
+    }
+
+    /// Opens what the grant is for, while the jail is being started. What is used is on record before it is put to use.
+    pub(super) async fn release(
+        &self,
+        leave: Leave,
+        wanted: &Wanted,
+        about: &About,
+    ) -> Result<Released, Fault> {
+        let used = told(&leave);
+        let on_record = async {
+            if leave.issuer() == Issuer::Policy {
+                let issued = Event::new(EventKind::GrantIssued, about.clone()).detail(&used);
+                self.log.append(&issued).await?;
+            }
+            self.log.append(&Event::new(EventKind::GrantUsed, about.clone()).detail(&used)).await
+        };
+        if let Err(error) = on_record.await {
+            self.logins.give_back(leave).await;
+            return Err(audit_fault(error));
+        }
+        let released = self.logins.release(leave, wanted).await;
+        if let Err(fault) = &released {
+            let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&used).result(&fault.code);
+            self.log.append(&event).await.map_err(audit_fault)?;
+        }
+        released
     }
 
     /// Nothing went into a browser.
     pub(super) async fn give_back(&self, released: Released, about: &About) {
-        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&released));
-        self.logins.give_back(released.into_leave()).await;
+        let leave = released.into_leave();
+        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&leave));
+        self.logins.give_back(leave).await;
         if let Err(error) = self.log.append(&event).await {
             tracing::warn!(%error, "that a grant was given back is not on record");
         }
@@ -70,11 +92,17 @@ impl Registry {
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await;
         let (browser, seen) = filled.map_err(|error| leads_away(explain(error, egress)))?;
-        for login in &released.logins {
-            let detail = format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
-            let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
-            self.log.append(&event).await.map_err(audit_fault)?;
-        }
+        let on_record = async {
+            for login in &released.logins {
+                let detail =
+                    format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
+                let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
+                self.log.append(&event).await.map_err(audit_fault)?;
+            }
+            Ok::<_, Fault>(())
+        };
+        let ((), on_record) = tokio::join!(self.logins.note_injected(released), on_record);
+        on_record?;
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
             if probe.judge(&path, &seen.text) == Verdict::SignedOut {
@@ -85,13 +113,12 @@ impl Registry {
                 return Err(logins::expired(domain, "the site does not know its owner any more"));
             }
         }
-        self.logins.note_injected(released).await;
         Ok(browser)
     }
 
     /// Where a signed-in session is at home: its sites, and what the operator set beside them.
-    pub(super) fn home(&self, released: &Released) -> Vec<DomainPattern> {
-        released.home().into_iter().chain(self.settings.also_home.iter().cloned()).collect()
+    pub(super) fn home(&self, leave: &Leave) -> Vec<DomainPattern> {
+        logins::home(leave).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
     }
 
     /// The proxy's rules for a session: one that is signed in reaches its home, and where a person let it go.
@@ -107,9 +134,9 @@ impl Registry {
 }
 
 /// Which grant, whose and what for.
-fn told(released: &Released) -> String {
-    let hosts: Vec<String> = released.hosts().iter().map(ToString::to_string).collect();
-    format!("grant {} of {} for {}", released.jti(), released.operator(), hosts.join(", "))
+fn told(leave: &Leave) -> String {
+    let hosts: Vec<String> = leave.hosts().iter().map(ToString::to_string).collect();
+    format!("grant {} of {} for {}", leave.jti(), leave.operator(), hosts.join(", "))
 }
 
 /// A site that sends its owner elsewhere to be let in does not know them.

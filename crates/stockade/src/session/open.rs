@@ -5,7 +5,7 @@ use super::runtime::{Link, Phase, Renewals, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
-use crate::logins::{Released, Secrets, Wanted};
+use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
@@ -76,21 +76,29 @@ impl Registry {
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let about = About::session(scope, &id, Some(jail.as_str()));
-        let login = match &request.login {
+        let leave = match &request.login {
             None => None,
-            Some(wanted) => Some(self.redeem(scope, wanted, &about).await?),
+            Some(wanted) => Some(self.consume(scope, wanted, &about).await?),
         };
         let given = Arc::new(Given::default());
-        let home = login.as_ref().map(|released| self.home(released));
+        let home = leave.as_ref().map(|leave| self.home(leave));
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
-        let started = match self.launch(scope, &jail, self.rules(home.as_ref(), &given)).await {
-            Ok(started) => started,
-            Err(fault) => {
+        let released = async {
+            match (leave, &request.login) {
+                (Some(leave), Some(wanted)) => self.release(leave, wanted, &about).await.map(Some),
+                _ => Ok(None),
+            }
+        };
+        let launched = self.launch(scope, &jail, self.rules(home.as_ref(), &given));
+        let (started, login) = match tokio::join!(launched, released) {
+            (Ok(started), Ok(login)) => (started, login),
+            (Err(fault), Ok(login)) => {
                 if let Some(released) = login {
                     self.give_back(released, &about).await;
                 }
                 return Err(fault);
             }
+            (_, Err(fault)) => return Err(fault),
         };
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
 
@@ -144,7 +152,7 @@ impl Registry {
         Ok(session)
     }
 
-    /// Jail, readiness in two phases, CPU quota, an empty page.
+    /// Jail, readiness in two phases, an empty page.
     async fn launch(&self, scope: &Scope, jail: &Id, rules: Arc<egress::Rules>) -> Result<Started, Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
@@ -165,7 +173,7 @@ impl Registry {
             readiness.phases.iter().map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }),
         );
         let shaking = Instant::now();
-        let wire = self.connect(&tunnel, &readiness.ws_path, jail).await?;
+        let wire = self.connect(&tunnel, &readiness.ws_path).await?;
         phases.push(Phase { name: "websocket".into(), ms: millis(shaking) });
         let attaching = Instant::now();
         let blank = Browser::attach(wire.connection, self.settings.browser.clone()).await?;
@@ -193,11 +201,22 @@ impl Registry {
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let Started { blank, closed, renewals, tunnel, egress, mut phases, begun, user_agent } = started;
         let browser = match login {
-            None => blank.clean(),
+            None => {
+                self.limit_processor(jail).await?;
+                blank.clean()
+            }
             Some(released) => {
                 let injecting = Instant::now();
                 self.logins.confirm(released).await?;
+                // A probe is a page of the site's.
+                let is_probed = !logins::probes(released).is_empty();
+                if is_probed {
+                    self.limit_processor(jail).await?;
+                }
                 let browser = self.inject(blank, released, &egress, about).await?;
+                if !is_probed {
+                    self.limit_processor(jail).await?;
+                }
                 phases.push(Phase { name: "login".into(), ms: millis(injecting) });
                 browser
             }
@@ -216,12 +235,16 @@ impl Registry {
         Ok((runtime, phases, user_agent))
     }
 
-    /// The second phase of readiness.
-    pub(super) async fn connect(&self, tunnel: &Arc<Tunnel>, path: &str, jail: &Id) -> Result<Wire, Fault> {
-        let socket = tunnel.open_cdp(path).await?;
-        // Ready: from here on the jail has its share of the processor and no more.
+    /// From here on the jail has its share of the processor and no more. What comes before is our own work: no page has
+    /// run yet.
+    pub(super) async fn limit_processor(&self, jail: &Id) -> Result<(), Fault> {
         let cpu = self.settings.limits.cpu;
-        self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await?;
+        self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await
+    }
+
+    /// The second phase of readiness.
+    pub(super) async fn connect(&self, tunnel: &Arc<Tunnel>, path: &str) -> Result<Wire, Fault> {
+        let socket = tunnel.open_cdp(path).await?;
         let connection = cdp::Connection::over(socket, cdp::ConnectionOptions::default());
         let closed = connection.closed();
         let renewals = Renewals(tokio::spawn(keep_renewed(tunnel.clone(), connection.renewals())));

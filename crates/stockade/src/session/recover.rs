@@ -89,8 +89,9 @@ impl Registry {
             runtime.tunnel.restart().await?;
         }
         let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
-        let Wire { connection, closed, renewals } =
-            self.connect(&runtime.tunnel, &readiness.ws_path, &session.jail).await?;
+        let Wire { connection, closed, renewals } = self.connect(&runtime.tunnel, &readiness.ws_path).await?;
+        // There may be a page already.
+        self.limit_processor(&session.jail).await?;
         let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
             Resumed::AsItWas(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),

@@ -2,7 +2,7 @@
 
 use crate::storage::{OperatorToken, Storage, StorageError, commit, secret, time};
 use jiff::Timestamp;
-use sqlx::Row;
+use sqlx::{Row, Sqlite, Transaction};
 use std::time::Duration;
 
 /// How long a link waits to be used.
@@ -95,35 +95,37 @@ impl Storage {
         self.open_visit_at(operator, Timestamp::now()).await
     }
 
+    /// The same while the operator still has the password that was looked at, by its hash; `None` if it was changed.
+    pub async fn open_visit_by(
+        &self,
+        operator: &str,
+        password: &str,
+    ) -> Result<Option<OperatorToken>, StorageError> {
+        let token = OperatorToken::random()?;
+        let mut change = self.change().await?;
+        let kept: Option<i64> =
+            sqlx::query_scalar("SELECT 1 FROM operators WHERE name = $1 AND password = $2")
+                .bind(operator)
+                .bind(password)
+                .fetch_optional(&mut *change)
+                .await
+                .map_err(StorageError::because("cannot look the operator up"))?;
+        if kept.is_none() {
+            return Ok(None);
+        }
+        insert_visit(&mut change, &token, operator, Timestamp::now()).await?;
+        commit(change).await?;
+        Ok(Some(token))
+    }
+
     pub(super) async fn open_visit_at(
         &self,
         operator: &str,
         now: Timestamp,
     ) -> Result<OperatorToken, StorageError> {
-        let failed = StorageError::because("cannot store the log-in");
         let token = OperatorToken::random()?;
         let mut change = self.change().await?;
-        sqlx::query(
-            "DELETE FROM operator_sessions WHERE created_at < $1 OR used_at < $2 OR hash IN
-             (SELECT hash FROM operator_sessions WHERE operator = $3 ORDER BY used_at DESC LIMIT $4 OFFSET $5)",
-        )
-        .bind(before(now, LONGEST_VISIT))
-        .bind(before(now, LONGEST_REST))
-        .bind(operator)
-        .bind(i64::from(i32::MAX))
-        .bind(MOST - 1)
-        .execute(&mut *change)
-        .await
-        .map_err(&failed)?;
-        sqlx::query(
-            "INSERT INTO operator_sessions (hash, operator, created_at, used_at) VALUES ($1, $2, $3, $3)",
-        )
-        .bind(token.hash())
-        .bind(operator)
-        .bind(now.as_millisecond())
-        .execute(&mut *change)
-        .await
-        .map_err(&failed)?;
+        insert_visit(&mut change, &token, operator, now).await?;
         commit(change).await?;
         Ok(token)
     }
@@ -173,6 +175,38 @@ impl Storage {
             .map_err(StorageError::because("cannot log out"))?;
         Ok(())
     }
+}
+
+/// Those that are over go, and of one operator's the longest unused beyond a number.
+async fn insert_visit(
+    change: &mut Transaction<'_, Sqlite>,
+    token: &OperatorToken,
+    operator: &str,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    let failed = StorageError::because("cannot store the log-in");
+    sqlx::query(
+        "DELETE FROM operator_sessions WHERE created_at < $1 OR used_at < $2 OR hash IN
+         (SELECT hash FROM operator_sessions WHERE operator = $3 ORDER BY used_at DESC LIMIT $4 OFFSET $5)",
+    )
+    .bind(before(now, LONGEST_VISIT))
+    .bind(before(now, LONGEST_REST))
+    .bind(operator)
+    .bind(i64::from(i32::MAX))
+    .bind(MOST - 1)
+    .execute(&mut **change)
+    .await
+    .map_err(&failed)?;
+    sqlx::query(
+        "INSERT INTO operator_sessions (hash, operator, created_at, used_at) VALUES ($1, $2, $3, $3)",
+    )
+    .bind(token.hash())
+    .bind(operator)
+    .bind(now.as_millisecond())
+    .execute(&mut **change)
+    .await
+    .map_err(&failed)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ impl Person {
         let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         person.session = attached["sessionId"].as_str().unwrap().to_owned();
         person.call("Page.enable", json!({}));
+        // The window is in front already: a press does not bring it there.
+        person.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         person
     }
 

@@ -125,7 +125,7 @@ async fn make(context: &Context, logins: &Logins, by: By<'_>, change: Change) ->
             logins.vault()?.check_writable()?;
             let storage = context.open_storage().await?;
             storage.first_operator().await?;
-            allow(&storage, &mut Asker::new(password_stdin), &as_operator).await?;
+            allow(context, &storage, &mut Asker::new(password_stdin), &as_operator).await?;
             accept(logins, By { who: &as_operator, ..by }, &id).await
         }
         Change::Reject { id } => {
