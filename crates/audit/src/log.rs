@@ -304,7 +304,8 @@ fn describe(
         Action::Navigate(navigate) => Some(&navigate.url),
         _ => page.as_ref(),
     };
-    event.domain = url.map(|url| plain(url.host()));
+    // A page can make up a name that holds what must not be on record.
+    event.domain = url.map(|url| plain(&veil(url.host())));
     event.url = match url {
         Some(url) => Some(plain(&veil(url.as_str()))),
         None => Some(&facts.page_url).filter(|url| !url.is_empty()).map(|url| plain(&veil(url))),

@@ -34,7 +34,7 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
         description: question.description().to_owned(),
         because: question.because().iter().map(|it| said(it.fact, &it.value)).collect(),
         url: page(url),
-        domain: host(url),
+        domain: session.veil.text(&redactor.text(&host(url))),
         element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
         input: put_in(question).map(|text| page(&text)),
         mark: shown.mark,
