@@ -64,7 +64,7 @@ pub struct Report {
 /// What an operator would do if one byte got out.
 fn leak_found(finds: usize) -> Fault {
     Fault::new("leak_found", format!("canaries were found in {finds} places where none may be"))
-        .hint("Sign no session in with this build. Please report the list; no value is in it.")
+        .hint("Sign nobody in with this build. Report the list; no value is in it.")
 }
 
 /// Makes the whole run; `tell` hears what is being done. It takes a minute or two.
