@@ -615,11 +615,6 @@ const FLASHES: &[(&str, &str, &str)] = &[
         "on = () => { b.type = 'submit' }; off = () => { b.type = 'hidden' }",
     ),
     (
-        "closed root",
-        "",
-        "for (let n = 0; n < 999; n += 1) document.body.append(document.createElement('section')); on = () => { document.querySelector('section').attachShadow({mode: 'closed'}).innerHTML = STYLE + '<p>TEXT</p>' }; off = () => document.querySelector('section').remove()",
-    ),
-    (
         "new element with a closed root",
         "",
         "on = () => { show('<div></div>'); at.firstChild.attachShadow({mode: 'closed'}).innerHTML = STYLE + '<p>TEXT</p>' }",
