@@ -25,6 +25,8 @@ const rootAnimations = method(ShadowRoot, 'getAnimations');
 const keyframesOf = method(KeyframeEffect, 'getKeyframes');
 
 const UNDRAWN_TEXT = new Set('script style template noscript title'.split(' '));
+// Unless a style draws them all the same.
+const isNotDrawn = (el) => UNDRAWN_TEXT.has(localName(el)) && getComputedStyle(el).display === 'none';
 const PAINTED = new Set('canvas video embed object'.split(' '));
 const LABELLED_BUTTONS = new Set(['button', 'submit', 'reset']);
 const NO_TEXT_INPUTS = new Set(['checkbox', 'radio', 'range', 'color', 'hidden', ...LABELLED_BUTTONS, 'image']);
@@ -82,7 +84,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
       if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill(), passed };
       if (isText(node)) {
         const parent = words ? parentNode(node) : null;
-        if (parent && !(isElement(parent) && UNDRAWN_TEXT.has(localName(parent)))) add(node, characters(node));
+        if (parent && !(isElement(parent) && isNotDrawn(parent))) add(node, characters(node));
         continue;
       }
       const tag = localName(node);
