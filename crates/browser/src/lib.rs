@@ -20,6 +20,7 @@ mod incident;
 mod inject;
 mod journal;
 mod locate;
+mod mask;
 mod page_text;
 mod paint;
 mod past;
@@ -46,6 +47,7 @@ pub use inject::{
     InjectedStorage, Injection, Priority, ProbePage, Probed, SameSite, Secret,
 };
 pub use journal::{PageEvent, PageEventKind, PageEvents};
+pub use mask::Mask;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use resume::Resumed;
 pub use snapshot::{

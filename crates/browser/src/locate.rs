@@ -63,6 +63,8 @@ struct Wanted<'a> {
     by: By<'a>,
     index: usize,
     look: Option<How>,
+    /// Whether the words of each are wanted.
+    words: bool,
     options: &'a SnapshotOptions,
 }
 
@@ -83,6 +85,9 @@ struct Found {
     near: Vec<Near>,
     total: [usize; 3],
     looked: Option<FirstLook>,
+    /// What each of the exact, close and part ones is called and shows, if that was asked.
+    #[serde(default)]
+    words: [Vec<String>; 3],
     /// Whether no element came or went since nodes were last counted.
     still: bool,
 }
@@ -230,9 +235,13 @@ impl Browser {
         let frames = self.frames_to_ask();
         // A page of one frame is searched and looked at in one go.
         let look = (frames.len() == 1).then_some(How { purpose, spot: None });
+        // Who names one by a word that is hidden would learn that it is there.
+        let mask = self.mask().filter(|_| !matches!(by, By::Role { name: None, .. } | By::Selector { .. }));
+        let words = mask.is_some();
+        let look = look.filter(|_| !words);
         let ask = || {
             join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
-                let wanted = Wanted { prefix, by, index, look, options: &self.options.snapshot };
+                let wanted = Wanted { prefix, by, index, look, words, options: &self.options.snapshot };
                 let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
                 self.ask::<_, Found>(frame, "find", &wanted, limit).await
             }))
@@ -248,6 +257,9 @@ impl Browser {
                 Err(error) => return Err(error.into()),
             }
         }
+        if let Some(mask) = &mask {
+            found.iter_mut().for_each(|frame| frame.leave_out(|words| mask(words).is_some()));
+        }
         let chosen = choose(&found, index)
             .and_then(|(reference, matches)| Some((self.element(&reference).ok()?, matches)));
         let Some((element, matches)) = chosen else { return Err(not_found(by, index, &found)) };
@@ -256,6 +268,18 @@ impl Browser {
             .find_map(|frame| frame.looked.take_if(|look| look.r#ref == element.reference))
             .map(|first| first.looked);
         Ok(Located { element, matches, spot: None, looked })
+    }
+}
+
+impl Found {
+    /// Forgets those whose words are hidden. What is not listed is not counted either.
+    fn leave_out(&mut self, is_hidden: impl Fn(&str) -> bool) {
+        let lists = [&mut self.exact, &mut self.close, &mut self.part];
+        for ((list, words), total) in lists.into_iter().zip(&self.words).zip(&mut self.total) {
+            let mut words = words.iter();
+            list.retain(|_| words.next().is_some_and(|words| !is_hidden(words)));
+            *total = list.len();
+        }
     }
 }
 
@@ -303,6 +327,7 @@ mod tests {
             near: Vec::new(),
             total,
             looked: None,
+            words: Default::default(),
             still: true,
         }
     }

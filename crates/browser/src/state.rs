@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub behind: Vec<Tab>,
     last_tab: u32,
     pub book: Book,
+    /// Takes out of pages what must not be told.
+    pub mask: Option<crate::mask::Mask>,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
     /// Set while the driver opens a tab of its own, for which there is always room.

@@ -16,6 +16,8 @@ fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
         assert!(searched.is_some_and(|places| places > 0), "{}: {report:#}", category.as_str());
     }
     assert!(report["places"].as_u64().unwrap() > 1_000, "{report:#}");
+    let guesses = report["guesses"].as_object().unwrap();
+    assert!(guesses.len() >= 3 && guesses.values().all(|told| told[0] == 0), "{report:#}");
 }
 
 /// The whole run, in a session that was given none of the values, so that nothing takes them out again.

@@ -75,7 +75,11 @@ const SEARCHES = {
 
 // All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
 // which saves a second question.
-const find = ({ prefix, by, index, look: how, options }) => {
+// What an element is called and what it shows, for whoever has to know whether that may be said.
+const MOST_WORDS_CHECKED = 2000;
+const wordsToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MOST_WORDS_CHECKED)}`.slice(0, 2 * MOST_WORDS_CHECKED).toWellFormed();
+
+const find = ({ prefix, by, index, look: how, words, options }) => {
   tellValues(options);
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isStill() };
   const tiers = [found.exact, found.close, found.part];
@@ -95,6 +99,7 @@ const find = ({ prefix, by, index, look: how, options }) => {
   const root = documentElement(document);
   if (root) found.complete = walk(root, visit, (node) => search.text(node, collect), () => {}).complete;
   kept.forEach((els, tier) => { for (const el of els) tiers[tier].push(`${prefix}e${refOf(el)}`); });
+  if (words) found.words = kept.map((els) => els.map(wordsToCheck));
   const best = kept.find((els) => els.length);
   if (how && best && index < best.length) found.looked = { ...look(prefix, best[index], how), ref: `${prefix}e${refOf(best[index])}` };
   return found;

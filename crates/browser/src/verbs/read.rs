@@ -160,6 +160,10 @@ impl Browser {
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
                 }
+                let page = match self.mask() {
+                    Some(mask) => page.without(&mask),
+                    None => page,
+                };
                 return Ok(Reading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;

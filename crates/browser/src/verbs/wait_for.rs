@@ -39,7 +39,11 @@ impl Browser {
                 self.wait(limit, reached).await?;
             }
             Condition::Url(pattern) => {
-                let there = |state: &mut State| matches_url(pattern, &state.tab.as_ref()?.url).then_some(());
+                let there = |state: &mut State| {
+                    let url = &state.tab.as_ref()?.url;
+                    let masked = state.mask.as_ref().and_then(|mask| mask(url));
+                    matches_url(pattern, masked.as_ref().unwrap_or(url)).then_some(())
+                };
                 self.wait(limit, there).await?;
             }
             Condition::Text(text) => self.until(Seen::Text(text), true, limit).await?,

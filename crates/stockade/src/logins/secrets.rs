@@ -1,10 +1,10 @@
 //! What must not leave a signed-in session: what was put into it, and what its sites handed out since.
 
 use super::redeem::Released;
-use browser::Cover;
+use browser::{Cover, Mask};
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use vault::{MASK, Redactor, SHORTEST_SECRET, Secret};
 
 /// Values that a site handed out and that are remembered, and their bytes together; beyond it the oldest are forgotten,
@@ -69,6 +69,15 @@ impl Secrets {
         }
         out.push_str(&known_gone[from..]);
         Cow::Owned(out)
+    }
+
+    /// The same, for the driver, which looks for words in pages.
+    pub fn mask(self: &Arc<Self>) -> Mask {
+        let secrets = Arc::clone(self);
+        Arc::new(move |text| match secrets.text(text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(masked) => Some(masked),
+        })
     }
 
     /// Adds what a site handed out; whether there was anything new.

@@ -100,7 +100,11 @@ impl Registry {
             }
             (_, Err(fault)) => return Err(fault),
         };
+        let secrets = Arc::new(login.as_ref().map(Secrets::of).unwrap_or_default());
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
+        if login.is_some() {
+            runtime.link.browser.hide(secrets.mask());
+        }
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         event.recording = Some(record.as_str());
@@ -114,7 +118,6 @@ impl Registry {
                 Images::ring(self.settings.transient.join(id.as_str()), self.settings.most_images)
             }
         };
-        let secrets = Arc::new(login.as_ref().map(Secrets::of).unwrap_or_default());
         let session = Arc::new(Session {
             id,
             name: request.name,
