@@ -59,7 +59,7 @@ const WAYS: &[(&str, &str)] = &[
     ),
     ("shown password", "<input type=password value='TEXT' id=p><script>p.type='text'</script>"),
     ("paragraph", "<p>TEXT</p>"),
-    ("title that is drawn", "<title style=display:block>TEXT</title>"),
+    ("title that is drawn", "<br><title style=display:block>TEXT</title>"),
     ("heading", "<h1><i style=color:#000>Results for &ldquo;</i>TEXT</h1>"),
     ("bare text", "TEXT"),
     ("split in spans", "<p><span>Zeb</span><b>ra cros</b>\n<i>sing</i> <u>42</u></p>"),

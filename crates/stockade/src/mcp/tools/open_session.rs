@@ -52,7 +52,7 @@ pub struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     credential_mode: Option<CredentialMode>,
     /// Hosts whose logins are in the browser
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     signed_in_to: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordMode>,
