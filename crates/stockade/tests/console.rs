@@ -113,6 +113,8 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     person.key("j");
     person.key("a");
     person.until("document.querySelector('details.grave').open");
+    // What has just opened takes no press for a moment.
+    person.until(SHOWN);
     person.press(".card button[value=approve_irreversible]");
     assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
 
@@ -122,6 +124,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     person.press(".card summary[data-key=s]");
     let meant = person.eval("document.querySelector('.card details p').innerText");
     assert!(meant.as_str().unwrap().contains("account.test"), "{meant}");
+    person.until(SHOWN);
     person.press(".card button[value=approve_session]");
     assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
     asking.again();
