@@ -148,7 +148,9 @@ fn a_domain_that_is_not_on_the_list_is_blocked_and_credentials_pass_if_the_opera
     let page = "<a href=http://b.test/>Away</a><form action=http://b.test/ method=post><button>Go</button></form>\
         <input aria-label=Note>";
     let site = Site::serve(&[("/", page)]);
-    let settings = "    domain_allowlist: [a.test, '*.a.test']\n    credential_scan: false\n";
+    // Where nobody is asked, a no comes at once.
+    let settings = "    domain_allowlist: [a.test, '*.a.test']\n    credential_scan: false\n    hitl:\n      \
+        enabled: false\n      medium: allow\n      high: allow\n";
     let home = Home::new(&format!("{settings}{}", site.setting(&["a.test", "b.test"])));
     let mut mcp = home.mcp();
     let session = mcp.open();
