@@ -183,7 +183,7 @@ fn no_sops_file_makes_its_reader_panic() {
         let file = folder.path().join(format!("c.{extension}"));
         sops.encrypt(&file, &full_document("a.test"), &[]);
         let first = std::fs::read(&file).unwrap();
-        sops.encrypt(&file, &full_document("a.test"), &["--encrypted-regex", "^value$"]);
+        sops.encrypt(&file, r#"{"domain": "a.test", "headers": {"X-Key": "value"}, "cookies": []}"#, &[]);
         let seeds = vec![first, std::fs::read(&file).unwrap()];
         feed(&format!("sops {extension}"), seeds, |text| {
             std::fs::write(&file, text).unwrap();
