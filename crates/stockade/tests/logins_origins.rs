@@ -8,7 +8,7 @@ use common::operator::Operator;
 use common::recorder::{Asked, Recorder, html, redirect};
 use common::{Home, Mcp};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const STRICT: &str = "strict-cookie-4f81c27a";
 const LAX: &str = "lax-cookie-90b3d6e1";
@@ -132,6 +132,20 @@ impl Scene {
         self.mcp.goto(&self.session, url);
     }
 
+    /// Waits until each of these was asked for, because what was not asked for shows nothing.
+    fn until_asked(&self, host: &str, paths: &[&str]) -> Vec<Asked> {
+        let begun = Instant::now();
+        loop {
+            let asked = self.asked_of(host);
+            let was_asked = |path: &&str| asked.iter().any(|it| it.path.split('?').next() == Some(path));
+            match paths.iter().find(|path| !was_asked(path)) {
+                None => return asked,
+                Some(path) => assert!(begun.elapsed() < Duration::from_secs(30), "{path} was not asked for"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     fn asked_of(&self, host: &str) -> Vec<Asked> {
         self.recorder.asked().into_iter().filter(|asked| asked.host == host).collect()
     }
@@ -149,9 +163,7 @@ fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other
             assert!(asked.carries(secret), "{path} lacks {secret}");
         }
     }
-    let other = scene.asked_of("other.test");
-    let paths: Vec<&str> = other.iter().map(|asked| asked.path.split('?').next().unwrap()).collect();
-    for path in [
+    let wanted = [
         "/frame",
         "/img",
         "/script.js",
@@ -169,9 +181,8 @@ fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other
         "/socket",
         "/worker",
         "/events",
-    ] {
-        assert!(paths.contains(&path), "{path} was not asked for, so nothing is shown: {paths:?}");
-    }
+    ];
+    let other = scene.until_asked("other.test", &wanted);
     for asked in &other {
         for secret in ALL {
             assert!(!asked.carries(secret), "{} {} carries {secret}", asked.method, asked.path);
@@ -192,12 +203,10 @@ fn another_site_cannot_make_the_signed_in_one_act() {
     scene.mcp.ok("browser_wait_for", json!({"session_id": scene.session, "seconds": 2}));
     scene.run("http://other.test/top");
     scene.run("http://other.test/post-top");
-    let attacked: Vec<Asked> =
-        scene.asked_of("own.test").into_iter().filter(|asked| asked.path.starts_with("/attacked")).collect();
-    for path in ["-frame", "-img", "-post", "-nocors", "-cors", "-beacon", "-socket", "-top", "-top-post"] {
-        let path = format!("/attacked{path}");
-        assert!(attacked.iter().any(|asked| asked.path == path), "{path} was not tried: {attacked:?}");
-    }
+    let wanted = ["-frame", "-img", "-post", "-nocors", "-cors", "-beacon", "-socket", "-top", "-top-post"];
+    let wanted = wanted.map(|path| format!("/attacked{path}"));
+    let all = scene.until_asked("own.test", &wanted.each_ref().map(String::as_str));
+    let attacked: Vec<Asked> = all.into_iter().filter(|asked| asked.path.starts_with("/attacked")).collect();
     for asked in &attacked {
         for secret in [STRICT, HEADER, PASSWORD, BASIC] {
             assert!(!asked.carries(secret), "{} {} carries {secret}", asked.method, asked.path);
