@@ -52,3 +52,25 @@ const WRITTEN: &str = concat!(
     "choose, optionsMeant, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_name_is_given_twice_because_the_files_are_one_script() {
+        let mut names = BTreeSet::new();
+        let given = WRITTEN.lines().filter_map(|line| {
+            ["const ", "let ", "function "].iter().find_map(|kind| line.strip_prefix(kind))
+        });
+        for rest in given {
+            let name = rest.split(|c: char| !(c.is_alphanumeric() || "_$".contains(c))).next().unwrap();
+            assert!(
+                name.is_empty() || names.insert(name),
+                "{name} is given twice, and then nothing of it runs"
+            );
+        }
+        assert!(names.len() > 100, "{}", names.len());
+    }
+}
