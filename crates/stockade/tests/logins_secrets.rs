@@ -173,6 +173,8 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
         if revoked {
             assert!(["grant_revoked", "session_ended:grant_revoked"].contains(&code.as_str()), "{code}");
             assert!(scene.recorder.asked().is_empty(), "it was signed in once more");
+            let read = json!({"session_id": session});
+            assert_eq!(scene.mcp.code("browser_read", read), "session_ended:grant_revoked");
         } else {
             assert_eq!(code, "browser_restarted");
             scene.goto(&session, "/").unwrap();
