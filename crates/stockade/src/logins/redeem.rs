@@ -59,16 +59,12 @@ pub fn home(leave: &Leave) -> Vec<DomainPattern> {
 impl Logins {
     /// Uses the grant.
     pub async fn consume(&self, scope: &Scope, wanted: &Wanted) -> Result<Leave, Fault> {
-        let issued = match &wanted.grant {
-            Some(_) => None,
-            None => Some(self.issue_standing(scope, &wanted.hosts).await?),
+        let token = match &wanted.grant {
+            Some(given) => given.duplicate(),
+            None => Secret::new(self.issue_standing(scope, &wanted.hosts).await?.expose_secret().to_owned()),
         };
-        let token = match (&wanted.grant, &issued) {
-            (Some(given), _) => given.expose_secret(),
-            (None, Some(issued)) => issued.expose_secret(),
-            (None, None) => return Err(grant_required()),
-        };
-        Ok(self.grants.consume(token, &scope.tenant, &wanted.hosts, Timestamp::now()).await?)
+        let (token, now) = (token.expose_secret(), Timestamp::now());
+        Ok(self.grants.consume(token, &scope.tenant, &wanted.hosts, now).await?)
     }
 
     /// Opens what the grant is for. If that fails, the grant is as good as before.
