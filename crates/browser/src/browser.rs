@@ -124,7 +124,7 @@ impl Browser {
         if let Some(passed) = &mut self.shared.lock().injected.passed {
             // On a new connection: what came while there was none was not heard.
             passed.lose();
-            self.connection.hear_cookies();
+            self.connection.hear_all();
         }
         let observing = Arc::clone(&self.shared);
         self.connection.observe(move |event, reactions| observing.apply(event, reactions));
@@ -320,7 +320,7 @@ impl Browser {
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
         let script =
             p::AddScript { source: script::source(), world_name: script::WORLD, run_immediately: true };
-        let (frames, network) = (attach_to_frames(), p::EnableNetwork::without_bodies());
+        let frames = attach_to_frames();
         tokio::try_join!(
             self.call(to, &p::EnableInspector {}, deadline),
             self.call(to, &p::EnablePage {}, deadline),
@@ -328,12 +328,23 @@ impl Browser {
             self.call(to, &p::EnableRuntime {}, deadline),
             self.call(to, &script, deadline),
             self.call(to, &frames, deadline),
-            self.call(to, &network, deadline),
+            self.hear(session, deadline),
             self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
             self.call(to, &metrics, deadline),
             self.call(to, &p::Resume {}, deadline),
         )?;
         self.watch_requests(session, deadline).await
+    }
+
+    /// What is on its way in a tab, and what came if somebody will ask.
+    pub(crate) async fn hear(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        let (network, keep) = self.shared.lock().injected.hearing();
+        self.call(Some(session), &network, deadline).await?;
+        match keep {
+            None => Ok(()),
+            // A Chromium that does not know it keeps bodies until their page is left.
+            Some(keep) => self.tell(session, &keep, deadline).await,
+        }
     }
 
     pub(crate) async fn call<C: Command>(

@@ -160,7 +160,9 @@ impl BrowserError {
                 "Read the page, and choose a checkbox, radio or switch."
             }
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
-            BrowserError::NoSuchOption { .. } => "Choose one of its options, by what is read on it.",
+            BrowserError::NoSuchOption { .. } => {
+                "Choose one of its options by what is read on it, or by its number: what is redacted is found by no word."
+            }
             BrowserError::OneOptionOnly { .. } => "Choose one.",
             BrowserError::ElementUnchanged { .. } => {
                 "The page did not take it; read the page to see what it needs first."

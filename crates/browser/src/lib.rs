@@ -43,8 +43,8 @@ pub use fate::Fate;
 pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use inject::{
-    Blank, HandedCookie, HandedEntry, HandedOut, HandedValue, InjectedCookie, InjectedEntry, InjectedHeaders,
-    InjectedStorage, Injection, Priority, ProbePage, Probed, SameSite, Secret,
+    Blank, HandedCookie, HandedEntry, HandedOut, HandedReply, HandedValue, InjectedCookie, InjectedEntry,
+    InjectedHeaders, InjectedStorage, Injection, Priority, ProbePage, Probed, ReplyKind, SameSite, Secret,
 };
 pub use journal::{PageEvent, PageEventKind, PageEvents};
 pub use mask::Mask;

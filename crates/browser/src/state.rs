@@ -160,6 +160,9 @@ impl State {
                 }
             }
             (kind, Some(session)) => {
+                if self.injected.passed.is_some() && self.injected.filling.as_ref() != Some(session) {
+                    self.injected.replies.note(kind, session);
+                }
                 // Taken out meanwhile, because the tab is a part of the state too.
                 let mut incidents = std::mem::take(&mut self.incidents);
                 match (self.tab_of(session), kind) {
@@ -207,7 +210,7 @@ impl State {
             _ => {
                 if self.injected.passed.is_some() {
                     // What its requests are answered with is told to itself alone.
-                    reactions.post(Some(session_id), &p::EnableNetwork::without_bodies());
+                    self.injected.hear(session_id, reactions);
                 }
                 reactions.post(Some(session_id), &p::Resume {});
             }
@@ -268,7 +271,7 @@ impl State {
         let world_name = script::WORLD;
         reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
-        reactions.post(to, &p::EnableNetwork::without_bodies());
+        self.injected.hear(session_id, reactions);
         reactions.post(to, &p::InterceptFileChooser { enabled: true, cancel: true });
         reactions.post(to, &p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false });
         self.injected.set_up(session_id, true, reactions);

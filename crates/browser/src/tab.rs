@@ -323,7 +323,7 @@ impl Tab {
         let world_name = script::WORLD;
         reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
         reactions.post(to, &attach_to_frames());
-        reactions.post(to, &p::EnableNetwork::without_bodies());
+        injected.hear(session, reactions);
         injected.set_up(session, false, reactions);
         reactions.post(to, &p::Resume {});
     }

@@ -3,6 +3,7 @@
 use crate::text::{address, cut_at};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{fmt, ops::Deref};
+use zeroize::Zeroizing;
 
 /// Chromium's own ids have at most 64 bytes; what carries a longer one is not decoded.
 pub(super) const LONGEST_ID: usize = 128;
@@ -21,6 +22,22 @@ pub struct Words(Box<str>);
 /// decided on.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Address(Box<str>, usize);
+
+/// What may be a secret: it is wiped, and never printed. A message bounds it.
+#[derive(Clone, Default)]
+pub struct Unprinted(pub Zeroizing<String>);
+
+impl fmt::Debug for Unprinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+impl<'de> Deserialize<'de> for Unprinted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unprinted, D::Error> {
+        String::deserialize(deserializer).map(|text| Unprinted(Zeroizing::new(text)))
+    }
+}
 
 impl Address {
     /// How long it is, and not only what is kept of it.

@@ -6,7 +6,7 @@
 use super::{
     CallError, Command, Event, EventKind, SessionId,
     bounded::LONGEST_ID,
-    event::COOKIES_SET,
+    event::FOR_SOME,
     pending::{Answer, Call, Pending},
     wire,
 };
@@ -90,7 +90,7 @@ struct Shared {
     pending: Mutex<Pending>,
     observer: Mutex<Option<Observer>>,
     events: broadcast::Sender<Arc<Event>>,
-    hears_cookies: AtomicBool,
+    hears_all: AtomicBool,
 }
 
 type Observer = Box<dyn FnMut(&Event, &mut Reactions<'_>) + Send>;
@@ -127,7 +127,7 @@ impl Connection {
             pending: Mutex::default(),
             observer: Mutex::new(None),
             events: broadcast::channel(options.event_buffer).0,
-            hears_cookies: AtomicBool::new(false),
+            hears_all: AtomicBool::new(false),
         });
         let (sink, stream) = socket.split();
         let reader = Reader { stream, shared: Arc::clone(&shared), reactions };
@@ -192,9 +192,9 @@ impl Connection {
         *lock(&self.shared.observer) = Some(Box::new(observer));
     }
 
-    /// From now on there is an event for the cookies that a response sets.
-    pub fn hear_cookies(&self) {
-        self.shared.hears_cookies.store(true, Ordering::Relaxed);
+    /// From now on there are events for the cookies that a response sets, and for what sockets and streams say.
+    pub fn hear_all(&self) {
+        self.shared.hears_all.store(true, Ordering::Relaxed);
     }
 
     /// For those who may lag: a bounded buffer, and word of how many events were missed.
@@ -268,7 +268,7 @@ where
                     if session.as_ref().is_some_and(|session| session.len() > LONGEST_ID) {
                         continue;
                     }
-                    if method == COOKIES_SET && !self.shared.hears_cookies.load(Ordering::Relaxed) {
+                    if FOR_SOME.contains(&&*method) && !self.shared.hears_all.load(Ordering::Relaxed) {
                         continue;
                     }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };

@@ -9,8 +9,12 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// Comes with every response; it is read only by those who asked for it.
-pub(super) const COOKIES_SET: &str = "Network.responseReceivedExtraInfo";
+/// Come with every response or word; they are read only by those who asked for them.
+pub(super) const FOR_SOME: [&str; 3] = [
+    "Network.eventSourceMessageReceived",
+    "Network.responseReceivedExtraInfo",
+    "Network.webSocketFrameReceived",
+];
 
 macro_rules! events {
     ($($method:literal => $variant:ident($params:ty),)*) => {
@@ -38,11 +42,13 @@ events! {
     "Input.dragIntercepted" => DragIntercepted(p::DragIntercepted),
     "Inspector.targetCrashed" => RendererCrashed(p::Nothing),
     "Inspector.targetReloadedAfterCrash" => RendererBack(p::Nothing),
+    "Network.eventSourceMessageReceived" => StreamSaid(p::StreamSaid),
     "Network.loadingFailed" => RequestFailed(p::RequestDone),
     "Network.loadingFinished" => RequestFinished(p::RequestDone),
     "Network.requestWillBeSent" => RequestSent(p::RequestSent),
     "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
     "Network.responseReceivedExtraInfo" => CookiesSet(p::CookiesSet),
+    "Network.webSocketFrameReceived" => SocketSaid(p::SocketSaid),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
     "Page.frameClearedScheduledNavigation" => NavigationCleared(p::OfFrame),
     "Page.frameDetached" => FrameDetached(p::FrameDetached),

@@ -2,7 +2,7 @@
 
 use super::{
     Command, SessionId,
-    bounded::{Address, Id, Words},
+    bounded::{Address, Id, Unprinted, Words},
     connection::LARGEST_MESSAGE,
     headers::{CookieLines, RequestHeaders, ResponseHeaders},
 };
@@ -88,10 +88,14 @@ commands! {
     /// Drags come as events with what is dragged, instead of going to a desktop that is not there.
     "Input.setInterceptDrags" InterceptDrags { enabled: bool } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
-    /// Bodies are not kept: the driver only wants to know what is on its way.
+    /// Outside of the page, so that they outlive it.
+    "Network.configureDurableMessages" KeepBodies {
+        max_total_buffer_size: u32, max_resource_buffer_size: u32,
+    } -> Nothing;
     "Network.enable" EnableNetwork {
         max_total_buffer_size: u32, max_resource_buffer_size: u32, max_post_data_size: u32,
     } -> Nothing;
+    "Network.getResponseBody" GetResponseBody<'a> { request_id: &'a str } -> ResponseBody, at most LARGEST_BODY_TOLD;
     "Network.setBypassServiceWorker" BypassServiceWorkers { bypass: bool } -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a str, world_name: &'a str, run_immediately: bool,
@@ -146,7 +150,28 @@ commands! {
     "Target.setDiscoverTargets" SetDiscoverTargets { discover: bool, filter: Vec<TargetFilter> } -> Nothing;
 }
 
+/// Of all replies that are kept for one target, and of one of them.
+const KEPT_BODIES: u32 = 16 << 20;
+const LARGEST_BODY: u32 = 1 << 20;
+/// In JSON. Chromium tells larger ones than it was told to keep, if it has them anyway.
+const LARGEST_BODY_TOLD: usize = 8 << 20;
+
+impl Default for KeepBodies {
+    fn default() -> KeepBodies {
+        KeepBodies { max_total_buffer_size: KEPT_BODIES, max_resource_buffer_size: LARGEST_BODY }
+    }
+}
+
 impl EnableNetwork {
+    pub fn with_bodies() -> EnableNetwork {
+        EnableNetwork {
+            max_total_buffer_size: KEPT_BODIES,
+            max_resource_buffer_size: LARGEST_BODY,
+            max_post_data_size: 1,
+        }
+    }
+
+    /// The driver only wants to know what is on its way.
     pub fn without_bodies() -> EnableNetwork {
         // Zero would be taken for the default, which is megabytes.
         EnableNetwork { max_total_buffer_size: 1, max_resource_buffer_size: 1, max_post_data_size: 1 }
@@ -334,6 +359,12 @@ received! {
     Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
     CookiesSet { #[serde(default)] headers: CookieLines }
+    ResponseBody { body: Unprinted, #[serde(default)] base64_encoded: bool }
+    /// What came over a socket.
+    SocketSaid { response: SocketFrame }
+    SocketFrame { #[serde(default)] payload_data: Unprinted }
+    /// A message of a stream of events.
+    StreamSaid { #[serde(default)] data: Unprinted }
     Navigated { loader_id: Option<Id>, error_text: Option<Words> }
     CreatedTarget { target_id: Id }
     /// The default one has another id in each start of Chromium.

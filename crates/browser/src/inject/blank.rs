@@ -38,12 +38,13 @@ impl Blank {
         injection.check()?;
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;
-        browser.connection.hear_cookies();
+        browser.connection.hear_all();
         browser.shared.lock().injected.passed = Some(Passed::default());
         let session = browser.tab_session()?;
         tokio::try_join!(
             browser.set_cookies(&cookies, deadline),
             browser.fill_stores(&session, &storage, deadline),
+            browser.hear(&session, deadline),
         )?;
         drop(cookies);
         storage.retain_mut(|stores| {

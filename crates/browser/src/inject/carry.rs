@@ -1,6 +1,6 @@
 //! Each request that Chromium holds for us is let go at once: with the headers of its origin, or as it is.
 
-use super::{Family, InjectedEntry, InjectedHeaders, InjectedStorage, handed::Passed};
+use super::{Family, InjectedEntry, InjectedHeaders, InjectedStorage, Replies, handed::Passed};
 use crate::{
     cdp::{Command, Id, Reactions, RequestHeaders, ResponseHeaders, SessionId, protocol as p},
     state::State,
@@ -25,6 +25,8 @@ pub(crate) struct Injected {
     pub filling: Option<SessionId>,
     /// What sites have set as cookies; kept in a session that something was put into, be it cookies alone.
     pub passed: Option<Passed>,
+    /// What sites have replied, in such a session.
+    pub replies: Replies,
 }
 
 /// Requests that got the headers of an origin, so that the next hop of a redirect may have them too.
@@ -61,6 +63,22 @@ impl Command for ContinueRequest<'_> {
 }
 
 impl Injected {
+    /// Tells a target to say what is on its way, and to keep what came, if anybody will ask for it.
+    pub fn hear(&self, session: &SessionId, reactions: &mut Reactions<'_>) {
+        let (network, keep) = self.hearing();
+        reactions.post(Some(session), &network);
+        if let Some(keep) = keep {
+            reactions.post(Some(session), &keep);
+        }
+    }
+
+    pub fn hearing(&self) -> (p::EnableNetwork, Option<p::KeepBodies>) {
+        match self.passed {
+            None => (p::EnableNetwork::without_bodies(), None),
+            Some(_) => (p::EnableNetwork::with_bodies(), Some(p::KeepBodies::default())),
+        }
+    }
+
     pub fn has_headers_for(&self, origin: &Origin) -> bool {
         self.headers.iter().any(|own| own.origin == *origin)
     }

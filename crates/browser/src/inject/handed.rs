@@ -1,7 +1,7 @@
 //! What a site hands out to somebody who is signed in: the cookies it sets, and what its pages put into their stores.
 
 use super::{
-    Priority, SameSite, Secret,
+    HandedReply, Priority, SameSite, Secret,
     cookies::{FoundCookie, GetCookies},
 };
 use crate::{
@@ -28,7 +28,7 @@ const MOST_STORED_BYTES: usize = 1 << 20;
 /// Chromium writes what is not plain ASCII as six bytes.
 const ENCODED: usize = 6;
 /// How long a document may take; one that hangs is left out.
-const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
+pub(super) const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
 
 /// It has no `Debug`, `Clone` or `Serialize`, nor has what is in it: it holds secrets.
 pub struct HandedOut {
@@ -39,9 +39,11 @@ pub struct HandedOut {
     pub passed: Vec<HandedValue>,
     /// Of the documents that are open now.
     pub stored: Vec<HandedEntry>,
-    /// More was set as cookies than is kept between two looks, or while there was no connection.
+    /// What the named origins have replied since this was last asked. Only in a browser that something was put into.
+    pub replies: Vec<HandedReply>,
+    /// More was set as cookies, or replied, than is kept between two looks, or while there was no connection.
     pub lost: bool,
-    /// There may be more cookies or entries than are told, or a document did not answer.
+    /// There may be more cookies, entries or replies than are told, or a document did not answer.
     pub cut: bool,
 }
 
@@ -170,9 +172,13 @@ impl Browser {
         let deadline = Deadline::of(limit, "handed_out");
         let (asked, mut cut) = self.documents_of(origins);
         let stores = join_all(asked.iter().map(|asked| self.stores_of(asked, deadline)));
-        let (found, stores) = tokio::join!(self.call(None, &GetCookies {}, deadline), stores);
+        let (found, stores, told) = tokio::join!(
+            self.call(None, &GetCookies {}, deadline),
+            stores,
+            self.replies_of(origins, deadline)
+        );
         let found = found?.cookies;
-        cut |= found.len() > MOST_COOKIES;
+        cut |= told.cut | (found.len() > MOST_COOKIES);
         let cookies = found.into_iter().take(MOST_COOKIES).map(FoundCookie::handed).collect();
         let (mut stored, mut room): (Vec<HandedEntry>, _) = (Vec::new(), MOST_STORED_BYTES);
         for (asked, stores) in asked.iter().zip(stores) {
@@ -193,7 +199,8 @@ impl Browser {
         }
         // Last: what came meanwhile may be what is there now.
         let passed = self.shared.lock().injected.passed.as_mut().map(std::mem::take).unwrap_or_default();
-        Ok(HandedOut { cookies, passed: passed.values, stored, lost: passed.lost, cut })
+        let lost = passed.lost | told.lost;
+        Ok(HandedOut { cookies, passed: passed.values, stored, replies: told.replies, lost, cut })
     }
 
     /// One document for each origin and process; and whether there are some that cannot be asked now.

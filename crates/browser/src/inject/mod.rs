@@ -10,6 +10,7 @@ mod cookies;
 mod family;
 mod handed;
 mod probe;
+mod replies;
 mod secret;
 mod storage;
 
@@ -18,6 +19,8 @@ pub(crate) use carry::{Carried, Injected};
 pub(crate) use family::Family;
 pub use handed::{HandedCookie, HandedEntry, HandedOut, HandedValue};
 pub use probe::{ProbePage, Probed};
+pub(crate) use replies::Replies;
+pub use replies::{HandedReply, ReplyKind};
 pub use secret::Secret;
 
 use policy::Origin;

@@ -10,8 +10,10 @@ const rowsShown = getter(HTMLSelectElement, 'size');
 const labelOf = (option) => clean(OPTION.label(option), MAX_NAME).trim();
 const canChoose = (option) => !matches(option, ':disabled') && getComputedStyle(option).display !== 'none';
 
-const findOption = (options, wanted) => {
-  if (wanted.index !== undefined) return options[wanted.index] ?? null;
+// What is hidden of a list is not found by its words, only by its number: see `Choosing`.
+const findOption = (all, wanted, { hidden, read }) => {
+  if (wanted.index !== undefined) return all[wanted.index] ?? null;
+  const options = read === null ? all : all.filter((_, at) => at < read && !hidden.includes(at));
   const label = clean(wanted.label, MAX_NAME).trim();
   const lower = label.toLowerCase();
   const tiers = [0, 1, 2].map((tier) => options.find((option) => tierOf(labelOf(option), label, lower) === tier));
@@ -23,22 +25,28 @@ const MAX_OPTION_VALUE = 300;
 const optionFacts = (option) => ({ label: labelOf(option), value: OPTION.value(option).slice(0, MAX_OPTION_VALUE) });
 
 // The options that are meant, or the first of them that there is not.
-const meantOptions = (el, wanted) => {
+const meantOptions = (el, { options: wanted, ...seen }) => {
   const options = Array.from(optionsOf(el));
-  const found = wanted.map((one) => findOption(options, one));
+  const found = wanted.map((one) => findOption(options, one, seen));
   const missing = found.findIndex((option) => option === null || !canChoose(option));
   if (missing < 0) return { options, found };
   const told = options.filter(canChoose).slice(0, MAX_OPTIONS_TOLD).map(labelOf);
   return { lacks: { missing, disabled: found[missing] !== null, options: told } };
 };
 
-// What the words or the numbers of an agent mean in a list. Nothing of a secret one is told.
-const optionsMeant = ({ number, options: wanted }) => {
+// What can be read on the options of a list, as far as it is looked at.
+const optionLabels = ({ number, most }) => {
   const el = elementOf(number);
+  return el && isChooser(el) && !isSecret(el) ? Array.from(optionsOf(el)).slice(0, most).map(labelOf) : [];
+};
+
+// What the words or the numbers of an agent mean in a list. Nothing of a secret one is told.
+const optionsMeant = (choosing) => {
+  const el = elementOf(choosing.number);
   if (!el) return { problem: 'gone' };
   if (!isChooser(el)) return { problem: 'not_a_list' };
   if (isSecret(el)) return { chosen: [] };
-  const { lacks, found } = meantOptions(el, wanted);
+  const { lacks, found } = meantOptions(el, choosing);
   return lacks ?? { chosen: found.map(optionFacts) };
 };
 
@@ -56,11 +64,12 @@ const putBack = () => {
 //
 // A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
 // hears of one choice, from a real key, and of none in between.
-const choose = ({ prefix, number, options: wanted, decided }) => {
+const choose = (choosing) => {
+  const { prefix, number, decided } = choosing;
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };
   if (isSecret(el)) return { problem: 'secret' };
-  const { lacks, options, found } = meantOptions(el, wanted);
+  const { lacks, options, found } = meantOptions(el, choosing);
   if (lacks) return lacks;
   const isDecided = (option, at) => {
     const { label, value } = optionFacts(option);
@@ -80,11 +89,11 @@ const choose = ({ prefix, number, options: wanted, decided }) => {
 };
 
 // Whether all of these, and nothing else, are chosen now.
-const isChosen = ({ number, options: wanted }) => {
+const isChosen = ({ number, options: wanted, ...seen }) => {
   const el = elementOf(number);
   if (!el) return false;
   const options = Array.from(optionsOf(el));
-  const found = wanted.map((one) => findOption(options, one));
+  const found = wanted.map((one) => findOption(options, one, seen));
   return options.every((option) => OPTION.selected(option) === found.includes(option));
 };
 

@@ -24,7 +24,21 @@ struct Choosing<'a> {
     options: Vec<Wanted<'a>>,
     /// What was decided on, one for each.
     decided: &'a [OptionFacts],
+    #[serde(flatten)]
+    seen: &'a Seen,
 }
+
+/// Of a list in a page with secrets: a word that finds an option tells what is written on it.
+#[derive(Default, Serialize)]
+struct Seen {
+    /// Where there is a secret on an option.
+    hidden: Vec<usize>,
+    /// How many were looked at; all, if nothing is to be hidden.
+    read: Option<usize>,
+}
+
+/// Options of a list whose words are looked at; what comes after them is chosen by its number.
+const MOST_LABELS: usize = 5_000;
 
 /// What the words of an agent mean in a list.
 #[derive(Deserialize)]
@@ -97,7 +111,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Vec<OptionFacts>, BrowserError> {
         let element = self.element(&list.element)?;
-        let choosing = choosing(select, &element, &[]);
+        let seen = self.seen_of(&element, deadline).await?;
+        let choosing = choosing(select, &element, &[], &seen);
         let meant = self.ask(&element.frame, "optionsMeant", &choosing, deadline).await;
         match meant.map_err(|error| gone_is(error, element.stale()))? {
             Meant::Chosen { chosen } => Ok(chosen
@@ -107,6 +122,16 @@ impl Browser {
             Meant::Missing(missing) => Err(missing.of(select, element.reference)),
             Meant::Problem { problem } => Err(problem.of(&element.reference, None)),
         }
+    }
+
+    async fn seen_of(&self, element: &Element, deadline: Deadline) -> Result<Seen, BrowserError> {
+        let Some(mask) = self.mask() else { return Ok(Seen::default()) };
+        let question = serde_json::json!({ "number": element.number, "most": MOST_LABELS });
+        let labels: Result<Vec<String>, _> =
+            self.ask(&element.frame, "optionLabels", &question, deadline).await;
+        let labels = labels.map_err(|error| gone_is(error, element.stale()))?;
+        let hidden = labels.iter().enumerate().filter(|(_, label)| mask(label).is_some());
+        Ok(Seen { hidden: hidden.map(|(at, _)| at).collect(), read: Some(labels.len()) })
     }
 
     pub(super) async fn select(
@@ -121,7 +146,8 @@ impl Browser {
         // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
         let number = element.number;
         self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
-        let way = self.way_to(select, &element, options, deadline).await?;
+        let seen = self.seen_of(&element, deadline).await?;
+        let way = self.way_to(&choosing(select, &element, options, &seen), &element, deadline).await?;
         match way {
             Way::Done { .. } => {}
             Way::Key { key } => {
@@ -150,7 +176,7 @@ impl Browser {
             Way::Several { .. } => return Err(BrowserError::OneOptionOnly { element: element.reference }),
         }
         self.settle(LoadState::Load, deadline).await?;
-        if !self.has_chosen(select, &element, deadline).await? {
+        if !self.has_chosen(&choosing(select, &element, &[], &seen), &element, deadline).await? {
             self.put_back(&element, deadline).await?;
             return Err(BrowserError::ElementUnchanged { element: element.reference });
         }
@@ -159,13 +185,11 @@ impl Browser {
 
     async fn way_to(
         &self,
-        select: &Select,
+        choosing: &Choosing<'_>,
         element: &Element,
-        decided: &[OptionFacts],
         deadline: Deadline,
     ) -> Result<Way, BrowserError> {
-        let choosing = choosing(select, element, decided);
-        let way = self.ask(&element.frame, "choose", &choosing, deadline).await;
+        let way = self.ask(&element.frame, "choose", choosing, deadline).await;
         way.map_err(|error| gone_is(error, element.stale()))
     }
 
@@ -180,15 +204,14 @@ impl Browser {
     /// A page that was left has nothing to check any more.
     async fn has_chosen(
         &self,
-        select: &Select,
+        choosing: &Choosing<'_>,
         element: &Element,
         deadline: Deadline,
     ) -> Result<bool, BrowserError> {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        let choosing = choosing(select, element, &[]);
-        let chosen = self.ask(&element.frame, "isChosen", &choosing, deadline).await;
+        let chosen = self.ask(&element.frame, "isChosen", choosing, deadline).await;
         chosen.map_err(|error| gone_is(error, element.stale()))
     }
 
@@ -255,13 +278,18 @@ impl Browser {
     }
 }
 
-fn choosing<'a>(select: &'a Select, element: &'a Element, decided: &'a [OptionFacts]) -> Choosing<'a> {
+fn choosing<'a>(
+    select: &'a Select,
+    element: &'a Element,
+    decided: &'a [OptionFacts],
+    seen: &'a Seen,
+) -> Choosing<'a> {
     let wanted = |option: &'a SelectOption| match option {
         SelectOption::Label(label) => Wanted::Label(label),
         SelectOption::Index(index) => Wanted::Index(*index),
     };
     let options = select.options.iter().map(wanted).collect();
-    Choosing { prefix: element.prefix(), number: element.number, options, decided }
+    Choosing { prefix: element.prefix(), number: element.number, options, decided, seen }
 }
 
 impl Missing {

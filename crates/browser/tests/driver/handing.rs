@@ -264,3 +264,105 @@ async fn what_is_not_told_of_stores_is_said_and_nothing_is_waited_for_long() {
     let handed = handed_out(&driver, &["http://own.test", "http://hangs.test"]).await;
     assert!(handed.cut && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
 }
+
+fn replied(handed: &HandedOut) -> Vec<String> {
+    let told = handed.replies.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
+    sorted(told.filter(|told| !told.contains('<')).collect())
+}
+
+fn json(body: &str) -> String {
+    answer("", body).replace("text/html", "application/json")
+}
+
+#[tokio::test]
+async fn what_the_named_origins_reply_is_told_once_wherever_it_was_asked_for() {
+    let home = "<link rel=icon href=data:,><h1>home</h1><script src=/script.js></script><iframe src=/framed></iframe>
+        <iframe src=http://other.test/framed></iframe><script>
+        const worker = new Worker('/worker.js'); const worked = new Promise((done) => { worker.onmessage = done; });
+        const stream = new EventSource('/stream'); const streamed = new Promise((done) => { stream.onmessage = done; });
+        const xhr = new XMLHttpRequest(); xhr.open('GET', '/xhr'); const loaded = new Promise((done) => { xhr.onload = done; }); xhr.send();
+        addEventListener('load', async () => {
+          await worked; await streamed; await loaded;
+          stream.close();
+          await (await fetch('/fetched')).text(); await (await fetch('/posted', { method: 'POST' })).text();
+          await (await fetch('/none')).text(); await (await fetch('http://other.test/fetched')).text();
+          document.body.append('all done');
+        });</script>";
+    let script = |body: &str| answer("", body).replace("text/html", "text/javascript");
+    let pages = [
+        ("own.test/", answer("", home)),
+        ("own.test/script.js", script("'in a script'")),
+        ("own.test/worker.js", script("fetch('/work').then((answer) => answer.text()).then(postMessage)")),
+        ("own.test/work", json("\"in a worker\"")),
+        ("own.test/framed", answer("", "<p>framed")),
+        ("own.test/stream", answer("", "data: in a stream\n\n").replace("text/html", "text/event-stream")),
+        ("own.test/xhr", json("\"by xhr\"")),
+        ("own.test/fetched", json("\"by fetch ä\"")),
+        ("own.test/posted", answer("", "by post").replace("text/html", "text/plain")),
+        ("own.test/none", "HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
+        ("other.test/framed", answer("", "<p>other")),
+        ("other.test/fetched", json("\"theirs\"")),
+        (
+            "own.test/leaves",
+            answer(
+                "",
+                "<script>fetch('/fetched').then((r) => r.json()).then((t) => { location = '/left#' + t; })</script>",
+            ),
+        ),
+        ("own.test/left", answer("", "<h1>left</h1>")),
+    ];
+    let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
+    let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
+    let driver = Driver::injected(&pages, injection).await.unwrap();
+    driver.goto("http://own.test/").await;
+    driver.act(wait_for_text("all done")).await.unwrap();
+    let own = ["http://own.test"];
+    let handed = handed_out(&driver, &own).await;
+    assert_eq!(
+        replied(&handed),
+        [
+            "Data \"by fetch ä\"",
+            "Data \"by xhr\"",
+            "Data \"in a worker\"",
+            "Data by post",
+            "Data in a stream",
+            "Document 'in a script'",
+            "Document fetch('/work').then((answer) => answer.text()).then(postMessage)",
+        ]
+    );
+    let pages = handed.replies.iter().filter(|reply| reply.body.expose_secret().contains('<'));
+    let pages: Vec<&str> = pages.map(|page| page.body.expose_secret()).collect();
+    assert!(pages.len() == 2 && pages.contains(&home) && pages.contains(&"<p>framed"), "{pages:?}");
+    assert_eq!(replied(&handed_out(&driver, &own).await), [""; 0], "each is told once");
+    // The page that asked is left at once.
+    driver.goto("http://own.test/leaves").await;
+    driver.act(wait_for_text("left")).await.unwrap();
+    assert_eq!(replied(&handed_out(&driver, &own).await), ["Data \"by fetch ä\""]);
+}
+
+#[tokio::test]
+async fn replies_beyond_the_bounds_are_left_out_and_one_that_never_ends_is_not_waited_for() {
+    let ask = "<h1>asks</h1><script>(async () => {
+        for (let n = 0; n < 300; n += 1) await (await fetch('/small')).text();
+        await (await fetch('/large')).text(); fetch('/endless'); document.body.append('all done');
+      })()</script>";
+    let large = json(&format!("\"{}\"", "x".repeat(9 << 20)));
+    let (small, ask) = (json("\"small\""), answer("", ask));
+    let endless = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n\"begun";
+    let pages = [
+        ("own.test/", ask.as_str()),
+        ("own.test/small", &small),
+        ("own.test/large", &large),
+        ("own.test/endless", endless),
+    ];
+    let driver = Driver::injected(&pages, Injection::default()).await.unwrap();
+    driver.goto("http://own.test/").await;
+    driver.act(wait_for_text("all done")).await.unwrap();
+    let begun = Instant::now();
+    let handed = handed_out(&driver, &["http://own.test"]).await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!((handed.lost, handed.cut), (true, true));
+    let (small, others): (Vec<_>, Vec<_>) =
+        replied(&handed).into_iter().partition(|told| told == "Data \"small\"");
+    assert_eq!((small.len(), others), (254, vec!["Data \"begun".to_owned()]));
+}

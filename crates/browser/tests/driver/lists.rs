@@ -166,3 +166,24 @@ async fn boxes_are_checked_and_unchecked_however_they_are_drawn() {
         assert_eq!(driver.code(action.clone()).await, code, "{action:?}");
     }
 }
+
+#[tokio::test]
+async fn an_option_with_a_secret_on_it_is_found_by_its_number_and_by_no_word() {
+    let page = "<select aria-label=Key><option>None<option>Key s3cret-77<option disabled>Old s3cret-77<option>Key of nobody</select>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let mask = |text: &str| text.contains("s3cret-77").then(|| text.replace("s3cret-77", "[redacted]"));
+    driver.browser.hide(std::sync::Arc::new(mask));
+    driver.goto("http://shop.test/").await;
+    let list = || role("combobox", "Key");
+    for wanted in ["s3c", "Key s3cret-77", "Old", "[redacted]", "there is none"] {
+        let error = driver.after(select(list(), &[wanted])).await.unwrap_err();
+        let BrowserError::NoSuchOption { disabled, .. } = error else { panic!("{wanted}: {error}") };
+        assert!(!disabled, "{wanted}");
+    }
+    // What it shares with another finds the other.
+    driver.after(select(list(), &["Key"])).await.unwrap();
+    assert_eq!(driver.value("document.querySelector('select').value").await, "Key of nobody");
+    let options = vec![SelectOption::Index(1)];
+    driver.after(Action::Select(Select { target: list(), options })).await.unwrap();
+    assert_eq!(driver.value("document.querySelector('select').value").await, "Key s3cret-77");
+}

@@ -69,8 +69,7 @@ pub fn places(text: &str) -> Vec<Range<usize>> {
         found.extend(regex.find_iter(text).map(|hit| hit.range()));
     }
     found.extend(vendors::places(text));
-    let named = NAMED.captures_iter(text).filter_map(|hit| hit.get(1));
-    found.extend(named.filter(|hit| entropy::is_mixed(hit.as_str())).map(|hit| hit.range()));
+    found.extend(named(text));
     let mut from = 0;
     for part in text.split(|c: char| !entropy::is_part(c)) {
         // Every mark that parts are split at is gone over by its own length.
@@ -89,6 +88,13 @@ pub fn places(text: &str) -> Vec<Range<usize>> {
         }
     }
     apart
+}
+
+/// Where in the text something stands that the text itself calls a password, a key or a token.
+pub fn named(text: &str) -> Vec<Range<usize>> {
+    let patterns = [&NAMED, &NAMED_IN_TAG, &NAMED_IN_TAG_AFTER];
+    let hits = patterns.into_iter().flat_map(|regex| regex.captures_iter(text).filter_map(|hit| hit.get(1)));
+    hits.filter(|hit| entropy::is_mixed(hit.as_str())).map(|hit| hit.range()).collect()
 }
 
 fn cut(text: &str) -> &str {
@@ -119,6 +125,18 @@ static IN_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)(?:api[_-]?key|apikey|secret|token|passw(?:or)?d|passwort|pwd|access[_-]?key|account[_-]?key|auth|bearer|basic)["']?(?:\s*[:=]\s*|\s+)["']?([A-Za-z0-9+/_.~!@#$%^&*=-]{12,200})"#,
+    )
+});
+
+/// A field or a line of a page's head, whose name stands before its value or after it.
+static NAMED_IN_TAG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)\bname=["']?[a-z0-9_.-]{0,40}(?:token|csrf|xsrf|secret|nonce|api[_-]?key)[a-z0-9_.-]{0,40}["']?\s[^<>]{0,200}?\b(?:value|content)=["']?([A-Za-z0-9+/_.~!@#$%^&*=-]{12,200})"#,
+    )
+});
+static NAMED_IN_TAG_AFTER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)\b(?:value|content)=["']?([A-Za-z0-9+/_.~!@#$%^&*=-]{12,200})["']?\s[^<>]{0,200}?\bname=["']?[a-z0-9_.-]{0,40}(?:token|csrf|xsrf|secret|nonce|api[_-]?key)"#,
     )
 });
 

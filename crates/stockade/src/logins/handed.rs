@@ -1,13 +1,22 @@
 //! What a site hands out to a signed-in session: which of it is a secret, and what of it replaces what was put in.
 
 use super::redeem::{Login, Released};
-use browser::{HandedCookie, HandedOut};
+use browser::{HandedCookie, HandedOut, HandedReply, ReplyKind};
 use serde_json::Value as Json;
+use std::ops::Range;
+use std::rc::Rc;
 use vault::{Cookie, Host, Secret, Value};
+use zeroize::Zeroizing;
 
 /// Texts within one stored value that are looked at.
 const MOST_LEAVES: usize = 1_000;
+/// Within one reply, which may be a list of everything that there is.
+const MOST_LEAVES_REPLIED: usize = 50_000;
+/// What one reply may add; a reply with more is a catalogue, and what is remembered of others is not to go for it.
+const MOST_OF_REPLY: usize = 100;
 const SHORTEST_TOKEN: usize = 8;
+/// Shorter texts look like nothing.
+const SHORTEST_LOOK: usize = 16;
 /// From here on a text without blanks is a token, whatever it is made of.
 const LONG: usize = 20;
 
@@ -25,6 +34,9 @@ pub fn secrets(handed: &HandedOut) -> Vec<Secret> {
     }
     for entry in &handed.stored {
         add_tokens(entry.value.expose_secret(), &mut found);
+    }
+    for reply in &handed.replies {
+        add_replied(reply, &mut found);
     }
     found
 }
@@ -68,28 +80,93 @@ fn replaced(old: &Cookie, new: &HandedCookie) -> Cookie {
     }
 }
 
+/// What a reply calls a token, or what looks like one. A page or a script is for everybody, and full of what only looks
+/// like one.
+fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
+    let text = reply.body.expose_secret();
+    let most = found.len() + MOST_OF_REPLY;
+    match (reply.kind, document(text)) {
+        (_, Some(document)) => {
+            for (name, text) in leaves(document, MOST_LEAVES_REPLIED) {
+                if found.len() == most {
+                    return;
+                }
+                if name.is_some_and(|name| names_credential(&name)) && is_token(&text) {
+                    found.push(Secret::new(text.to_string()));
+                } else if text.len() >= SHORTEST_LOOK {
+                    add_places(&text, &policy::credential::places(&text), found, most);
+                }
+            }
+        }
+        (ReplyKind::Data, None) => add_places(text, &policy::credential::places(text), found, most),
+        (ReplyKind::Document, None) => add_places(text, &policy::credential::named(text), found, most),
+    }
+}
+
+fn add_places(text: &str, places: &[Range<usize>], found: &mut Vec<Secret>, most: usize) {
+    let room = most - found.len();
+    found.extend(places.iter().take(room).map(|place| Secret::new(text[place.clone()].to_owned())));
+}
+
+/// Whether a field of this name holds what opens something.
+fn names_credential(name: &str) -> bool {
+    const PARTS: [&str; 14] = [
+        "token",
+        "secret",
+        "passw",
+        "apikey",
+        "accesskey",
+        "privatekey",
+        "authkey",
+        "csrf",
+        "xsrf",
+        "jwt",
+        "bearer",
+        "credential",
+        "sessionid",
+        "sessionkey",
+    ];
+    const WHOLE: [&str; 7] = ["sid", "session", "auth", "authorization", "cookie", "otp", "pwd"];
+    let bare: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    PARTS.iter().any(|part| bare.contains(part)) || WHOLE.contains(&bare.as_str())
+}
+
+/// What a text holds, if it is a document: with or without what some sites put before it against being run as a script.
+fn document(text: &str) -> Option<Json> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = [")]}'", ")]}',", "for(;;);", "while(1);"].iter().fold(text, |text, guard| {
+        text.strip_prefix(guard).map_or(text, |rest| rest.trim_start_matches([',', '\n', '\r', ' ']))
+    });
+    text.starts_with(['{', '[', '"']).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// The texts in a document, each with the name of its field, and of its list's field.
+fn leaves(document: Json, most: usize) -> impl Iterator<Item = (Option<Rc<str>>, Zeroizing<String>)> {
+    let mut waiting: Vec<(Option<Rc<str>>, Json)> = vec![(None, document)];
+    std::iter::from_fn(move || {
+        while let Some((name, next)) = waiting.pop() {
+            match next {
+                Json::String(text) => return Some((name, Zeroizing::new(text))),
+                Json::Array(items) => waiting.extend(items.into_iter().map(|item| (name.clone(), item))),
+                Json::Object(fields) => {
+                    waiting.extend(fields.into_iter().map(|(name, value)| (Some(Rc::from(name)), value)));
+                }
+                _ => {}
+            }
+        }
+        None
+    })
+    .take(most)
+}
+
 /// A value is a token, or a document with tokens in it.
 fn add_tokens(text: &str, found: &mut Vec<Secret>) {
     if is_token(text) {
         found.push(Secret::new(text.to_owned()));
     }
-    if !text.starts_with(['{', '[', '"']) {
-        return;
-    }
-    let Ok(document) = serde_json::from_str::<Json>(text) else { return };
-    let (mut left, mut waiting) = (MOST_LEAVES, vec![document]);
-    while let Some(next) = waiting.pop() {
-        match next {
-            Json::String(text) if is_token(&text) => found.push(Secret::new(text)),
-            Json::Array(items) => waiting.extend(items),
-            Json::Object(fields) => waiting.extend(fields.into_iter().map(|(_, value)| value)),
-            _ => {}
-        }
-        left -= 1;
-        if left == 0 {
-            return;
-        }
-    }
+    let inside = document(text).into_iter().flat_map(|document| leaves(document, MOST_LEAVES));
+    found.extend(inside.filter(|(_, text)| is_token(text)).map(|(_, text)| Secret::new(text.to_string())));
 }
 
 /// Letters and digits among each other, or long and in one piece; words, numbers and addresses are none.
@@ -125,6 +202,67 @@ mod tests {
         ] {
             assert_eq!(is_token(text), expected, "{text}");
         }
+    }
+
+    fn replied(kind: ReplyKind, body: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        add_replied(&HandedReply { kind, body: browser::Secret::new(body.to_owned()) }, &mut found);
+        found.iter().map(|one| one.expose_secret().to_owned()).collect()
+    }
+
+    #[test]
+    fn of_a_reply_what_it_calls_a_token_or_looks_like_one_is_a_secret() {
+        let random = "q8W7e6R5t4Y3u2I1o0PaZ";
+        for (body, expected) in [
+            (r#"{"access_token": "k3y-of-7"}"#.to_owned(), vec!["k3y-of-7"]),
+            (r#"{"data": {"csrfToken": "a1b2c3d4", "name": "Ada 1815"}}"#.to_owned(), vec!["a1b2c3d4"]),
+            (
+                r#"[{"session": {"id": "x9", "tokens": ["t0ken-one", "t0ken-two"]}}]"#.to_owned(),
+                vec!["t0ken-two", "t0ken-one"],
+            ),
+            (format!(r#"{{"value": "{random}"}}"#), vec![random]),
+            (format!(r#")]}}',{}{{"value": "{random}"}}"#, "\n"), vec![random]),
+            (format!("\"{random}\""), vec![random]),
+            (format!("plain words and {random}"), vec![random]),
+            (
+                r#"{"id": "order-2026-0001", "made": "2026-11-16T12:00:00Z", "isbn": "978-3-16-148410-0"}"#
+                    .to_owned(),
+                vec![],
+            ),
+            (
+                r#"{"token_type": "Bearer", "author": "Kafka1883", "url": "/item/42/comments"}"#.to_owned(),
+                vec![],
+            ),
+            (r#"{"id": "a81bc81b-dead-4e5d-abff-90865d1e13b1"}"#.to_owned(), vec![]),
+        ] {
+            assert_eq!(replied(ReplyKind::Data, &body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn of_a_page_only_what_it_names_is_a_secret() {
+        let random = "q8W7e6R5t4Y3u2I1o0PaZ";
+        for (body, is_one) in [
+            (format!("<meta name='csrf-token' content='{random}'>"), true),
+            (format!("<input type=hidden name=csrfmiddlewaretoken value=\"{random}\">"), true),
+            (format!("<input value={random} type=hidden name=authenticity_token>"), true),
+            (format!("<script>window.state = {{accessToken: '{random}'}}</script>"), true),
+            (format!("<script src=/app.{random}.js></script><p id={random}>x"), false),
+            (format!("<input type=hidden name=page value='{random}'>"), false),
+        ] {
+            assert_eq!(
+                replied(ReplyKind::Document, &body),
+                is_one.then_some(random).into_iter().collect::<Vec<_>>(),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reply_full_of_tokens_adds_no_more_than_its_share() {
+        let many: Vec<String> = (0..1000).map(|n| format!("t0ken-{n:04}")).collect();
+        let body = serde_json::json!({ "tokens": many }).to_string();
+        assert_eq!(replied(ReplyKind::Data, &body).len(), MOST_OF_REPLY);
     }
 
     #[test]

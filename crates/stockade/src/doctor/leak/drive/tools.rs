@@ -111,24 +111,29 @@ impl Drive<'_> {
     pub(super) fn guesses(&mut self) -> Result<(), Fault> {
         (self.tell)("guesses");
         self.goto("/form/0")?;
-        for canary in self.canaries.known().cloned().collect::<Vec<_>>() {
-            let begin = &canary.value[..GUESS];
-            let guesses = [
-                ("browser_find", json!({"text": begin})),
-                ("browser_find", json!({"regex": format!("{begin}.")})),
-                ("browser_wait_for", json!({"text": begin, "timeout_seconds": 0.3})),
-                ("browser_hover", json!({"visible_text": begin, "timeout_seconds": 0.3})),
-                ("browser_hover", json!({"role": "button", "name": begin, "timeout_seconds": 0.3})),
-            ];
-            for (tool, arguments) in guesses {
-                let answer = self.call(tool, arguments)?;
-                let right = match tool {
-                    "browser_find" => answer["total"].as_u64() != Some(0),
-                    _ => answer["success"] == true,
-                };
-                self.ledger.guessed(tool, right);
-            }
+        let begins: Vec<String> =
+            self.canaries.all().iter().map(|canary| canary.value[..GUESS].to_owned()).collect();
+        for begin in &begins {
+            self.guess("browser_find", json!({ "text": begin }))?;
+            self.guess("browser_find", json!({ "regex": format!("{begin}.") }))?;
+            self.guess("browser_wait_for", json!({ "text": begin, "timeout_seconds": 0.3 }))?;
+            self.guess("browser_hover", json!({ "visible_text": begin, "timeout_seconds": 0.3 }))?;
+            self.guess("browser_hover", json!({ "role": "button", "name": begin, "timeout_seconds": 0.3 }))?;
         }
+        self.goto("/list")?;
+        for begin in &begins {
+            self.guess("browser_select", json!({ "selector": "#list", "option": begin }))?;
+        }
+        Ok(())
+    }
+
+    fn guess(&mut self, tool: &'static str, arguments: Value) -> Result<(), Fault> {
+        let answer = self.call(tool, arguments)?;
+        let right = match tool {
+            "browser_find" => answer["total"].as_u64() != Some(0),
+            _ => answer["success"] == true,
+        };
+        self.ledger.guessed(tool, right);
         Ok(())
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn routes(router: Router<Site>) -> Router<Site> {
         .route("/do", get(page))
         .route("/do/{form}", get(page_of_form))
         .route("/tools", get(tools))
+        .route("/list", get(list))
         .route("/long", get(long))
         .route("/popup", get(popup))
         .route("/token", get(token))
@@ -142,9 +143,17 @@ async fn tools(State(site): State<Site>) -> Html<String> {
     ))
 }
 
+/// A list with an option for each value.
+async fn list(State(site): State<Site>) -> Html<String> {
+    let options: String = site.canaries.all().iter().map(|one| format!("<option>{}", one.value)).collect();
+    Html(format!(
+        "<!doctype html><meta charset=utf-8><title>List</title><select id=list aria-label=list><option>none{options}</select>"
+    ))
+}
+
 /// More than a reply holds, with a value in each row.
 async fn long(State(site): State<Site>) -> Html<String> {
-    let canaries: Vec<_> = site.canaries.known().collect();
+    let canaries = site.canaries.all();
     let rows: String = (0..1500)
         .map(|row| {
             let value = &canaries[row % canaries.len()].value;

@@ -86,7 +86,7 @@ impl Site {
 
     fn some<'s>(&'s self, number: usize, form: &Form) -> impl Iterator<Item = &'s str> {
         const OF_EACH_FORM: usize = 3;
-        let all: Vec<&str> = self.canaries.known().map(|canary| canary.value.as_str()).collect();
+        let all: Vec<&str> = self.canaries.all().iter().map(|canary| canary.value.as_str()).collect();
         let count = if std::ptr::eq(form, &raw const FORMS[0]) { all.len() } else { OF_EACH_FORM };
         (0..count).map(move |at| all[(number * OF_EACH_FORM + at) % all.len()])
     }
