@@ -301,7 +301,7 @@ impl Browser {
     }
 
     /// For a page that may be gone already, which is as good.
-    async fn tell<C: Command>(
+    pub(crate) async fn tell<C: Command>(
         &self,
         session: &SessionId,
         command: &C,
@@ -318,8 +318,7 @@ impl Browser {
         let to = Some(session);
         let BrowserOptions { width, height, .. } = self.options;
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
-        let script =
-            p::AddScript { source: script::source(), world_name: script::WORLD, run_immediately: true };
+        let script = script::added();
         let frames = attach_to_frames();
         tokio::try_join!(
             self.call(to, &p::EnableInspector {}, deadline),

@@ -268,8 +268,7 @@ impl State {
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::SetLifecycleEvents { enabled: true });
         reactions.post(to, &p::EnableRuntime {});
-        let world_name = script::WORLD;
-        reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
+        reactions.post(to, &script::added());
         reactions.post(to, &attach_to_frames());
         self.injected.hear(session_id, reactions);
         reactions.post(to, &p::InterceptFileChooser { enabled: true, cancel: true });

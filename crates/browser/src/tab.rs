@@ -320,8 +320,7 @@ impl Tab {
         let to = Some(session);
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::EnableRuntime {});
-        let world_name = script::WORLD;
-        reactions.post(to, &p::AddScript { source: script::source(), world_name, run_immediately: true });
+        reactions.post(to, &script::added());
         reactions.post(to, &attach_to_frames());
         injected.hear(session, reactions);
         injected.set_up(session, false, reactions);

@@ -39,7 +39,11 @@ impl Blank {
         let Injection { cookies, mut storage, headers } = injection;
         let browser = self.0;
         browser.connection.hear_all();
-        browser.shared.lock().injected.passed = Some(Passed::default());
+        {
+            let mut state = browser.shared.lock();
+            state.injected.passed = Some(Passed::default());
+            state.injected.headers = Arc::new(headers);
+        }
         let session = browser.tab_session()?;
         tokio::try_join!(
             browser.set_cookies(&cookies, deadline),
@@ -51,12 +55,7 @@ impl Blank {
             stores.local.clear();
             !stores.session.is_empty()
         });
-        {
-            let mut state = browser.shared.lock();
-            state.injected.storage = Arc::new(storage);
-            state.injected.headers = Arc::new(headers);
-        }
-        browser.watch_requests(&session, deadline).await?;
+        browser.shared.lock().injected.storage = Arc::new(storage);
         browser.start_family(&session);
         Ok(browser)
     }
@@ -72,7 +71,6 @@ impl Browser {
         let storage = Arc::clone(&self.shared.lock().injected.storage);
         if !storage.is_empty() {
             self.fill_stores(session, &storage, deadline).await?;
-            self.watch_requests(session, deadline).await?;
         }
         self.start_family(session);
         Ok(())

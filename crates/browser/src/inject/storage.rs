@@ -1,12 +1,13 @@
 //! Stores are filled before the first page of their origin: an empty page stands in for it, and nothing is asked of the
 //! network meanwhile.
 
-use super::{InjectedEntry, InjectedStorage, check::not_injected};
+use super::{InjectedEntry, InjectedStorage, carry::BYPASS, check::not_injected};
 use crate::{
     browser::Browser,
     cdp::{CallError, Command, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
+    script,
     state::{Shared, State},
 };
 use policy::Origin;
@@ -15,6 +16,8 @@ use std::time::Duration;
 
 /// How long to leave a tab that is between two pages.
 const BETWEEN_PAGES: Duration = Duration::from_millis(2);
+/// What Chromium names the first script that a session adds; ours is the only one. Were it another, it would stay.
+const FIRST_SCRIPT: &str = "1";
 
 /// It derives no `Debug`: it holds a secret.
 #[derive(Serialize)]
@@ -54,7 +57,8 @@ impl Drop for Filling<'_> {
 }
 
 impl Browser {
-    /// Fills the stores of a tab that shows nothing yet, and leaves it showing nothing, with no history.
+    /// Fills the stores of a tab that shows nothing yet, and leaves it showing nothing, with no history. From then on
+    /// its requests are watched, if any of them are to carry something.
     pub(super) async fn fill_stores(
         &self,
         session: &SessionId,
@@ -62,22 +66,42 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         if storage.is_empty() {
-            return Ok(());
+            return self.watch_requests(session, deadline).await;
         }
+        let to = Some(session);
+        let watch = self.shared.lock().injected.watch(true);
         let pattern =
             p::RequestPattern { url_pattern: "*".to_owned(), resource_type: None, request_stage: "Request" };
+        let hold = p::WatchRequests { patterns: vec![pattern] };
+        let bypass = async {
+            match watch {
+                Some(_) => self.call(to, &BYPASS, deadline).await.map(drop),
+                None => Ok(()),
+            }
+        };
         let _filling = Filling::begin(&self.shared, session);
-        self.call(Some(session), &p::WatchRequests { patterns: vec![pattern] }, deadline).await?;
+        tokio::try_join!(self.call(to, &hold, deadline), bypass, self.leave_out_script(session, deadline))?;
         for stores in storage {
             self.show(session, &format!("{}/", stores.origin), deadline).await?;
             self.fill(session, stores, deadline).await?;
         }
         self.show(session, "about:blank", deadline).await?;
-        tokio::try_join!(
-            self.forget_history(session, deadline),
-            self.call(Some(session), &p::LetRequestsPass {}, deadline),
-        )?;
+        let let_go = async {
+            match &watch {
+                Some(watch) => self.call(to, watch, deadline).await,
+                None => self.call(to, &p::LetRequestsPass {}, deadline).await,
+            }
+        };
+        // What is sent after it is done after it: nobody has to wait.
+        let script = self.connection.send(to, &script::added(), deadline.at).await;
+        script.map_err(|error| deadline.error(error))?;
+        tokio::try_join!(self.forget_history(session, deadline), let_go)?;
         Ok(())
+    }
+
+    /// Pages that stand in for others are not read, and without our script they are there sooner.
+    async fn leave_out_script(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+        self.tell(session, &p::RemoveScript { identifier: FIRST_SCRIPT }, deadline).await
     }
 
     /// The page is told of before the browser has done with it, and a tab between two pages refuses.

@@ -3,7 +3,13 @@
 /// The isolated world's name; only contexts of this name are ever asked anything.
 pub(crate) const WORLD: &str = "stockade";
 
+use crate::cdp::protocol::AddScript;
 use std::sync::LazyLock;
+
+/// It runs in the document that is there, too; where it has run before, it notices and stops.
+pub(crate) fn added() -> AddScript<'static> {
+    AddScript { source: source(), world_name: WORLD, run_immediately: true }
+}
 
 /// Evaluated in every new document before the page's own scripts, and again where it was missed. So it is parsed often,
 /// and is sent without what is there for readers only; no text in it runs over the end of a line.
