@@ -130,8 +130,6 @@ commands! {
     "Performance.getMetrics" GetMetrics {} -> Metrics;
     "Runtime.disable" DisableRuntime {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
-    /// In the page's own world: only where the page is the driver's own.
-    "Runtime.evaluate" EvaluateInPage { expression: &'static str, silent: bool } -> Evaluated<IgnoredAny>;
     "Runtime.evaluate" Evaluate<'a> {
         expression: &'a str, unique_context_id: &'a str, silent: bool,
     } -> Evaluated<IgnoredAny>;

@@ -85,7 +85,7 @@ impl Browser {
             self.show(session, &format!("{}/", stores.origin), deadline).await?;
             self.fill(session, stores, deadline).await?;
         }
-        self.empty(session, deadline).await?;
+        self.show(session, "about:blank", deadline).await?;
         let let_go = async {
             match &watch {
                 Some(watch) => self.call(to, watch, deadline).await,
@@ -144,40 +144,17 @@ impl Browser {
     }
 
     async fn show(&self, session: &SessionId, url: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        let before = self.shown(session);
+        let shown = |state: &mut State| {
+            let mut tabs = state.tab.iter().chain(&state.behind);
+            tabs.find(|tab| tab.session == *session).map(|tab| (tab.commits, tab.url == url))
+        };
+        let before = shown(&mut self.shared.lock()).map(|(commits, _)| commits);
         let navigated = self.call(Some(session), &p::Navigate { url }, deadline).await?;
         if navigated.error_text.is_some() {
             return Err(not_injected(format!("the stores of {url}"), "the browser does not go there"));
         }
-        self.until_shown(session, url, before, deadline).await
-    }
-
-    /// The page that stands in leaves by itself: so it takes no other process, and leaves no page behind.
-    async fn empty(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
-        let before = self.shown(session);
-        let leave = p::EvaluateInPage { expression: "location.replace('about:blank')", silent: true };
-        self.call(Some(session), &leave, deadline).await?;
-        self.until_shown(session, "about:blank", before, deadline).await
-    }
-
-    /// How many pages the tab has shown.
-    fn shown(&self, session: &SessionId) -> Option<u64> {
-        let state = self.shared.lock();
-        let mut tabs = state.tab.iter().chain(&state.behind);
-        tabs.find(|tab| tab.session == *session).map(|tab| tab.commits)
-    }
-
-    async fn until_shown(
-        &self,
-        session: &SessionId,
-        url: &str,
-        before: Option<u64>,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
         let come = |state: &mut State| {
-            let mut tabs = state.tab.iter().chain(&state.behind);
-            let tab = tabs.find(|tab| tab.session == *session)?;
-            (tab.url == url && Some(tab.commits) != before).then_some(())
+            shown(state).filter(|(commits, there)| *there && Some(*commits) != before).map(|_| ())
         };
         self.wait(deadline, come).await
     }
