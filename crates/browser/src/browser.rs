@@ -301,7 +301,7 @@ impl Browser {
     }
 
     /// For a page that may be gone already, which is as good.
-    pub(crate) async fn tell<C: Command>(
+    async fn tell<C: Command>(
         &self,
         session: &SessionId,
         command: &C,

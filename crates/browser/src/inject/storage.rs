@@ -7,7 +7,6 @@ use crate::{
     cdp::{CallError, Command, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
-    script,
     state::{Shared, State},
 };
 use policy::Origin;
@@ -15,9 +14,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// How long to leave a tab that is between two pages.
-const BETWEEN_PAGES: Duration = Duration::from_millis(2);
-/// What Chromium names the first script that a session adds; ours is the only one. Were it another, it would stay.
-const FIRST_SCRIPT: &str = "1";
+const BETWEEN_PAGES: Duration = Duration::from_micros(500);
 
 /// It derives no `Debug`: it holds a secret.
 #[derive(Serialize)]
@@ -73,18 +70,18 @@ impl Browser {
         let pattern =
             p::RequestPattern { url_pattern: "*".to_owned(), resource_type: None, request_stage: "Request" };
         let hold = p::WatchRequests { patterns: vec![pattern] };
-        let bypass = async {
-            match watch {
-                Some(_) => self.call(to, &BYPASS, deadline).await.map(drop),
-                None => Ok(()),
-            }
-        };
         let _filling = Filling::begin(&self.shared, session);
-        tokio::try_join!(self.call(to, &hold, deadline), bypass, self.leave_out_script(session, deadline))?;
+        // What is sent first is done first: the page is not on its way before this holds.
+        let held = self.connection.send(to, &hold, deadline.at).await;
+        let held = held.map_err(|error| deadline.error(error))?;
+        if watch.is_some() {
+            self.connection.send(to, &BYPASS, deadline.at).await.map_err(|error| deadline.error(error))?;
+        }
         for stores in storage {
             self.show(session, &format!("{}/", stores.origin), deadline).await?;
             self.fill(session, stores, deadline).await?;
         }
+        held.wait(deadline.at).await.map_err(|error| deadline.error(error))?;
         self.show(session, "about:blank", deadline).await?;
         let let_go = async {
             match &watch {
@@ -92,16 +89,8 @@ impl Browser {
                 None => self.call(to, &p::LetRequestsPass {}, deadline).await,
             }
         };
-        // What is sent after it is done after it: nobody has to wait.
-        let script = self.connection.send(to, &script::added(), deadline.at).await;
-        script.map_err(|error| deadline.error(error))?;
         tokio::try_join!(self.forget_history(session, deadline), let_go)?;
         Ok(())
-    }
-
-    /// Pages that stand in for others are not read, and without our script they are there sooner.
-    async fn leave_out_script(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
-        self.tell(session, &p::RemoveScript { identifier: FIRST_SCRIPT }, deadline).await
     }
 
     /// The page is told of before the browser has done with it, and a tab between two pages refuses.

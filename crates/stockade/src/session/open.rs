@@ -85,14 +85,17 @@ impl Registry {
         let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
         let released = async {
             match (leave, &request.login) {
-                (Some(leave), Some(wanted)) => self.release(leave, wanted, &about).await.map(Some),
-                _ => Ok(None),
+                (Some(leave), Some(wanted)) => self.release(leave, wanted, &about).await.map(|released| {
+                    let secrets = Secrets::of(&released);
+                    (Some(released), secrets)
+                }),
+                _ => Ok((None, Secrets::default())),
             }
         };
         let launched = self.launch(scope, &jail, self.rules(home.as_ref(), &given));
-        let (started, login) = match tokio::join!(launched, released) {
-            (Ok(started), Ok(login)) => (started, login),
-            (Err(fault), Ok(login)) => {
+        let (started, (login, secrets)) = match tokio::join!(launched, released) {
+            (Ok(started), Ok(released)) => (started, released),
+            (Err(fault), Ok((login, _))) => {
                 if let Some(released) = login {
                     self.give_back(released, &about).await;
                 }
@@ -100,7 +103,7 @@ impl Registry {
             }
             (_, Err(fault)) => return Err(fault),
         };
-        let secrets = Arc::new(login.as_ref().map(Secrets::of).unwrap_or_default());
+        let secrets = Arc::new(secrets);
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
         if login.is_some() {
             runtime.link.browser.hide(secrets.mask());
