@@ -14,6 +14,7 @@ use parts::bao::Bao;
 use parts::postgres::Postgres;
 use parts::sops::Sops;
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use vault::GrantRequest;
@@ -31,7 +32,16 @@ struct Place {
     /// What an opening is told while it is down.
     down: &'static str,
     variables: Vec<(String, String)>,
-    stop: Box<dyn FnMut(bool)>,
+    stop: Box<dyn FnMut(Is)>,
+}
+
+/// What becomes of a backend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Is {
+    Down,
+    /// It takes what it is sent, and says nothing.
+    Silent,
+    Up,
 }
 
 fn settings(recorder: &Recorder, credentials: &str) -> String {
@@ -46,7 +56,6 @@ fn private(path: &std::path::Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// `stop(true)` stops it, `stop(false)` starts it again.
 fn in_bao(recorder: &Recorder) -> Place {
     let mut bao = Bao::start();
     bao.put("browser/till.test", &document().to_string());
@@ -60,13 +69,17 @@ fn in_bao(recorder: &Recorder) -> Place {
             token.display()
         ),
     ));
-    let stop = move |down: bool| {
-        if down {
-            bao.kill();
-        } else {
-            bao.run();
-            bao.unseal();
+    let mut was = Is::Up;
+    let stop = move |is: Is| {
+        match (was, is) {
+            (Is::Silent, _) | (_, Is::Silent) => bao.hang(is == Is::Silent),
+            (_, Is::Down) => bao.kill(),
+            (_, Is::Up) => {
+                bao.run();
+                bao.unseal();
+            }
         }
+        was = is;
     };
     Place {
         granting: Granting::of(&home),
@@ -92,9 +105,9 @@ fn in_sops(recorder: &Recorder) -> Place {
             keys.display()
         ),
     ));
-    let stop = move |down: bool| {
+    let stop = move |is: Is| {
         let _kept = &sops;
-        let (from, to) = if down { (&folder, &away) } else { (&away, &folder) };
+        let (from, to) = if is == Is::Down { (&folder, &away) } else { (&away, &folder) };
         std::fs::rename(from, to).unwrap();
     };
     Place {
@@ -112,9 +125,9 @@ fn in_env(recorder: &Recorder) -> Place {
     private(&file, &document().to_string());
     let variable = ("STOCKADE_CREDENTIAL_TILL_TEST_FILE".to_owned(), file.to_string_lossy().into_owned());
     let home = Home::new(&settings(recorder, "      vault_backend: env\n"));
-    let stop = move |down: bool| {
+    let stop = move |is: Is| {
         let _kept = &folder;
-        let (from, to) = if down { (&file, &away) } else { (&away, &file) };
+        let (from, to) = if is == Is::Down { (&file, &away) } else { (&away, &file) };
         std::fs::rename(from, to).unwrap();
     };
     Place {
@@ -138,7 +151,15 @@ fn in_postgres(recorder: &Recorder) -> Place {
     std::fs::write(&home.config, config.replace("URL", &file.display().to_string())).unwrap();
     home.store_credential(&document());
     let granting = Granting::in_postgres(&postgres.url);
-    let stop = move |down: bool| if down { postgres.kill() } else { postgres.run() };
+    let mut was = Is::Up;
+    let stop = move |is: Is| {
+        match (was, is) {
+            (Is::Silent, _) | (_, Is::Silent) => postgres.hang(is == Is::Silent),
+            (_, Is::Down) => postgres.kill(),
+            (_, Is::Up) => postgres.run(),
+        }
+        was = is;
+    };
     Place {
         home,
         granting,
@@ -148,11 +169,38 @@ fn in_postgres(recorder: &Recorder) -> Place {
     }
 }
 
+/// A file has no server to stop; what can be down is the way to it, when another holds it and does not let go.
+fn in_sqlite(recorder: &Recorder) -> Place {
+    let home = Home::new(&settings(recorder, "      vault_backend: store\n"));
+    home.store_credential(&document());
+    let file = home.state().join("vault.db");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut held: Option<sqlx::SqliteConnection> = None;
+    let stop = move |is: Is| {
+        held = (is == Is::Down).then(|| {
+            runtime.block_on(async {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
+                let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+                connection.execute("BEGIN EXCLUSIVE").await.unwrap();
+                connection
+            })
+        });
+        assert_eq!(held.is_some(), is == Is::Down);
+    };
+    Place {
+        granting: Granting::of(&home),
+        home,
+        down: "credential_store_busy",
+        variables: Vec::new(),
+        stop: Box::new(stop),
+    }
+}
+
 fn open(mcp: &mut Mcp, grant: &str) -> Result<Value, Value> {
     mcp.call("browser_open_session", json!({"credential_mode": "operator", "grant": grant}))
 }
 
-fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place) {
+fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place, ways: &[Is]) {
     let request = GrantRequest { single_use: false, ..Granting::request(&["till.test"]) };
     let (grant, _) = place.granting.issue(request);
     let mut command = place.home.command(&["mcp"]);
@@ -167,21 +215,36 @@ fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place) {
     };
     let opened = open(&mut mcp, &grant).unwrap();
     signed_in(&mut mcp, &opened);
-    (place.stop)(true);
-    recorder.forget();
-    let error = open(&mut mcp, &grant).unwrap_err();
-    assert_eq!((&error["code"], &error["retryable"]), (&json!(place.down), &json!(true)), "{error}");
-    assert!(!error["hint"].as_str().unwrap().is_empty());
-    assert!(recorder.asked().is_empty(), "a session was opened all the same");
-    (place.stop)(false);
-    let opened = common::machine::until(place.down, Duration::from_secs(60), || open(&mut mcp, &grant).ok());
-    signed_in(&mut mcp, &opened);
+    for is in ways {
+        (place.stop)(*is);
+        recorder.forget();
+        let error = open(&mut mcp, &grant).unwrap_err();
+        assert_eq!(
+            (&error["code"], &error["retryable"]),
+            (&json!(place.down), &json!(true)),
+            "{is:?}: {error}"
+        );
+        assert!(!error["hint"].as_str().unwrap().is_empty());
+        assert!(recorder.asked().is_empty(), "{is:?}: a session was opened all the same");
+        (place.stop)(Is::Up);
+        let opened =
+            common::machine::until(place.down, Duration::from_secs(60), || open(&mut mcp, &grant).ok());
+        signed_in(&mut mcp, &opened);
+    }
 }
 
 #[test]
 fn a_backend_that_is_down_is_an_error_of_its_own_and_works_again_when_it_is_back() {
     let recorder = Recorder::serve(|_| html("<title>shop</title><p>shop", ""));
-    for place in [in_bao, in_sops, in_env, in_postgres] {
-        goes_down_and_comes_back(&recorder, place(&recorder));
+    for place in [in_sops, in_env, in_sqlite] {
+        goes_down_and_comes_back(&recorder, place(&recorder), &[Is::Down]);
+    }
+}
+
+#[test]
+fn a_server_that_is_down_or_silent_is_an_error_of_its_own_and_works_again_when_it_is_back() {
+    let recorder = Recorder::serve(|_| html("<title>shop</title><p>shop", ""));
+    for place in [in_bao, in_postgres] {
+        goes_down_and_comes_back(&recorder, place(&recorder), &[Is::Down, Is::Silent]);
     }
 }

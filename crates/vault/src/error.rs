@@ -80,6 +80,8 @@ pub enum VaultError {
 
     #[error("{doing}")]
     Store { doing: &'static str, source: sqlx::Error },
+    #[error("the database of credentials and grants has not answered for {seconds} s")]
+    StoreSilent { seconds: u64 },
     #[error("cannot make the database file {}", file.display())]
     StoreFile { file: PathBuf, source: io::Error },
     #[error("the database is of version {found}, and this program knows versions up to {known}")]
@@ -151,7 +153,7 @@ impl VaultError {
             VaultError::SopsOpen { .. } => "sops_not_sealed",
             VaultError::EnvFile { .. } => "env_unreadable",
             VaultError::Store { source, .. } => store_code(source),
-            VaultError::StoreFile { .. } => "credential_store_unreachable",
+            VaultError::StoreFile { .. } | VaultError::StoreSilent { .. } => "credential_store_unreachable",
             VaultError::StoreNewer { .. } => "credential_store_newer",
             VaultError::StoreDamaged { .. } => "credential_store_damaged",
             VaultError::NoMasterKey { .. } => "master_key_missing",

@@ -11,6 +11,10 @@ use vault::{
 
 /// How long a grant of the settings lives: it is issued for one opening, and used by it.
 const STANDING: Duration = Duration::from_secs(120);
+/// A database that hangs is one that is down. Longer than it takes to connect and to wait for another's writing.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// To open a credential may take a login to the vault, or a keyring that asks its owner.
+const LONG_PATIENCE: Duration = Duration::from_secs(45);
 
 /// What an agent asks to be signed in to.
 #[derive(Default)]
@@ -64,7 +68,7 @@ impl Logins {
             None => Secret::new(self.issue_standing(scope, &wanted.hosts).await?.expose_secret().to_owned()),
         };
         let (token, now) = (token.expose_secret(), Timestamp::now());
-        Ok(self.grants.consume(token, &scope.tenant, &wanted.hosts, now).await?)
+        Ok(answered(self.grants.consume(token, &scope.tenant, &wanted.hosts, now), PATIENCE).await?)
     }
 
     /// Opens what the grant is for. If that fails, the grant is as good as before.
@@ -99,19 +103,20 @@ impl Logins {
             lifetime: Some(STANDING),
             single_use: true,
         };
-        Ok(self.grants.issue(request, Timestamp::now()).await?.0)
+        Ok(answered(self.grants.issue(request, Timestamp::now()), PATIENCE).await?.0)
     }
 
     /// Right before the secrets go into a browser: a revocation in between counts.
     pub async fn confirm(&self, released: &Released) -> Result<(), Fault> {
-        Ok(self.grants.confirm(&released.leave, Timestamp::now()).await?)
+        Ok(answered(self.grants.confirm(&released.leave, Timestamp::now()), PATIENCE).await?)
     }
 
     /// They are in a browser.
     pub async fn note_injected(&self, released: &Released) {
         let Ok(vault) = self.vault() else { return };
         for login in &released.logins {
-            let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now()).await;
+            let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now());
+            let noted = answered(noted, PATIENCE).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
             }
@@ -121,7 +126,7 @@ impl Logins {
     /// Nothing went into a browser: the grant is as good as it was.
     pub async fn give_back(&self, leave: Leave) {
         let jti = leave.jti().to_owned();
-        if let Err(error) = self.grants.give_back(leave).await {
+        if let Err(error) = answered(self.grants.give_back(leave), PATIENCE).await {
             tracing::warn!(%error, jti, "a grant stays used though nothing came of it");
         }
     }
@@ -130,11 +135,20 @@ impl Logins {
         let vault = self.vault()?;
         let mut logins = Vec::new();
         for id in ids(leave, wanted)? {
-            let credential = vault.release(leave, &id).await?;
+            let credential = answered(vault.release(leave, &id), LONG_PATIENCE).await?;
             logins.push(Login { id, credential });
         }
         Ok(logins)
     }
+}
+
+/// An opening waits for nothing without an end.
+async fn answered<T>(
+    asked: impl Future<Output = Result<T, VaultError>>,
+    patience: Duration,
+) -> Result<T, VaultError> {
+    let silent = |_| VaultError::StoreSilent { seconds: patience.as_secs() };
+    tokio::time::timeout(patience, asked).await.map_err(silent)?
 }
 
 /// Which credentials are meant: those that were named, else those of the hosts, else those of all granted hosts.

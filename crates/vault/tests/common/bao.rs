@@ -80,6 +80,13 @@ impl Bao {
         server.wait().unwrap();
     }
 
+    /// It takes what it is sent, and says nothing.
+    pub fn hang(&self, hangs: bool) {
+        let server = self.server.as_ref().unwrap().id();
+        let signal = if hangs { "-STOP" } else { "-CONT" };
+        assert!(Command::new("kill").args([signal, &server.to_string()]).status().unwrap().success());
+    }
+
     pub fn put(&self, path: &str, document: &str) {
         self.try_cli(&["kv", "put", "-mount=secrets", path, "-"], Some(document)).unwrap();
     }

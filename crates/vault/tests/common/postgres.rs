@@ -58,6 +58,15 @@ impl Postgres {
         assert!(quit.success());
         server.wait().unwrap();
     }
+
+    /// It takes what it is sent, and says nothing; so do those of its processes that serve connections.
+    pub fn hang(&self, hangs: bool) {
+        let server = self.server.as_ref().unwrap().id().to_string();
+        let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+        let signal = if hangs { "-STOP" } else { "-CONT" };
+        let status = Command::new("kill").arg(signal).arg(&server).args(children.split_whitespace()).status();
+        assert!(status.unwrap().success());
+    }
 }
 
 fn program(name: &str, folder: &Path) -> Command {
