@@ -98,7 +98,7 @@ commands! {
     "Network.getResponseBody" GetResponseBody<'a> { request_id: &'a str } -> ResponseBody, at most LARGEST_BODY_TOLD;
     "Network.setBypassServiceWorker" BypassServiceWorkers { bypass: bool } -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
-        source: &'a str, world_name: &'a str, run_immediately: bool,
+        source: &'a RawValue, world_name: &'a str, run_immediately: bool,
     } -> Nothing;
     "Page.captureScreenshot" CaptureScreenshot<'a> {
         format: &'a str,
@@ -130,7 +130,7 @@ commands! {
     "Runtime.disable" DisableRuntime {} -> Nothing;
     "Runtime.enable" EnableRuntime {} -> Nothing;
     "Runtime.evaluate" Evaluate<'a> {
-        expression: &'a str, unique_context_id: &'a str, silent: bool,
+        expression: &'a RawValue, unique_context_id: &'a str, silent: bool,
     } -> Evaluated<IgnoredAny>;
     "Runtime.callFunctionOn" CallForNode<'a> {
         function_declaration: &'a str,

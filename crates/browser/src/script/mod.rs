@@ -4,6 +4,7 @@
 pub(crate) const WORLD: &str = "stockade";
 
 use crate::cdp::protocol::AddScript;
+use serde_json::value::RawValue;
 use std::sync::LazyLock;
 
 /// It runs in the document that is there, too; where it has run before, it notices and stops.
@@ -12,12 +13,15 @@ pub(crate) fn added() -> AddScript<'static> {
 }
 
 /// Evaluated in every new document before the page's own scripts, and again where it was missed. So it is parsed often,
-/// and is sent without what is there for readers only; no text in it runs over the end of a line.
-pub(crate) fn source() -> &'static str {
-    static SENT: LazyLock<String> = LazyLock::new(|| {
+/// and is sent without what is there for readers only; no text in it runs over the end of a line. It is sent often, too,
+/// and written as JSON once.
+pub(crate) fn source() -> &'static RawValue {
+    static SENT: LazyLock<Box<RawValue>> = LazyLock::new(|| {
         let lines =
             WRITTEN.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
-        lines.flat_map(|line| [line, "\n"]).collect()
+        let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+        // Text can be written as JSON, whatever it is.
+        serde_json::value::to_raw_value(&text).unwrap_or_default()
     });
     &SENT
 }
