@@ -119,6 +119,7 @@ commands! {
         #[serde(skip_serializing_if = "Option::is_none")] prompt_text: Option<&'a str>,
     } -> Nothing;
     "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
+    "Page.removeScriptToEvaluateOnNewDocument" RemoveScript<'a> { identifier: &'a str } -> Nothing;
     "Page.resetNavigationHistory" ForgetHistory {} -> Nothing;
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;

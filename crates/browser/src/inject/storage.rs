@@ -7,6 +7,7 @@ use crate::{
     cdp::{CallError, Command, SessionId, protocol as p},
     deadline::Deadline,
     error::BrowserError,
+    script,
     state::{Shared, State},
 };
 use policy::Origin;
@@ -15,6 +16,8 @@ use std::time::Duration;
 
 /// How long to leave a tab that is between two pages.
 const BETWEEN_PAGES: Duration = Duration::from_micros(500);
+/// What Chromium names the first script that a session adds; ours is the only one. Were it another, it would stay.
+const FIRST_SCRIPT: &str = "1";
 
 /// It derives no `Debug`: it holds a secret.
 #[derive(Serialize)]
@@ -74,8 +77,10 @@ impl Browser {
         // What is sent first is done first: the page is not on its way before this holds.
         let held = self.connection.send(to, &hold, deadline.at).await;
         let held = held.map_err(|error| deadline.error(error))?;
+        // Pages that stand in for others are not read, and without our script they are there sooner.
+        self.post(session, &p::RemoveScript { identifier: FIRST_SCRIPT }, deadline).await?;
         if watch.is_some() {
-            self.connection.send(to, &BYPASS, deadline.at).await.map_err(|error| deadline.error(error))?;
+            self.post(session, &BYPASS, deadline).await?;
         }
         for stores in storage {
             self.show(session, &format!("{}/", stores.origin), deadline).await?;
@@ -90,7 +95,18 @@ impl Browser {
             }
         };
         tokio::try_join!(self.forget_history(session, deadline), let_go)?;
-        Ok(())
+        self.post(session, &script::added(), deadline).await
+    }
+
+    /// What comes after it finds it done; nobody waits for that.
+    async fn post<C: Command>(
+        &self,
+        session: &SessionId,
+        command: &C,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let sent = self.connection.send(Some(session), command, deadline.at).await;
+        sent.map(drop).map_err(|error| deadline.error(error))
     }
 
     /// The page is told of before the browser has done with it, and a tab between two pages refuses.
