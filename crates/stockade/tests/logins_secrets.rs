@@ -4,6 +4,7 @@
 
 mod common;
 
+use base64::Engine;
 use common::granting::Granting;
 use common::machine::{self, Process, family};
 use common::recorder::{Asked, Recorder, html, redirect};
@@ -14,6 +15,8 @@ const COOKIE: &str = "first-9d81b2c4e7f0";
 const ROTATED: &str = "second-1b7c33e9aa52";
 const STORED: &str = "stored-6a0fe4d91c88";
 const HANDED: &str = "handed-e83b5510d7c2";
+/// It stands in no cookie and no store.
+const REPLIED: &str = "replied-40b7d2aa93ee";
 /// Nobody knows of it: it only looks like what it is. In two parts, so that no file of ours looks as if it held a key.
 const UNKNOWN: [&str; 2] = ["ghp_", "R8w2Lq7Zt4Yx0Nv6Bm3Kc9Jd5Hs1Fg2Pe8Ua"];
 
@@ -31,6 +34,13 @@ fn site(asked: &Asked) -> String {
             ),
             "",
         ),
+        "/replied" => html(
+            "<title>reply</title><p id=out></p><script>fetch('/api').then((r) => r.json()).then((reply) => { \
+             out.textContent = 'It says ' + reply.session.token + ', encoded ' + btoa(reply.session.token); })</script>",
+            "",
+        ),
+        "/api" => html(&json!({"session": {"token": REPLIED, "theme": "dark"}}).to_string(), "")
+            .replace("text/html", "application/json"),
         "/unknown" => html(&format!("<title>keys</title><p>Your API key is {}</p>", UNKNOWN.concat()), ""),
         "/private" if !cookie.contains("sid=") => redirect("/login"),
         "/logout" => html("<title>bye</title><p>Bye", "set-cookie: sid=; Path=/; HttpOnly; Max-Age=0\r\n"),
@@ -104,16 +114,21 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
     let mut scene = Scene::start("");
     let session = scene.open();
     let mut told = Vec::new();
-    for path in ["/", "/rotate", "/", "/store", "/unknown"] {
+    for path in ["/", "/rotate", "/", "/store", "/unknown", "/replied"] {
         told.push(scene.goto(&session, path).unwrap().to_string());
     }
+    told.push(
+        scene.mcp.ok("browser_wait_for", json!({"session_id": session, "text": "It says"})).to_string(),
+    );
     told.push(scene.mcp.ok("browser_read_dom", json!({"session_id": session})).to_string());
     let all = told.join("\n");
-    for secret in [COOKIE, ROTATED, STORED, HANDED, &UNKNOWN.concat()] {
+    let encoded = base64::prelude::BASE64_STANDARD.encode(REPLIED);
+    for secret in [COOKIE, ROTATED, STORED, HANDED, REPLIED, &encoded, &UNKNOWN.concat()] {
         assert!(!all.contains(secret), "{secret} in {all}");
     }
     assert!(all.contains("You sent sid=[redacted]"), "{all}");
     assert!(all.contains("Your API key is [redacted]"), "{all}");
+    assert!(all.contains("It says [redacted], encoded [redacted]"), "{all}");
     // What the operator said is no secret stands.
     assert!(all.contains("dark"), "{all}");
 
@@ -140,9 +155,40 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
     }
     let files = scene.files();
     assert!(holds(&files, "credential_injected") && holds(&files, "grant_used"), "nothing was on record");
-    for secret in [COOKIE, ROTATED, STORED, HANDED, &UNKNOWN.concat()] {
+    for secret in [COOKIE, ROTATED, STORED, HANDED, REPLIED, &UNKNOWN.concat()] {
         assert!(!holds(&files, secret), "{secret} is on disk");
     }
+}
+
+#[test]
+fn a_crash_leaves_no_core_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let mut scene = Scene::start("");
+    let folder = tempfile::tempdir().unwrap();
+    let plain = scene.home.command(&["mcp", "--demo"]);
+    // As on a machine that is set up to keep what crashed.
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", "ulimit -S -c unlimited; exec \"$0\" \"$@\""])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))))
+        .current_dir(folder.path());
+    scene.mcp = Mcp::start(command);
+    let session = scene.open();
+    scene.goto(&session, "/").unwrap();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", scene.mcp.child.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core")).unwrap();
+    // One byte holds nothing, and unlike none keeps a machine's core handler from being run.
+    assert_eq!(
+        core.split_whitespace().collect::<Vec<_>>(),
+        ["Max", "core", "file", "size", "1", "1", "bytes"]
+    );
+    machine::signal(scene.mcp.child.id(), "ABRT");
+    let ended = scene.mcp.child.wait().unwrap();
+    assert_eq!((ended.signal(), ended.core_dumped()), (Some(6), false));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(!holds(&scene.files(), COOKIE));
 }
 
 /// The one that starts the others.
