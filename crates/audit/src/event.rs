@@ -115,6 +115,8 @@ pub enum EventKind {
     /// Cookies that a site rotated went into the vault, or were thrown away, by an operator's word.
     CredentialAccepted,
     CredentialRejected,
+    /// An operator was told a one-time code of it.
+    CredentialCodeTold,
     MasterKeyRotated,
     /// The webhook did not take a question, or takes them again.
     WebhookFailed,

@@ -121,9 +121,8 @@ impl Browser {
 
     /// Has every event of the connection applied to the state.
     pub(crate) fn watch(&self) {
-        if let Some(passed) = &mut self.shared.lock().injected.passed {
-            // On a new connection: what came while there was none was not heard.
-            passed.lose();
+        // On a new connection: what came while there was none was not heard.
+        if self.shared.lock().injected.lose() {
             self.connection.hear_all();
         }
         let observing = Arc::clone(&self.shared);

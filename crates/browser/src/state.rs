@@ -279,6 +279,7 @@ impl State {
 
     fn detached(&mut self, session: &SessionId) {
         self.unclaimed.retain(|unclaimed| unclaimed.session_id != *session);
+        self.injected.replies.forget(session);
         if let Some(gone) = self.behind.iter().position(|tab| tab.session == *session) {
             self.tab_gone(gone);
         } else if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {

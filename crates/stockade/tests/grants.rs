@@ -137,6 +137,27 @@ fn rotate_cookies(home: &Home, of: &str) {
 }
 
 #[test]
+fn a_one_time_code_is_told_to_an_operator_and_is_on_record_without_it() {
+    let home = Home::new("");
+    let seed = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
+    let text = json!({"domain": "shop.test", "cookies": [{"name": "sid", "value": CANARY}], "totp": seed});
+    good(home.with_input(&["credential", "put"], &text.to_string()));
+    home.set_password();
+    let told = good(home.as_operator(&["credential", "code", "shop.test"]));
+    let told_code = told["code"].as_str().unwrap();
+    assert!(told_code.len() == 6 && told_code.bytes().all(|b| b.is_ascii_digit()), "{told}");
+    assert!((1..=30).contains(&told["seconds_left"].as_u64().unwrap()), "{told}");
+    // It is the code of now, or of the moment before.
+    let now = jiff::Timestamp::now();
+    let credential = Credential::from_json(text.to_string().as_bytes()).unwrap();
+    let totp = credential.totp.unwrap();
+    let codes = [now, now - std::time::Duration::from_secs(30)].map(|at| totp.code_at(at));
+    assert!(codes.iter().any(|known| known.expose_secret() == told_code), "{told}");
+    assert_eq!(home.audit_log().matches("\"credential_code_told\"").count(), 1);
+    assert!(!holds(&everything(&home.state()), seed));
+}
+
+#[test]
 fn once_an_operator_has_a_password_issuing_and_accepting_take_it() {
     let home = Home::new("");
     good(home.with_input(&["credential", "put"], &document("shop.test")));
@@ -170,6 +191,9 @@ fn once_an_operator_has_a_password_issuing_and_accepting_take_it() {
     good(home.json(&["credential", "reject", "shop.test"]));
     assert_eq!(code(home.json(&["credential", "reject", "shop.test"])), "nothing_rotated");
     good(home.json(&["credential", "rotate-key"]));
+    let tell = ["credential", "code", "shop.test", "--password-stdin"];
+    assert_eq!(code(home.with_input(&tell, "wrong wrong wrong\n")), "login_failed");
+    assert_eq!(code(home.as_operator(&["credential", "code", "shop.test"])), "no_totp_seed");
     good(home.json(&["credential", "remove", "shop.test"]));
     let log = home.audit_log();
     for kind in ["stored", "accepted", "rejected", "removed"] {

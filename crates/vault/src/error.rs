@@ -44,6 +44,8 @@ pub enum VaultError {
     Altered { id: String },
     #[error("no rotated cookies wait for credential '{id}'")]
     NothingRotated { id: String },
+    #[error("credential '{id}' has no TOTP seed")]
+    NoTotp { id: String },
     #[error("'{what}' in the settings of credentials: {reason}")]
     Settings { what: &'static str, reason: String },
 
@@ -137,6 +139,7 @@ impl VaultError {
             VaultError::ReadOnly { .. } => "credential_read_only",
             VaultError::Altered { .. } => "credential_altered",
             VaultError::NothingRotated { .. } => "nothing_rotated",
+            VaultError::NoTotp { .. } => "no_totp_seed",
             VaultError::Settings { .. } => "credential_settings",
             VaultError::Unreachable { .. } => "vault_unreachable",
             VaultError::Untrusted { .. } => "vault_untrusted",
@@ -189,6 +192,7 @@ impl VaultError {
             "credential_settings" => {
                 "Mend it under `credentials` in the configuration; docs/credentials.md has them all."
             }
+            "no_totp_seed" => "Put the credential anew, with `totp`; the site shows its seed beside the QR code.",
             "nothing_rotated" => "`stockade credential show ID` says whether cookies wait.",
             "vault_unreachable" => "Check its address and that it runs; nothing has to be restarted here.",
             "vault_untrusted" => "Name the authority that signed its certificate by `ca_file`.",

@@ -63,6 +63,14 @@ impl Command for ContinueRequest<'_> {
 }
 
 impl Injected {
+    /// What was not heard is said to be lost. Whether there is anything to hear.
+    pub fn lose(&mut self) -> bool {
+        let Some(passed) = &mut self.passed else { return false };
+        passed.lose();
+        self.replies.lose();
+        true
+    }
+
     /// Tells a target to say what is on its way, and to keep what came, if anybody will ask for it.
     pub fn hear(&self, session: &SessionId, reactions: &mut Reactions<'_>) {
         let (network, keep) = self.hearing();

@@ -104,6 +104,19 @@ impl Replies {
         self.said.push(Secret::new(said.to_string()));
     }
 
+    /// What a target kept is gone with it.
+    pub fn forget(&mut self, session: &SessionId) {
+        let before = self.waiting.len();
+        self.waiting.retain(|one| one.session != *session);
+        self.lost |= self.waiting.len() < before;
+    }
+
+    /// So is what all of them kept, with the connection.
+    pub fn lose(&mut self) {
+        self.waiting.clear();
+        self.lost = true;
+    }
+
     /// Whole ones are taken out; the others stay until they are.
     fn take(&mut self, origins: &[Origin]) -> (Vec<Waiting>, Vec<Secret>, bool) {
         self.waiting.retain(|one| origins.contains(&one.origin));

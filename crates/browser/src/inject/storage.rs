@@ -74,19 +74,17 @@ impl Browser {
             p::RequestPattern { url_pattern: "*".to_owned(), resource_type: None, request_stage: "Request" };
         let hold = p::WatchRequests { patterns: vec![pattern] };
         let _filling = Filling::begin(&self.shared, session);
-        // What is sent first is done first: the page is not on its way before this holds.
-        let held = self.connection.send(to, &hold, deadline.at).await;
-        let held = held.map_err(|error| deadline.error(error))?;
         // Pages that stand in for others are not read, and without our script they are there sooner.
         self.post(session, &p::RemoveScript { identifier: FIRST_SCRIPT }, deadline).await?;
         if watch.is_some() {
             self.post(session, &BYPASS, deadline).await?;
         }
+        // Before any page is on its way.
+        self.call(to, &hold, deadline).await?;
         for stores in storage {
             self.show(session, &format!("{}/", stores.origin), deadline).await?;
             self.fill(session, stores, deadline).await?;
         }
-        held.wait(deadline.at).await.map_err(|error| deadline.error(error))?;
         self.show(session, "about:blank", deadline).await?;
         let let_go = async {
             match &watch {

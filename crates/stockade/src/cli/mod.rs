@@ -106,7 +106,7 @@ enum Command {
     Operator(operator::OperatorArgs),
     /// The keys that agents show: make, list, revoke
     Key(key::KeyArgs),
-    /// The logins: put, import, list, show, accept, reject, remove, rotate-key
+    /// The logins: put, import, list, show, accept, code, remove, rotate-key
     Credential(credential::CredentialArgs),
     /// Leave for an agent to be signed in: issue, list, revoke, lifetime
     Grant(grant::GrantArgs),

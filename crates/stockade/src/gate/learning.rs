@@ -26,7 +26,7 @@ impl Gate {
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
         let found = turn.runtime.link.browser.handed_out(&origins, TimeLimit::new(PATIENCE)).await?;
         if found.lost {
-            tracing::warn!(session = %session.id, "a site set more cookies than are looked at");
+            tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
         }
         if !session.secrets.learn(handed::secrets(&found)) {
             return Ok(());

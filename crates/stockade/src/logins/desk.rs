@@ -82,6 +82,13 @@ impl Logins {
         Ok(names)
     }
 
+    /// The one-time code of this moment, and for how many seconds it is. On record before it is told.
+    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(vault::Secret, u32), Fault> {
+        let told = self.vault()?.code(by.tenant, id, Timestamp::now()).await?;
+        by.note(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
+        Ok(told)
+    }
+
     pub async fn reject(&self, by: By<'_>, id: &CredentialId) -> Result<(), Fault> {
         self.store.reject(by.tenant, id).await?;
         by.note(EventKind::CredentialRejected, &format!("credential {id}")).await

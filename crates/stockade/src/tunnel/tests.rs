@@ -236,6 +236,9 @@ async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
     let first = jail.dial().await;
     drop(jail.tunnel.spare("testing").await.unwrap());
     drop(first);
+    // Another test may have met the same lines of the program just when this one began to listen, and have them taken for
+    // lines that nobody wants to hear.
+    tracing::callsite::rebuild_interest_cache();
     // Says how long it took from the first to the last, in milliseconds.
     let script = "import socket,sys,time\nbegan=time.monotonic()\n\
                   for _ in range(1025):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n s.recv(1)\n s.close()\n\

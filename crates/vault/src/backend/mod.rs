@@ -12,6 +12,7 @@ pub use sops::{SopsBackend, SopsKeys};
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::VaultError;
 use crate::grant::{Issuer, Leave};
+use crate::secret::Secret;
 use crate::store::Store;
 use jiff::Timestamp;
 use policy::Tenant;
@@ -82,6 +83,18 @@ impl Vault {
             return Err(VaultError::GrantScope { id: id.to_string() });
         }
         Ok(credential)
+    }
+
+    /// The one-time code of this moment, and for how many seconds it is: for an operator who logs in. The seed stays here.
+    pub async fn code(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        now: Timestamp,
+    ) -> Result<(Secret, u32), VaultError> {
+        let credential = self.open(tenant, id).await?;
+        let totp = credential.totp.as_ref().ok_or_else(|| VaultError::NoTotp { id: id.to_string() })?;
+        Ok((totp.code_at(now), totp.seconds_left(now)))
     }
 
     /// Notes that a credential went into a browser. Backends that are not ours to write keep no such note.

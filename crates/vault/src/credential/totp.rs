@@ -57,6 +57,12 @@ impl Totp {
         Secret::new(format!("{code:0width$}", width = self.digits as usize))
     }
 
+    /// For how many seconds that code is the one.
+    pub fn seconds_left(&self, now: Timestamp) -> u32 {
+        let gone = now.as_second().max(0) as u64 % u64::from(self.period);
+        self.period - gone as u32
+    }
+
     pub(crate) fn read(node: Node, field: &str) -> Result<Totp, Malformed> {
         if matches!(node, Node::Text(_)) {
             let text = node.text(field)?;

@@ -1,5 +1,5 @@
 //! `stockade credential`: the logins. Values come from standard input or a prompt and never from arguments, which
-//! every process on the machine can read; and none is ever shown.
+//! every process on the machine can read; and none is ever shown, but for a one-time code to the operator who asks.
 
 mod ask;
 
@@ -28,6 +28,7 @@ Examples:
   stockade credential list
   stockade credential show github.com
   stockade credential accept github.com          take over rotated cookies
+  stockade credential code github.com            for logging in yourself
   stockade credential rotate-key
 
 Credentials are written in our own store only: `vault_backend: store`. Those of
@@ -85,6 +86,17 @@ enum Change {
         #[arg(long)]
         password_stdin: bool,
     },
+    /// The one-time code of this moment, for logging in yourself; needs an operator's password
+    Code {
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+        /// The operator who logs in
+        #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+        as_operator: String,
+        /// Read the operator's password from the first line of standard input
+        #[arg(long)]
+        password_stdin: bool,
+    },
     /// Throw away cookies that the site rotated
     Reject {
         #[arg(value_parser = CredentialId::parse)]
@@ -127,6 +139,15 @@ async fn make(context: &Context, logins: &Logins, by: By<'_>, change: Change) ->
             storage.first_operator().await?;
             allow(context, &storage, &mut Asker::new(password_stdin), &as_operator).await?;
             accept(logins, By { who: &as_operator, ..by }, &id).await
+        }
+        Change::Code { id, as_operator, password_stdin } => {
+            let storage = context.open_storage().await?;
+            storage.first_operator().await?;
+            allow(context, &storage, &mut Asker::new(password_stdin), &as_operator).await?;
+            let (code, seconds) = logins.code(By { who: &as_operator, ..by }, &id).await?;
+            let code = code.expose_secret();
+            let human = format!("{code}  for {seconds} more seconds\n");
+            Ok(Reply::new(human, json!({ "code": code, "seconds_left": seconds })))
         }
         Change::Reject { id } => {
             logins.reject(by, &id).await?;
