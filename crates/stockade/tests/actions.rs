@@ -1,7 +1,6 @@
 //! Every tool on a page, over MCP alone: what it does, what its reply tells, and how it refuses.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp};

@@ -1,7 +1,6 @@
 //! Answers from the command line and by webhook, with a real agent waiting for them.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::PROGRAM;
 use common::asking::Asking;

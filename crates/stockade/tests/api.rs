@@ -1,7 +1,6 @@
 //! The HTTP API and the command line: the manager's action names, one form of result, through the same gate.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, until};
 use common::site::Site;

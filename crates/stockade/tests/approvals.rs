@@ -1,7 +1,6 @@
 //! Risky actions wait for a person: over MCP, in real jails, with an operator who answers in the book.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::Home;
 use common::operator::Operator;

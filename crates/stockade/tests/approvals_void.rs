@@ -1,7 +1,6 @@
 //! A page that changes what a person was asked about, between question and answer: nothing is done to anything else.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::Home;
 use common::operator::Operator;

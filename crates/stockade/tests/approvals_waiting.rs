@@ -1,7 +1,6 @@
 //! While a person decides: the call stays alive, hangs up, comes back; the control plane dies; the session ends.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, until};
 use common::operator::Operator;

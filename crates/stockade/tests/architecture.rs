@@ -1,6 +1,5 @@
 //! The shape of the house, as a test: crate edges, the size of files, a purpose on each, and where a few
 //! dangerous words may stand.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,6 @@
 //! The record as an operator meets it: the commands that read, check and export it, and what may not be in it.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::Home;
 use common::machine::until;

@@ -1,8 +1,5 @@
 //! The real binary, run as a person or a script runs it.
 
-// Clippy's exception for tests does not cover the helpers of an integration test.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 #[path = "common/seen.rs"]
 mod seen;
 

@@ -1,7 +1,6 @@
 //! The public MCP clients, and the public conformance suite, against the real thing.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::until;
 use common::operator::Operator;

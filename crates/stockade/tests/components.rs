@@ -1,7 +1,6 @@
 //! Tasks on the widgets that real pages are made of, done through MCP alone, by role and name, ten times out of ten.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp};

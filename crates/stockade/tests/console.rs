@@ -1,7 +1,6 @@
 //! The console in a real Chromium, with a real agent waiting for what the person presses.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::Home;
 use common::asking::{Asking, MARKUP};

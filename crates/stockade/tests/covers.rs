@@ -1,7 +1,6 @@
 //! A run that types into everything a page can have, recorded: no pixel of any kept picture shows what was typed.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use common::site::Site;

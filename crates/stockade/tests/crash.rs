@@ -1,7 +1,6 @@
 //! Pages that eat memory, threads or disk, and browsers that die: each ends in its documented way.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, family};
 use common::site::Site;

@@ -1,7 +1,6 @@
 //! What an agent is told after an action over MCP: what changed since its own last snapshot, or all of the page.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, fenced};

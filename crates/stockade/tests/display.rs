@@ -1,7 +1,6 @@
 //! The flavour with a display: a headed Chromium in a window on Xvfb, all of it inside the jail.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::{Home, build_template, machine, templates};
 use serde_json::json;

@@ -1,7 +1,6 @@
 //! A real site with a login: an agent keeps the books of Django's admin, and the database agrees.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::django::Admin;
 use common::{Home, Mcp};

@@ -1,8 +1,7 @@
 //! The table of error codes: it has all that the program can say. That each is brought about by a test, and no other,
 //! is for `script/codes` to tell when all tests have run.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, http, table};

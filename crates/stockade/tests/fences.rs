@@ -1,7 +1,6 @@
 //! Whose words are whose in a reply: a page that forges every mark it can think of, read over MCP.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp, fenced};

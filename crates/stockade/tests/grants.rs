@@ -1,8 +1,6 @@
 //! Grants and credentials as operators handle them: the command line, the operators' routes, the backends.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::duplicate_mod, reason = "the helpers of both crates note which codes they saw")]
 
-mod common;
+use crate::common;
 #[path = "../../vault/tests/common/mod.rs"]
 mod vaults;
 

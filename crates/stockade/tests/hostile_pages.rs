@@ -1,7 +1,6 @@
 //! Pages that would stop a session: over MCP, each call on one comes to its documented end, and the next page works.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, family};
 use common::site::Site;

@@ -1,8 +1,7 @@
 //! Pages of hostile size in a real jail at its default limits: each call ends, with a snapshot or a code, and the
 //! session goes on.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp, machine};

@@ -1,7 +1,6 @@
 //! Jails of real sessions, seen from the host: Chromium's own sandbox, site isolation, and the walls.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::Home;
 use common::machine::{Process, family, uid};

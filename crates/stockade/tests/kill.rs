@@ -1,7 +1,6 @@
 //! However a control plane ends, nothing of its jails is left two seconds later.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, cgroups, family, mounts, until};
 use common::{Home, Mcp};

@@ -1,7 +1,6 @@
 //! Killed at any moment, a busy server leaves a log that has the intent of everything it did, and that the next start goes on with.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::{self, until};
 use common::{Home, Mcp};

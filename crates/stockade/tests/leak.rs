@@ -1,7 +1,6 @@
 //! `stockade doctor --leak`: not one byte comes back; and the same run without the redactor finds the canaries everywhere.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::{Home, PROGRAM, known, templates};
 use std::collections::BTreeSet;

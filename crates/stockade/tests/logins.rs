@@ -1,7 +1,6 @@
 //! Signed-in sessions: an agent is who the operator let it be, and meets an error otherwise.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::django::Admin;
 use common::granting::Granting;

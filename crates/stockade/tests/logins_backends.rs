@@ -1,8 +1,7 @@
 //! Signed-in sessions over every backend: one that is down is an error of its own, and never a session that is quietly
 //! signed out; when it is back, the next opening works.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 #[path = "backends/parts.rs"]
 mod parts;

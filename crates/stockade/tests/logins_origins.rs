@@ -1,7 +1,6 @@
 //! What a signed-in session carries goes to its own origin and to no other, whatever pages do.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::granting::Granting;
 use common::operator::Operator;

@@ -1,8 +1,7 @@
 //! Secrets of a signed-in session: what the site hands out joins them, a browser that is started again has them, and a
 //! login that stops working says so.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use base64::Engine;
 use common::granting::Granting;

@@ -1,7 +1,6 @@
 //! Operators: how they get in, who does not, and what the doors refuse; against the real server.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and_code};
 use common::{Home, PROGRAM, known};

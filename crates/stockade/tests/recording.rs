@@ -1,7 +1,6 @@
 //! Recordings: pictures around every action, bundles that are checked elsewhere, and the page that replays them.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp};

@@ -1,7 +1,6 @@
 //! Secret fields over MCP: whatever is asked of a page, no byte of a reply tells what is in them, nor how much.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 #[path = "../../browser/tests/driver/ways.rs"]
 mod ways;
 

@@ -1,7 +1,6 @@
 //! Sessions as an agent lives them: opened, used, limited, ended, and whose they are.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::machine::until;
 use common::site::Site;

@@ -1,7 +1,6 @@
 //! A long page as an agent reads it over MCP: small replies, folds that open, and find.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use common::site::Site;
 use common::{Home, Mcp, fenced};

@@ -1,0 +1,44 @@
+//! Everything that is tried on the whole program: one file for each thing that has to hold.
+//!
+//! They are one program, because most of the time a test waits for a browser, and another can run meanwhile.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::duplicate_mod, reason = "the helpers of several crates note which codes they saw")]
+
+mod common;
+
+mod actions;
+mod answers;
+mod api;
+mod approvals;
+mod approvals_void;
+mod approvals_waiting;
+mod architecture;
+mod audit;
+mod cli_commands;
+mod clients;
+mod components;
+mod console;
+mod covers;
+mod crash;
+mod deltas;
+mod display;
+mod django;
+mod errors;
+mod fences;
+mod grants;
+mod hostile_pages;
+mod hostile_sizes;
+mod inside;
+mod kill;
+mod kill_record;
+mod leak;
+mod logins;
+mod logins_backends;
+mod logins_origins;
+mod logins_secrets;
+mod operators;
+mod recording;
+mod refusals;
+mod secrets;
+mod session;
+mod snapshot;
