@@ -192,7 +192,9 @@ impl VaultError {
             "credential_settings" => {
                 "Mend it under `credentials` in the configuration; docs/credentials.md has them all."
             }
-            "no_totp_seed" => "Put the credential anew, with `totp`; the site shows its seed beside the QR code.",
+            "no_totp_seed" => {
+                "Put the credential anew, with `totp`; the site shows its seed beside the QR code."
+            }
             "nothing_rotated" => "`stockade credential show ID` says whether cookies wait.",
             "vault_unreachable" => "Check its address and that it runs; nothing has to be restarted here.",
             "vault_untrusted" => "Name the authority that signed its certificate by `ca_file`.",

@@ -156,7 +156,8 @@ impl Browser {
             let length = body.expose_secret().len();
             if length > room {
                 told.cut = true;
-                if one.is_whole {
+                // One that is too large by itself would be so the next time.
+                if one.is_whole && length <= MOST_BYTES {
                     self.shared.lock().injected.replies.put_back(one);
                 }
                 continue;
