@@ -141,7 +141,7 @@ impl State {
                 self.incidents.add(Incident::DownloadRefused { url });
                 self.downloads += 1;
             }
-            (EventKind::CookiesSet(set), _) => {
+            (EventKind::HeadReceived(set), _) => {
                 if let Some(passed) = &mut self.injected.passed {
                     passed.note(&set.headers);
                 }

@@ -47,7 +47,7 @@ events! {
     "Network.loadingFinished" => RequestFinished(p::RequestDone),
     "Network.requestWillBeSent" => RequestSent(p::RequestSent),
     "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
-    "Network.responseReceivedExtraInfo" => CookiesSet(p::CookiesSet),
+    "Network.responseReceivedExtraInfo" => HeadReceived(p::HeadReceived),
     "Network.webSocketFrameReceived" => SocketSaid(p::SocketSaid),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
     "Page.frameClearedScheduledNavigation" => NavigationCleared(p::OfFrame),

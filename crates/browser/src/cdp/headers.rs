@@ -31,12 +31,25 @@ pub struct ResponseHeaders {
     pub is_sandboxed: bool,
 }
 
-/// The cookies that a response sets, a line each, as the server wrote them; of all its headers nothing else is kept.
+/// What a response hands out in its head: the cookies that it sets, a line each, as the server wrote them, and headers whose
+/// names say that they open something. Of all its headers nothing else is kept.
 #[derive(Clone, Default)]
-pub struct CookieLines {
-    pub lines: Vec<Zeroizing<String>>,
+pub struct HandedHeaders {
+    pub cookies: Vec<Zeroizing<String>>,
+    pub tokens: Vec<(String, Zeroizing<String>)>,
     /// There were more than are kept.
     pub cut: bool,
+}
+
+/// Tokens of one response.
+const MOST_TOKENS: usize = 16;
+
+/// Whether a header of this name may open something. What a server asks for, or says of itself, does not.
+fn names_token(name: &str) -> bool {
+    const PARTS: [&str; 8] = ["token", "secret", "session", "csrf", "xsrf", "api-key", "apikey", "jwt"];
+    let name = name.to_ascii_lowercase();
+    matches!(&*name, "authorization" | "x-auth" | "x-authorization")
+        || PARTS.iter().any(|part| name.contains(part))
 }
 
 impl RequestHeaders {
@@ -81,42 +94,47 @@ impl<'de> Deserialize<'de> for RequestHeaders {
     }
 }
 
-impl fmt::Debug for CookieLines {
+impl fmt::Debug for HandedHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cookies", self.lines.len())
+        write!(f, "{} cookies, {} tokens", self.cookies.len(), self.tokens.len())
     }
 }
 
-impl<'de> Deserialize<'de> for CookieLines {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CookieLines, D::Error> {
+impl<'de> Deserialize<'de> for HandedHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HandedHeaders, D::Error> {
         struct Lines;
 
         impl<'de> Visitor<'de> for Lines {
-            type Value = CookieLines;
+            type Value = HandedHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("headers")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CookieLines, A::Error> {
-                let mut cookies = CookieLines::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<HandedHeaders, A::Error> {
+                let mut handed = HandedHeaders::default();
                 while let Some(name) = map.next_key::<String>()? {
-                    if !name.eq_ignore_ascii_case("set-cookie") {
+                    let sets_cookies = name.eq_ignore_ascii_case("set-cookie");
+                    if !sets_cookies && !names_token(&name) {
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }
                     // Chromium joins what came in several lines.
                     let value = Zeroizing::new(map.next_value::<String>()?);
-                    if value.len() > MOST_BYTES {
-                        cookies.cut = true;
+                    if value.len() > MOST_BYTES || !sets_cookies && handed.tokens.len() == MOST_TOKENS {
+                        handed.cut = true;
+                        continue;
+                    }
+                    if !sets_cookies {
+                        handed.tokens.push((name, value));
                         continue;
                     }
                     let mut lines = value.split('\n').filter(|line| !line.is_empty());
                     let kept = lines.by_ref().take(MOST_COOKIES);
-                    cookies.lines.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
-                    cookies.cut |= lines.next().is_some();
+                    handed.cookies.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
+                    handed.cut |= lines.next().is_some();
                 }
-                Ok(cookies)
+                Ok(handed)
             }
         }
 
@@ -203,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_response_only_the_cookies_are_kept_and_never_printed() {
+    fn of_a_response_only_what_opens_something_is_kept_and_never_printed() {
         for (json, lines, cut) in [
             (r#"{"Set-Cookie":"a=1; Path=/\nb=2","X":"y"}"#.to_owned(), vec!["a=1; Path=/", "b=2"], false),
             (r#"{"set-cookie":"a=1"}"#.to_owned(), vec!["a=1"], false),
@@ -216,11 +234,16 @@ mod tests {
                 true,
             ),
         ] {
-            let cookies: CookieLines = serde_json::from_str(&json).unwrap();
-            let kept: Vec<&str> = cookies.lines.iter().map(|line| line.as_str()).collect();
+            let cookies: HandedHeaders = serde_json::from_str(&json).unwrap();
+            let kept: Vec<&str> = cookies.cookies.iter().map(|line| line.as_str()).collect();
             assert_eq!((kept, cookies.cut), (lines, cut));
-            assert_eq!(format!("{cookies:?}"), format!("{} cookies", cookies.lines.len()));
+            assert_eq!(format!("{cookies:?}"), format!("{} cookies, 0 tokens", cookies.cookies.len()));
         }
+        let json = r#"{"X-Auth-Token":"a","Authorization":"Bearer b","WWW-Authenticate":"Basic","x-csrf-token":"c","X-Session-Id":"d","ETag":"e"}"#;
+        let handed: HandedHeaders = serde_json::from_str(json).unwrap();
+        let tokens: Vec<&str> = handed.tokens.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(tokens, ["a", "Bearer b", "c", "d"]);
+        assert_eq!(format!("{handed:?}"), "0 cookies, 4 tokens");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) use connection::LARGEST_MESSAGE;
 pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
-pub use headers::{CookieLines, RequestHeaders, ResponseHeaders};
+pub use headers::{HandedHeaders, RequestHeaders, ResponseHeaders};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc};

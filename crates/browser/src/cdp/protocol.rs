@@ -4,7 +4,7 @@ use super::{
     Command, SessionId,
     bounded::{Address, Id, Unprinted, Words},
     connection::LARGEST_MESSAGE,
-    headers::{CookieLines, RequestHeaders, ResponseHeaders},
+    headers::{HandedHeaders, RequestHeaders, ResponseHeaders},
 };
 use serde::{
     Deserialize, Serialize,
@@ -359,7 +359,7 @@ received! {
     ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
     Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
-    CookiesSet { #[serde(default)] headers: CookieLines }
+    HeadReceived { #[serde(default)] headers: HandedHeaders }
     ResponseBody { body: Unprinted, #[serde(default)] base64_encoded: bool }
     /// What came over a socket.
     SocketSaid { response: SocketFrame }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     ask::LARGEST_ANSWER,
     browser::Browser,
-    cdp::{CallError, CookieLines, SessionId, protocol as p},
+    cdp::{CallError, HandedHeaders, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     tab::Tab,
@@ -34,8 +34,8 @@ pub(super) const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
 pub struct HandedOut {
     /// All that are in the browser now, of whatever site.
     pub cookies: Vec<HandedCookie>,
-    /// What any site has set as a cookie since this was last asked, whether it is still there or not. Only in a browser
-    /// that something was put into.
+    /// What any site has set as a cookie since this was last asked, whether it is still there or not, and headers of theirs
+    /// whose names say that they open something. Only in a browser that something was put into.
     pub passed: Vec<HandedValue>,
     /// Of the documents that are open now.
     pub stored: Vec<HandedEntry>,
@@ -86,9 +86,15 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    pub fn note(&mut self, set: &CookieLines) {
+    pub fn note(&mut self, set: &HandedHeaders) {
         self.lost |= set.cut;
-        for line in &set.lines {
+        for (name, value) in &set.tokens {
+            // Behind the name of a scheme, such as `Bearer`, and several in one.
+            for part in value.split([' ', ',', '\n']) {
+                self.add(name, part);
+            }
+        }
+        for line in &set.cookies {
             let pair = line.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').unwrap_or(("", pair));
             self.add(name.trim(), value.trim());
@@ -281,7 +287,7 @@ fn documents_in(tab: &Tab, origins: &[Origin]) -> Vec<Asked> {
 mod tests {
     use super::*;
 
-    fn set(lines: &[String]) -> CookieLines {
+    fn set(lines: &[String]) -> HandedHeaders {
         let joined = serde_json::json!({ "Set-Cookie": lines.join("\n") });
         serde_json::from_value(joined).unwrap()
     }

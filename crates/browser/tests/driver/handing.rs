@@ -61,7 +61,7 @@ async fn each_value_that_a_cookie_ever_had_is_told_wherever_it_was_set() {
         ("own.test/image", answer("Set-Cookie: image=i1\r\n", "x")),
         ("own.test/worker.js", worker),
         ("own.test/work", answer("Set-Cookie: worker=w1\r\n", "worked")),
-        ("own.test/fetched", answer("Set-Cookie: sid=four; HttpOnly\r\n", "x")),
+        ("own.test/fetched", answer("Set-Cookie: sid=four; HttpOnly\r\nX-Auth-Token: t1\r\n", "x")),
         (
             "own.test/again",
             answer(
@@ -80,6 +80,7 @@ async fn each_value_that_a_cookie_ever_had_is_told_wherever_it_was_set() {
     assert_eq!(
         passed(&handed),
         [
+            "X-Auth-Token=t1",
             "a=1",
             "framed=f1",
             "image=i1",
