@@ -25,4 +25,4 @@ pub use grant::{Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer, Le
 pub use import::{ImportFormat, Imported, import};
 pub use redact::{MASK, Redactor, Stream};
 pub use secret::Secret;
-pub use store::{Database, MasterKeySource, Rotation, Store, Waiting};
+pub use store::{Database, MasterKeySource, Rotation, Store, Waiting, answered};

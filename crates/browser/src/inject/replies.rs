@@ -3,7 +3,7 @@
 use super::{Secret, handed::DOCUMENT_WAIT};
 use crate::{
     browser::Browser,
-    cdp::{CallError, EventKind, Id, SessionId, protocol as p},
+    cdp::{EventKind, Id, SessionId, protocol as p},
     deadline::Deadline,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -179,11 +179,10 @@ impl Browser {
                 let bytes = Zeroizing::new(BASE64_STANDARD.decode(body.0.as_bytes()).ok()?);
                 Some(Secret::new(String::from_utf8_lossy(&bytes).into_owned()))
             }
-            Err(CallError::Timeout { .. }) => {
-                tracing::debug!("a reply was not told in time");
+            Err(error) => {
+                tracing::debug!(%error, "a reply is not told");
                 None
             }
-            Err(_) => None,
         }
     }
 }

@@ -90,6 +90,41 @@ pub fn places(text: &str) -> Vec<Range<usize>> {
     apart
 }
 
+/// Whether a field or a header of this name holds what opens something.
+pub fn is_name_of_one(name: &str) -> bool {
+    const PARTS: [&str; 14] = [
+        "token",
+        "secret",
+        "passw",
+        "apikey",
+        "accesskey",
+        "privatekey",
+        "authkey",
+        "csrf",
+        "xsrf",
+        "jwt",
+        "bearer",
+        "credential",
+        "sessionid",
+        "sessionkey",
+    ];
+    const WHOLE: [&str; 10] = [
+        "sid",
+        "session",
+        "xsession",
+        "auth",
+        "xauth",
+        "authorization",
+        "xauthorization",
+        "cookie",
+        "otp",
+        "pwd",
+    ];
+    let bare: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    PARTS.iter().any(|part| bare.contains(part)) || WHOLE.contains(&bare.as_str())
+}
+
 /// Where in the text something stands that the text itself calls a password, a key or a token.
 pub fn named(text: &str) -> Vec<Range<usize>> {
     let patterns = [&NAMED, &NAMED_IN_TAG, &NAMED_IN_TAG_AFTER];

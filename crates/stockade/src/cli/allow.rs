@@ -4,9 +4,29 @@ use crate::cli::Context;
 use crate::cli::terminal::Asker;
 use crate::error::Fault;
 use crate::operator::{self, Password};
-use crate::storage::{Storage, StorageError};
+use crate::storage::{FIRST_OPERATOR, Storage, StorageError};
 use audit::EventKind;
 use std::time::Instant;
+
+/// Who gives leave, and how the password comes.
+#[derive(Debug, clap::Args)]
+pub struct ByOperator {
+    /// The operator who does it
+    #[arg(long = "as", global = true, value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+    pub as_operator: String,
+    /// Read the operator's password from the first line of standard input
+    #[arg(long, global = true)]
+    password_stdin: bool,
+}
+
+impl ByOperator {
+    /// Asks for the password.
+    pub async fn allow(&self, context: &Context) -> Result<(), Fault> {
+        let storage = context.open_storage().await?;
+        storage.first_operator().await?;
+        allow(context, &storage, &mut Asker::new(self.password_stdin), &self.as_operator).await
+    }
+}
 
 /// Lets an operator do what only an operator may.
 pub async fn allow(context: &Context, storage: &Storage, asker: &mut Asker, name: &str) -> Result<(), Fault> {

@@ -1,14 +1,11 @@
 //! `stockade grant`: leave for an agent to be signed in, for named hosts and a short time.
 
-use crate::cli::allow::allow;
+use crate::cli::allow::ByOperator;
 use crate::cli::output::{BAD, DIM, GOOD, progress};
-use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
 use crate::error::Fault;
 use crate::logins::told::{self, Standing};
 use crate::logins::{By, Logins, parse_lifetime};
-use crate::operator;
-use crate::storage::FIRST_OPERATOR;
 use anstyle::Style;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -35,12 +32,8 @@ pub struct GrantArgs {
     /// Whose agents
     #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
     tenant: Tenant,
-    /// The operator who issues
-    #[arg(long = "as", global = true, value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
-    as_operator: String,
-    /// Read the operator's password from the first line of standard input
-    #[arg(long, global = true)]
-    password_stdin: bool,
+    #[command(flatten)]
+    operator: ByOperator,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,25 +70,25 @@ const MOST_LISTED: u32 = 100;
 const SHORT_ID: usize = 8;
 
 pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
-    let mut asker = Asker::new(args.password_stdin);
-    let (tenant, operator) = (args.tenant, args.as_operator);
+    let (tenant, leave) = (args.tenant, args.operator);
+    let operator = &leave.as_operator;
     context.block_on(async {
         let logins = context.open_logins()?;
         match args.command {
             GrantCommand::List => list(&logins, &tenant).await,
             GrantCommand::Issue { hosts, lifetime, many } => {
-                permit(context, &mut asker, &operator).await?;
+                leave.allow(context).await?;
                 let request = GrantRequest {
                     tenant: tenant.clone(),
                     issuer: Issuer::Operator,
-                    operator: name(&operator)?,
+                    operator: name(operator)?,
                     origin_session: name("command-line")?,
                     hosts,
                     lifetime,
                     single_use: !many,
                 };
                 let log = context.open_log()?;
-                issue(context, &logins, By { log: &log, tenant: &tenant, who: &operator }, request).await
+                issue(context, &logins, By { log: &log, tenant: &tenant, who: operator }, request).await
             }
             GrantCommand::Revoke { id } => {
                 let log = context.open_log()?;
@@ -105,21 +98,15 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
                 Ok(Reply::new(human, json!({ "revoked": told::grant(&grant, Timestamp::now()) })))
             }
             GrantCommand::Lifetime { time } => {
-                permit(context, &mut asker, &operator).await?;
+                leave.allow(context).await?;
                 let log = context.open_log()?;
-                let by = By { log: &log, tenant: &tenant, who: &operator };
+                let by = By { log: &log, tenant: &tenant, who: operator };
                 logins.set_lifetime(by, time).await?;
                 let human = format!("Grants of {tenant} live for {} from now on.\n", words(time));
                 Ok(Reply::new(human, json!({ "tenant": tenant.as_str(), "seconds": time.as_secs() })))
             }
         }
     })
-}
-
-async fn permit(context: &Context, asker: &mut Asker, operator: &str) -> Result<(), Fault> {
-    let storage = context.open_storage().await?;
-    storage.first_operator().await?;
-    allow(context, &storage, asker, operator).await
 }
 
 async fn issue(

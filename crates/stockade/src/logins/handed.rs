@@ -91,7 +91,7 @@ fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
                 if found.len() == most {
                     return;
                 }
-                if name.is_some_and(|name| names_credential(&name)) && is_token(&text) {
+                if name.is_some_and(|name| policy::credential::is_name_of_one(&name)) && is_token(&text) {
                     found.push(Secret::new(text.to_string()));
                 } else if text.len() >= SHORTEST_LOOK {
                     add_places(&text, &policy::credential::places(&text), found, most);
@@ -106,30 +106,6 @@ fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
 fn add_places(text: &str, places: &[Range<usize>], found: &mut Vec<Secret>, most: usize) {
     let room = most - found.len();
     found.extend(places.iter().take(room).map(|place| Secret::new(text[place.clone()].to_owned())));
-}
-
-/// Whether a field of this name holds what opens something.
-fn names_credential(name: &str) -> bool {
-    const PARTS: [&str; 14] = [
-        "token",
-        "secret",
-        "passw",
-        "apikey",
-        "accesskey",
-        "privatekey",
-        "authkey",
-        "csrf",
-        "xsrf",
-        "jwt",
-        "bearer",
-        "credential",
-        "sessionid",
-        "sessionkey",
-    ];
-    const WHOLE: [&str; 7] = ["sid", "session", "auth", "authorization", "cookie", "otp", "pwd"];
-    let bare: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    PARTS.iter().any(|part| bare.contains(part)) || WHOLE.contains(&bare.as_str())
 }
 
 /// What a text holds, if it is a document: with or without what some sites put before it against being run as a script.

@@ -7,14 +7,13 @@ use policy::{DomainPattern, Name, Scope};
 use std::time::Duration;
 use vault::{
     Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, Leave, Secret, VaultError,
+    answered,
 };
 
 /// How long a grant of the settings lives: it is issued for one opening, and used by it.
 const STANDING: Duration = Duration::from_secs(120);
 /// A database that hangs is one that is down. Longer than it takes to connect and to wait for another's writing.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// To open a credential may take a login to the vault, or a keyring that asks its owner.
-const LONG_PATIENCE: Duration = Duration::from_secs(45);
 
 /// What an agent asks to be signed in to.
 #[derive(Default)]
@@ -135,20 +134,11 @@ impl Logins {
         let vault = self.vault()?;
         let mut logins = Vec::new();
         for id in ids(leave, wanted)? {
-            let credential = answered(vault.release(leave, &id), LONG_PATIENCE).await?;
+            let credential = vault.release(leave, &id).await?;
             logins.push(Login { id, credential });
         }
         Ok(logins)
     }
-}
-
-/// An opening waits for nothing without an end.
-async fn answered<T>(
-    asked: impl Future<Output = Result<T, VaultError>>,
-    patience: Duration,
-) -> Result<T, VaultError> {
-    let silent = |_| VaultError::StoreSilent { seconds: patience.as_secs() };
-    tokio::time::timeout(patience, asked).await.map_err(silent)?
 }
 
 /// Which credentials are meant: those that were named, else those of the hosts, else those of all granted hosts.

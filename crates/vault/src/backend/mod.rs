@@ -13,9 +13,10 @@ use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::VaultError;
 use crate::grant::{Issuer, Leave};
 use crate::secret::Secret;
-use crate::store::Store;
+use crate::store::{Store, answered};
 use jiff::Timestamp;
 use policy::Tenant;
+use std::time::Duration;
 
 /// The backends there are. A closed list: each has a code of its own for being down.
 pub enum Vault {
@@ -153,10 +154,13 @@ impl Vault {
             Vault::Kv(kv) => kv.open(tenant, id).await,
             Vault::Sops(sops) => sops.open(tenant, id).await,
             Vault::Env(env) => env.open(tenant, id).await,
-            Vault::Store(store) => store.open_credential(tenant, id).await,
+            Vault::Store(store) => answered(store.open_credential(tenant, id), OPENING).await,
         }
     }
 }
+
+/// With a master key from a keyring that may ask its owner.
+const OPENING: Duration = Duration::from_secs(45);
 
 /// A credential that was not found, or is another tenant's: the same words.
 fn unknown(id: &CredentialId) -> VaultError {

@@ -7,7 +7,7 @@ mod rotate;
 mod rotated;
 mod seal;
 
-pub use database::Database;
+pub use database::{Database, answered};
 pub use master::MasterKeySource;
 pub use rotate::Rotation;
 pub use rotated::Waiting;

@@ -3,14 +3,11 @@
 
 mod ask;
 
-use crate::cli::allow::allow;
+use crate::cli::allow::ByOperator;
 use crate::cli::output::{DIM, HINT};
-use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
 use crate::error::Fault;
 use crate::logins::{By, Logins, told};
-use crate::operator;
-use crate::storage::FIRST_OPERATOR;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use policy::Tenant;
@@ -79,23 +76,15 @@ enum Change {
     Accept {
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
-        /// The operator who accepts
-        #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
-        as_operator: String,
-        /// Read the operator's password from the first line of standard input
-        #[arg(long)]
-        password_stdin: bool,
+        #[command(flatten)]
+        operator: ByOperator,
     },
     /// The one-time code of this moment, for logging in yourself; needs an operator's password
     Code {
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
-        /// The operator who logs in
-        #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
-        as_operator: String,
-        /// Read the operator's password from the first line of standard input
-        #[arg(long)]
-        password_stdin: bool,
+        #[command(flatten)]
+        operator: ByOperator,
     },
     /// Throw away cookies that the site rotated
     Reject {
@@ -133,18 +122,14 @@ async fn make(context: &Context, logins: &Logins, by: By<'_>, change: Change) ->
     match change {
         Change::Put { domain, id } => put(logins, by, domain, id).await,
         Change::Import { domain, id } => import(logins, by, &domain, id).await,
-        Change::Accept { id, as_operator, password_stdin } => {
+        Change::Accept { id, operator } => {
             logins.vault()?.check_writable()?;
-            let storage = context.open_storage().await?;
-            storage.first_operator().await?;
-            allow(context, &storage, &mut Asker::new(password_stdin), &as_operator).await?;
-            accept(logins, By { who: &as_operator, ..by }, &id).await
+            operator.allow(context).await?;
+            accept(logins, By { who: &operator.as_operator, ..by }, &id).await
         }
-        Change::Code { id, as_operator, password_stdin } => {
-            let storage = context.open_storage().await?;
-            storage.first_operator().await?;
-            allow(context, &storage, &mut Asker::new(password_stdin), &as_operator).await?;
-            let (code, seconds) = logins.code(By { who: &as_operator, ..by }, &id).await?;
+        Change::Code { id, operator } => {
+            operator.allow(context).await?;
+            let (code, seconds) = logins.code(By { who: &operator.as_operator, ..by }, &id).await?;
             let code = code.expose_secret();
             let human = format!("{code}  for {seconds} more seconds\n");
             Ok(Reply::new(human, json!({ "code": code, "seconds_left": seconds })))
