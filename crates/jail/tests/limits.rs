@@ -71,22 +71,29 @@ fn the_processor_is_rationed_only_when_asked() {
     let home = Home::new();
     home.start("busy", Limits::default(), &["stay", "0"]);
     let keeper = home.keeper();
-    let quota = || {
-        let file = match keeper.info().enforcement {
-            Enforcement::CgroupV1 => "cpu.cfs_quota_us",
-            _ => "cpu.max",
-        };
-        let groups = cgroups_of(keeper.info().instance.as_str());
-        let knob = groups.iter().map(|group| group.join("busy").join(file)).find(|knob| knob.exists());
-        let text = fs::read_to_string(knob.unwrap()).unwrap();
-        text.split_whitespace().next().unwrap().to_owned()
+    let (quota_file, carried_file) = match keeper.info().enforcement {
+        Enforcement::CgroupV1 => ("cpu.cfs_quota_us", "cpu.cfs_burst_us"),
+        _ => ("cpu.max", "cpu.max.burst"),
     };
+    let knob = |file: &str| {
+        let groups = cgroups_of(keeper.info().instance.as_str());
+        let knob = groups.iter().map(|group| group.join("busy").join(file)).find(|knob| knob.exists())?;
+        let text = fs::read_to_string(knob).unwrap();
+        text.split_whitespace().next().map(str::to_owned)
+    };
+    let quota = || knob(quota_file).unwrap();
+    // Kernels before 5.14 carry nothing over.
+    let carries = |most: &str| knob(carried_file).is_none_or(|carried| carried == most);
     let unlimited = quota();
     assert!(["-1", "max"].contains(&unlimited.as_str()), "{unlimited}");
-    keeper.set_cpu(&id("busy"), Some(0.5)).unwrap();
-    assert_eq!(quota(), "125000");
+    for (share, ration) in [(0.5, "125000"), (2.0, "500000"), (0.25, "62500")] {
+        keeper.set_cpu(&id("busy"), Some(share)).unwrap();
+        assert_eq!(quota(), ration);
+        assert!(carries(ration), "{:?}", knob(carried_file));
+    }
     keeper.set_cpu(&id("busy"), None).unwrap();
     assert_eq!(quota(), unlimited);
+    assert!(carries("0"));
 }
 
 #[test]

@@ -127,6 +127,7 @@ const KNOBS_V1: &[(&str, &str)] = &[
     ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
     ("cpu.cfs_period_us", ""),
     ("cpu.cfs_quota_us", ""),
+    ("cpu.cfs_burst_us", ""),
     ("pids.max", ""),
     ("pids.current", "7\n"),
     ("pids.events", "max 2\n"),
@@ -137,6 +138,7 @@ const KNOBS_V2: &[(&str, &str)] = &[
     ("memory.current", "4096\n"),
     ("memory.events", "low 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n"),
     ("cpu.max", ""),
+    ("cpu.max.burst", ""),
     ("pids.max", ""),
     ("pids.current", "7\n"),
     ("pids.events", "max 2\n"),
@@ -149,11 +151,20 @@ fn limits_are_written_and_counts_read_in_both_versions() {
         ("memory.memsw.limit_in_bytes", "1000"),
         ("cpu.cfs_period_us", "250000"),
         ("cpu.cfs_quota_us", "125000"),
+        ("cpu.cfs_burst_us", "125000"),
         ("pids.max", "9"),
     ];
-    let v2: &[(&str, &str)] =
-        &[("memory.max", "1000"), ("memory.swap.max", "0"), ("cpu.max", "125000 250000"), ("pids.max", "9")];
-    let lifted = [("cpu.cfs_quota_us", "-1"), ("cpu.max", "max 250000")];
+    let v2: &[(&str, &str)] = &[
+        ("memory.max", "1000"),
+        ("memory.swap.max", "0"),
+        ("cpu.max", "125000 250000"),
+        ("cpu.max.burst", "125000"),
+        ("pids.max", "9"),
+    ];
+    let lifted = [
+        [("cpu.cfs_quota_us", "-1"), ("cpu.cfs_burst_us", "0")],
+        [("cpu.max", "max 250000"), ("cpu.max.burst", "0")],
+    ];
     for (index, (version, knobs, expected)) in
         [(Version::V1, KNOBS_V1, v1), (Version::V2, KNOBS_V2, v2)].into_iter().enumerate()
     {
@@ -168,8 +179,9 @@ fn limits_are_written_and_counts_read_in_both_versions() {
         let stats = Stats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
         assert_eq!(group.stats().unwrap(), stats);
         group.set_cpu(None).unwrap();
-        let (name, value) = lifted[index];
-        assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), value);
+        for (name, value) in lifted[index] {
+            assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), value, "{name}");
+        }
     }
 }
 
