@@ -3,6 +3,7 @@
 use crate::bare::Shell;
 use crate::common::site::Site;
 use crate::common::{Home, Mcp};
+use crate::snapshots::{GetFullAxTree, Manual};
 use browser::cdp::{Command, Connection, Event, EventKind, SessionId, protocol as p};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -27,6 +28,16 @@ fn article() -> String {
     )
 }
 
+#[derive(serde::Serialize)]
+struct EvaluateNothing {
+    expression: &'static str,
+}
+
+impl Command for EvaluateNothing {
+    const METHOD: &'static str = "Runtime.evaluate";
+    type Response = serde::de::IgnoredAny;
+}
+
 pub struct Ours {
     mcp: Mcp,
     session: String,
@@ -42,7 +53,25 @@ pub struct Bare {
 }
 
 pub fn site() -> Site {
-    Site::serve(&[("/", PAGE), ("/article", &article())])
+    Site::serve(&[("/", PAGE)])
+}
+
+/// Pages to go to, each with what it is, and the site that has them.
+pub fn static_pages() -> (Site, Vec<(&'static str, String)>) {
+    let (article, usual, long) = (article(), Manual::usual(), Manual::long());
+    let ([usual_page], [long_page]) = (&usual.pages[..], &long.pages[..]) else { panic!("one page of each") };
+    let pages = vec![
+        ("going to a small page", "/article".to_owned()),
+        ("going to a usual page of the manual", usual_page.0.clone()),
+        ("going to a long page of the manual", long_page.0.clone()),
+    ];
+    let served = [
+        ("/article", article.as_str()),
+        (&usual_page.0, &usual_page.1),
+        (&long_page.0, &long_page.1),
+        ("/stylesheet.css", &usual.style),
+    ];
+    (Site::serve(&served), pages)
 }
 
 impl Ours {
@@ -122,6 +151,22 @@ impl Bare {
                 _ => {}
             }
         }
+    }
+
+    /// Until it has answered a question as well, the shortest there is: what any reply takes that tells of the page.
+    pub async fn navigate_and_ask(&mut self, path: &str) -> Duration {
+        let begun = Instant::now();
+        self.navigate(path).await;
+        call(&self.connection, Some(&self.tab), &EvaluateNothing { expression: "0" }).await;
+        begun.elapsed()
+    }
+
+    /// Until it has told what is on the page, in the one way it has.
+    pub async fn navigate_and_read(&mut self, path: &str) -> Duration {
+        let begun = Instant::now();
+        self.navigate(path).await;
+        call(&self.connection, Some(&self.tab), &GetFullAxTree {}).await;
+        begun.elapsed()
     }
 
     pub async fn click(&self) -> Duration {

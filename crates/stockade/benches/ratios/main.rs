@@ -23,7 +23,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 8] = ["open", "act", "gate", "pictures", "read", "grow", "decide", "size"];
+const PARTS: [&str; 9] = ["open", "go", "act", "gate", "pictures", "read", "grow", "decide", "size"];
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
@@ -33,6 +33,7 @@ const SMALL_PAGE: usize = 1_000;
 const PICTURES: usize = 15;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
+const JOURNEYS: usize = 41;
 /// Actions of each of ten sessions.
 const RECORDED: usize = 30;
 /// Between two actions, as an agent would: a jail has half a processor, in periods of a quarter of a second, and without
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
         if wanted("open") {
             openings().await;
             calls().await;
+        }
+        if wanted("go") {
+            going().await;
         }
         if wanted("act") {
             let clicked = action_times().await;
@@ -120,6 +124,31 @@ async fn calls() {
     line("CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
 }
 
+/// Going to a page, with a reply that tells what is on it, against Chromium alone: until it has loaded, until it has
+/// answered a question about the page, and until it has told what is on it.
+async fn going() {
+    let (site, pages) = actions::static_pages();
+    let mut ours = actions::Ours::start(&site);
+    let mut bare = actions::Bare::start(&site).await;
+    // A tab that was asked is slower from then on.
+    let mut asked = actions::Bare::start(&site).await;
+    let mut reader = actions::Bare::start(&site).await;
+    for (what, path) in pages {
+        let mut times: [Vec<Duration>; 4] = Default::default();
+        for _ in 0..=JOURNEYS {
+            times[0].push(ours.navigate(&path));
+            times[1].push(bare.navigate(&path).await);
+            times[2].push(asked.navigate_and_ask(&path).await);
+            times[3].push(reader.navigate_and_read(&path).await);
+            tokio::time::sleep(THINKING).await;
+        }
+        let [ours, loaded, answered, told] = times.map(|mut times| median(&mut times[1..]));
+        line(what, ours, "bare, until load", loaded, 1.2);
+        line("  bare, and one question answered", answered, "bare, until load", loaded, 1.2);
+        line(what, ours, "bare, and its tree", told, 1.2);
+    }
+}
+
 /// What an agent waits for, from its request to the page afterwards, against the bare calls to Chromium.
 async fn action_times() -> Duration {
     let site = actions::site();
@@ -144,14 +173,6 @@ async fn action_times() -> Duration {
     }
     let (typed, struck) = (median(&mut here[1..]), median(&mut there[1..]));
     line("typing 1,000 characters", typed, "bare keys down and up", struck, 3.0);
-    let (mut here, mut there) = (Vec::new(), Vec::new());
-    for _ in 0..=ACTIONS {
-        there.push(bare.navigate("/article").await);
-        here.push(ours.navigate("/article"));
-        tokio::time::sleep(THINKING).await;
-    }
-    let (went, loaded) = (median(&mut here[1..]), median(&mut there[1..]));
-    line("navigation to a static page", went, "bare, until load", loaded, 1.2);
     clicked
 }
 

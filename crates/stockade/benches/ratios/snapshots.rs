@@ -9,6 +9,7 @@ use policy::{
 };
 use serde_json::json;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ const MANUAL: &str = "../../target/pgdoc/usr/share/doc";
 const LARGEST_TREE: usize = 64 << 20;
 
 #[derive(serde::Serialize)]
-struct GetFullAxTree {}
+pub struct GetFullAxTree {}
 
 impl Command for GetFullAxTree {
     const METHOD: &'static str = "Accessibility.getFullAXTree";
@@ -35,11 +36,26 @@ impl Command for GetFullAxTree {
 pub struct Manual {
     /// Path and page, the largest first.
     pub pages: Vec<(String, String)>,
-    style: String,
+    pub style: String,
 }
 
 impl Manual {
     pub fn largest(count: usize) -> Manual {
+        Manual::of(|files| files.len() - count..files.len())
+    }
+
+    /// As long as a page of it mostly is.
+    pub fn usual() -> Manual {
+        Manual::of(|files| files.len() / 2..files.len() / 2 + 1)
+    }
+
+    /// Longer than nine in ten.
+    pub fn long() -> Manual {
+        Manual::of(|files| files.len() * 9 / 10..files.len() * 9 / 10 + 1)
+    }
+
+    /// Some of its files, of all from the smallest to the largest.
+    fn of(some: impl Fn(&[(u64, String)]) -> Range<usize>) -> Manual {
         let unpacked = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(MANUAL));
         let mut packages = unpacked.expect("the manual is unpacked (script/setup bench does it)");
         let folder = packages.next().unwrap().unwrap().path().join("html");
@@ -50,9 +66,11 @@ impl Manual {
             .filter(|(_, name)| name.ends_with(".html"))
             .collect();
         files.sort();
-        let largest = files.into_iter().rev().take(count);
-        let pages = largest
-            .map(|(_, name)| (format!("/{name}"), fs::read_to_string(folder.join(&name)).unwrap()))
+        let range = some(&files);
+        let pages = files[range]
+            .iter()
+            .rev()
+            .map(|(_, name)| (format!("/{name}"), fs::read_to_string(folder.join(name)).unwrap()))
             .collect();
         Manual { pages, style: fs::read_to_string(folder.join("stylesheet.css")).unwrap() }
     }

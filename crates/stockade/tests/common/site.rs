@@ -82,11 +82,12 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Request
             Some("js") => "javascript",
             _ => "html",
         };
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: text/{kind}; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
+        let whole = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/{kind}; charset=utf-8\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
+        // In one piece, and not held back until the one before was received.
+        if stream.set_nodelay(true).and_then(|()| stream.write_all(whole.as_bytes())).is_err() {
             return;
         }
     }
