@@ -60,7 +60,11 @@ const putBack = () => {
   return true;
 };
 
-// Says what has to be done to choose: nothing, a key, or clicks on options.
+// A list that the page draws itself opens at a key, and its options are parts of the page.
+const isDrawnByPage = (el) =>
+  [null, '::picker(select)'].every((part) => getComputedStyle(el, part).appearance === 'base-select');
+
+// Says what has to be done to choose: nothing, a key, or clicks on options, of a list that has to be opened first or not.
 //
 // A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
 // hears of one choice, from a real key, and of none in between.
@@ -79,7 +83,9 @@ const choose = (choosing) => {
   if (!takesSeveral(el) && found.length !== 1) return { several: true };
   const chosen = options.filter((option) => OPTION.selected(option));
   if (chosen.length === found.length && found.every((option) => chosen.includes(option))) return { done: true };
-  if (takesSeveral(el) || rowsShown(el) > 1) return { clicks: found.map((option) => `${prefix}e${refOf(option)}`) };
+  const clicks = found.map((option) => `${prefix}e${refOf(option)}`);
+  if (takesSeveral(el) || rowsShown(el) > 1) return { opens: false, clicks };
+  if (isDrawnByPage(el)) return { opens: !matches(el, ':open'), clicks };
   const at = options.indexOf(found[0]);
   const before = options.findLastIndex((option, place) => place < at && canChoose(option));
   const after = options.findIndex((option, place) => place > at && canChoose(option));

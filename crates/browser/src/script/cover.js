@@ -8,6 +8,8 @@ const MOST_COVER_TEXT = 2000000;
 // With more boxes than this the whole frame is covered.
 const MOST_COVERS = 1000;
 const MOST_WATCHED = 200;
+// A page with more fields that are not covered than this is taken for one that fills them.
+const MOST_INPUTS = 5000;
 // What came and went while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
 const MOST_PASSED = 100000;
 const MOST_CHANGES = 5000;
@@ -65,7 +67,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
   const passed = words && again ? passedText() : '';
   endCovering();
   const roots = [document];
-  const [parts, starts, nodes, fields, drawn, beside] = [[], [], [], [], [], []];
+  const [parts, starts, nodes, fields, drawn, beside, inputs] = [[], [], [], [], [], [], []];
   let length = 0;
   let visited = 0;
   const add = (node, text) => {
@@ -91,10 +93,11 @@ const coverText = ({ words, drawings, secrets, again }) => {
       const inside = canHost(node) ? shadowRoot(node) : null;
       if (inside) roots.push(inside);
       if (isCoverable(node)) {
+        if (words && isField(node)) inputs.push(node);
         if (!secrets || isSecret(node)) fields.push(node);
         else if (words) {
           searched = true;
-          if (isField(node)) beside.push([node, (node instanceof HTMLInputElement ? INPUT : TEXTAREA).value(node)]);
+          if (isField(node)) beside.push([node, textIn(node)]);
         }
       }
       if (drawings && PAINTED.has(tag)) drawn.push(node);
@@ -109,7 +112,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
   }
   const records = [];
   const observer = new MutationObserver((more) => { if (covering === mine) keepRecords(mine, more); });
-  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], measured: null, carried: false };
+  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], inputs, values: [], filled: false, measured: null, carried: false };
   covering = mine;
   setTimeout(() => { if (covering === mine) endCovering(); }, WATCH_MILLISECONDS);
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
@@ -137,10 +140,27 @@ const keepRecords = (into, more) => {
   }
 };
 
-const holdsText = (el) =>
-  el instanceof HTMLInputElement ? INPUT.value(el) !== ''
-  : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el) !== ''
-  : textContent(el).trim() !== '';
+const textIn = (field) => (field instanceof HTMLInputElement ? INPUT : TEXTAREA).value(field);
+const holdsText = (el) => (isField(el) ? textIn(el) !== '' : textContent(el).trim() !== '');
+
+// A field can be filled and emptied again without a trace, so those that are not covered are looked at whenever the page is
+// drawn: after its own scripts have run and before anybody sees it, which is when a new observer of sizes is called.
+const watchValues = (mine) => {
+  const boxed = new Set(mine.fields.filter(holdsText));
+  mine.values = mine.inputs.filter((el) => !boxed.has(el)).map((el) => [el, textIn(el)]);
+  mine.filled = mine.values.length > MOST_INPUTS;
+  if (mine.values.length && !mine.filled) lookAtEachFrame(mine);
+};
+const lookAtEachFrame = (mine) => {
+  requestAnimationFrame(() => {
+    if (covering !== mine) return;
+    const observer = new ResizeObserver(() => { observer.disconnect(); lookAtValues(mine); });
+    const top = documentElement(document);
+    if (top) observer.observe(top);
+    lookAtEachFrame(mine);
+  });
+};
+const lookAtValues = (mine) => { mine.filled ||= mine.values.some(([el, value]) => textIn(el) !== value); };
 
 // How far a text is drawn beyond its box: by shadows, and by all that smears. null: anywhere.
 const smearOf = (el) => {
@@ -268,14 +288,16 @@ const coverBoxes = ({ ranges, frames, watched }) => {
   const { boxes, whole } = boxesOf(covering, ranges, watchBox);
   covering.measured = { ranges, boxes, places };
   covering.carried = isCarried();
-  if (!watched) endCovering();
+  if (watched) watchValues(covering);
+  else endCovering();
   return { boxes, whole, places };
 };
 
 // What came and went since the look, as far as it can be told; null if it cannot.
 const passedText = () => {
   const was = covering;
-  if (!was || was.passed === null) return null;
+  if (was) lookAtValues(was);
+  if (!was || was.filled || was.passed === null) return null;
   keepRecords(was, was.observer.takeRecords());
   if (was.records.length >= MOST_CHANGES) return null;
   const generates = was.generates || pageGenerates();
@@ -315,7 +337,8 @@ const coverHeld = () => {
   const was = covering;
   if (!was) return { held: false, sure: false, changed: true };
   keepRecords(was, was.observer.takeRecords());
-  let held = was.measured !== null && !was.carried && !isCarried();
+  lookAtValues(was);
+  let held = was.measured !== null && !was.carried && !isCarried() && !was.filled;
   let sure = true;
   for (const { el, observer, at, records: seen } of was.watched) {
     if (!observer) { sure = false; continue; }

@@ -56,7 +56,7 @@ const WRITTEN: &str = concat!(
     include_str!("page_text.js"),
     include_str!("stores.js"),
     include_str!("cover.js"),
-    "watchForPasswords(document);\nlisten(document, 'readystatechange', noticeParsed, { capture: true });\nsweepForPasswords();\n",
+    "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, partsOf, momentIn, arm, rest, ",
     "choose, optionLabels, optionsMeant, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",

@@ -18,7 +18,7 @@ let trees = [];
 // Whether elements came or went since nodes were counted.
 let stirred = true;
 const isStill = () => {
-  noticePending();
+  noticeRecords(passwordObserver.takeRecords());
   return !stirred && readyState(document) !== 'loading';
 };
 
@@ -48,7 +48,7 @@ const COUNTED =
 // again, unless it is to be, where nothing came or went.
 const countNodes = ({ anew }) => {
   if (!anew && isStill()) return { count: 0, same: true };
-  noticePending();
+  noticeRecords(passwordObserver.takeRecords());
   stirred = false;
   let count = 0;
   const tops = [documentElement(document)];

@@ -20,67 +20,66 @@ const SWEEP_MILLISECONDS = 250;
 // A sweep takes at most this part of the page's time.
 const SWEEP_SHARE = 1 / 50;
 
-const removedNodes = getter(MutationRecord, 'removedNodes');
-const listLength = getter(NodeList, 'length');
 const hasElement = (nodes) => { for (const node of nodes) if (isElement(node)) return true; return false; };
 
-const noticeChildren = (records) => noticeMoved(records, readyState(document) === 'loading');
-const noticeMoved = (records, parsing) => {
-  if (!records.length) return;
-  // While a page is parsed every element of it is told of: a search finds the fields among them in a tenth of the time
-  // that a look at each takes. The rest of it, shadow roots for one, is looked at when it is parsed.
-  const told = parsing ? records.filter((record) => listLength(removedNodes(record)) > 0) : records;
-  stirred ||= parsing || told.some(({ addedNodes, removedNodes }) => hasElement(addedNodes) || hasElement(removedNodes));
+// Beyond so many records, and at least one for each two elements, all of the page is looked at once: that takes a fifth of
+// the time that a look at what each of them tells would, and there are as many while a page is parsed.
+const MANY_RECORDS = 100;
+let lastLookedAt = 0;
+const isMostOfPage = (records) =>
+  records.length > MANY_RECORDS && records.length * 2 > Math.max(countElements(), lastLookedAt);
+
+const removedNodes = getter(MutationRecord, 'removedNodes');
+const recordType = getter(MutationRecord, 'type');
+const listLength = getter(NodeList, 'length');
+
+const noticeRecords = (records) => {
+  const children = records.filter((record) => recordType(record) === 'childList');
+  const all = isMostOfPage(records);
   // What goes first: the field that comes in its place may hold what it held.
-  for (const record of told) for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
-  if (parsing) noticeFields();
-  // Each part of the tree once: children that come later are told of by themselves.
-  else for (const record of told) {
-    for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeAdded(node);
+  for (const record of children) {
+    if (listLength(removedNodes(record)) === 0) continue;
+    for (const node of record.removedNodes) if (isElement(node)) noticeAdded(node);
   }
-  spareMemory();
-};
-const noticeTypes = (records) => {
-  for (const record of records) {
+  if (all) {
+    stirred = true;
+    lastLookedAt = noticeTree(document, null);
+  } else noticeEach(children);
+  for (const record of children.length === records.length ? [] : records) {
+    if (recordType(record) === 'childList') continue;
     if (record.oldValue && saysSecret(record.attributeName, record.oldValue)) onceSecret.add(record.target);
     noticeField(record.target);
   }
-};
-const typeObserver = new MutationObserver(noticeTypes);
-const childObserver = new MutationObserver(noticeChildren);
-const noticePending = () => {
-  noticeTypes(typeObserver.takeRecords());
-  noticeChildren(childObserver.takeRecords());
+  spareMemory();
 };
 
-const TYPES = { subtree: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true };
-const CHILDREN = { subtree: true, childList: true };
-// While a large page is parsed what it would be told takes more memory than the page. From then on changed types are told
-// of and sweeps find what has come, until it is parsed.
+const noticeEach = (records) => {
+  stirred ||= records.some(({ addedNodes, removedNodes }) => hasElement(addedNodes) || hasElement(removedNodes));
+  // Each part of the tree once: children that come later are told of by themselves.
+  for (const record of records) {
+    for (const node of record.addedNodes) if (isElement(node) && !noticed.has(node)) noticeAdded(node);
+  }
+};
+const passwordObserver = new MutationObserver(noticeRecords);
+const WATCHED = {
+  subtree: true, childList: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true,
+};
+// While a large page is parsed it would be told of every element that comes, which takes more memory than the page.
+// From then on changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+const WATCHED_WHILE_PARSED = { ...WATCHED, childList: false };
 let spared = false;
 const spareMemory = () => {
   if (spared || readyState(document) !== 'loading' || !isLarge()) return;
   spared = true;
-  childObserver.observe(document, { childList: true });
-};
-
-// Once the page is parsed, before any script that was put off until then.
-let parsed = false;
-const noticeParsed = () => {
-  if (readyState(document) === 'loading' || (parsed && !spared)) return;
-  parsed = true;
-  noticeTypes(typeObserver.takeRecords());
-  noticeMoved(childObserver.takeRecords(), true);
-  if (spared) childObserver.observe(document, CHILDREN);
-  spared = false;
-  noticeTree(document, null);
+  passwordObserver.observe(document, WATCHED_WHILE_PARSED);
+  const parsed = () => { stirred = true; passwordObserver.observe(document, WATCHED); noticeTree(document, null); };
+  listen(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
 };
 
 const watchForPasswords = (root) => {
   if (watchedRoots.has(root)) return;
   watchedRoots.add(root);
-  typeObserver.observe(root, TYPES);
-  childObserver.observe(root, CHILDREN);
+  passwordObserver.observe(root, WATCHED);
 };
 
 const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
@@ -97,21 +96,15 @@ const noticeAdded = (el) => {
   else noticeField(el);
 };
 
-const FIELDS = 'input, textarea, [contenteditable]';
-const noticeFields = () => {
-  for (const el of queryAll(document, FIELDS)) {
-    if (noticed.has(el)) continue;
-    noticed.add(el);
-    noticeField(el);
-  }
-};
-
+// Tells how many elements there were.
 const noticeTree = (top, walked) => {
   const tops = [top];
+  let count = 0;
   while (tops.length) {
     const walker = createTreeWalker(document, tops.pop(), NodeFilter.SHOW_ELEMENT);
     for (let el = currentNode(walker); el; el = nextNode(walker)) {
       if (!isElement(el)) continue;
+      count += 1;
       walked?.add(el);
       noticeField(el);
       const root = shadowRoot(el);
@@ -120,12 +113,11 @@ const noticeTree = (top, walked) => {
       tops.push(root);
     }
   }
+  return count;
 };
 
 const sweepForPasswords = () => {
   const started = performance.now();
-  // document.open() takes listeners away.
-  if (spared) noticeParsed();
   noticeTree(document, null);
   setTimeout(sweepForPasswords, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
 };
@@ -292,7 +284,7 @@ const pageEdits = () => {
 const isSecret = (el) => {
   const tag = tagOf(el);
   if (tag !== 'input' && tag !== 'textarea' && tag !== 'select' && !(isHtml(el) && pageEdits() && isContentEditable(el))) return false;
-  noticePending();
+  noticeRecords(passwordObserver.takeRecords());
   return isSecretNow(el);
 };
 

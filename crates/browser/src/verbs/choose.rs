@@ -90,6 +90,8 @@ enum Way {
         _done: bool,
     },
     Clicks {
+        /// Whether the list has to be opened first.
+        opens: bool,
         clicks: Vec<String>,
     },
     Key {
@@ -166,7 +168,20 @@ impl Browser {
                     return Err(error);
                 }
             }
-            Way::Clicks { clicks } => self.click_options(&clicks, deadline).await?,
+            Way::Clicks { opens, clicks } => {
+                if opens {
+                    let shot = Shot {
+                        element: &element,
+                        how,
+                        input: Input::Mouse,
+                        decided: Some(decided),
+                        repeatable: true,
+                        drop: None,
+                    };
+                    self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
+                }
+                self.click_options(&clicks, deadline).await?;
+            }
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
             Way::Missing(missing) => return Err(missing.of(select, element.reference)),
             Way::Changed { .. } => {
@@ -253,8 +268,7 @@ impl Browser {
                 repeatable: true,
                 drop: None,
             };
-            let press = Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() };
-            self.guarded(shot, Hand::Press(press), deadline).await?;
+            self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
             let now = match self.checked(&element, deadline).await {
                 Err(BrowserError::StaleRef { .. }) => None,

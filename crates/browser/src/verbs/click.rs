@@ -20,6 +20,11 @@ pub(crate) struct Press {
 }
 
 impl Press {
+    /// Once, with the left button.
+    pub fn plain() -> Press {
+        Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
+    }
+
     fn of(click: &Click) -> Press {
         Press { button: click.button, count: click.count, modifiers: click.modifiers }
     }

@@ -226,12 +226,16 @@ const RESTLESS: &[(&str, &str)] = &[
     ),
     (
         "put in and taken out",
-        "<p id=p></p><script>(function swap() { if (p.firstChild) p.firstChild.remove(); else p.append(Object.assign(document.createElement('b'), {textContent: 'TEXT'})); requestAnimationFrame(swap) })()</script>",
+        "<p id=p></p><script>(function swap() { if (Math.random() < .3); else if (p.firstChild) p.firstChild.remove(); else p.append(Object.assign(document.createElement('b'), {textContent: 'TEXT'})); requestAnimationFrame(swap) })()</script>",
     ),
     ("marquee", "<marquee scrollamount=40 scrolldelay=1 truespeed>TEXT</marquee>"),
     (
         "in a field that comes and goes",
-        "<input id=p><script>let n = 0; (function swap() { n += 1; p.value = n % 3 ? '' : 'TEXT'; p.style.marginLeft = 50 * (n % 9) + 'px'; requestAnimationFrame(swap) })()</script>",
+        "<input id=p><script>let n = 0; (function swap() { n += 1; p.value = Math.random() < .6 ? '' : 'TEXT'; p.style.marginLeft = 50 * (n % 9) + 'px'; requestAnimationFrame(swap) })()</script>",
+    ),
+    (
+        "in a field that is empty but while it is drawn",
+        "<input id=p><script>const { port1, port2 } = new MessageChannel(); port1.onmessage = () => { p.value = '' }; (function swap() { p.value = 'TEXT'; port2.postMessage(null); requestAnimationFrame(swap) })()</script>",
     ),
 ];
 

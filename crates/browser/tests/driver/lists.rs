@@ -1,6 +1,6 @@
 //! Lists to choose from, and boxes to check.
 
-use crate::support::{Driver, outline_of, role, typing};
+use crate::support::{Driver, click, outline_of, role, typing};
 use browser::BrowserError;
 use policy::{Action, Check, Select, SelectOption, Target};
 
@@ -39,6 +39,39 @@ async fn an_option_is_chosen_with_one_change_by_a_real_key() {
     let by_index = Select { target: role("combobox", "Colour"), options: vec![SelectOption::Index(3)] };
     driver.after(Action::Select(by_index)).await.unwrap();
     assert_eq!(driver.value("document.querySelector('select').value").await, "Blue");
+}
+
+#[tokio::test]
+async fn a_list_that_the_page_draws_itself_is_opened_and_clicked() {
+    const DRAWN: &str = "<style>select, ::picker(select) { appearance: base-select }</style>";
+    let names: String = (0..60).map(|n| format!("<option><b>Colour</b> {n}")).collect();
+    let page = |state: &str| {
+        format!(
+            "{DRAWN}<select aria-label=Colour><button><selectedcontent></selectedcontent></button>{names}</select>{state}
+             <p id=log></p><script>let changes = 0;
+             addEventListener('change', (e) => {{ changes += 1; log.textContent = changes + (e.isTrusted ? ' real' : ' made up'); }})</script>"
+        )
+    };
+    let open = "<script>addEventListener('load', () => document.querySelector('select').focus())</script>";
+    let pages = [("shop.test/drawn", page("")), ("shop.test/focused", page(open))];
+    let pages = pages.each_ref().map(|(url, page)| (*url, page.as_str()));
+    let driver = Driver::with(&pages).await;
+    for (url, _) in pages {
+        driver.goto(&format!("http://{url}")).await;
+        for (wanted, changes) in [("Colour 7", 1), ("Colour 58", 2), ("Colour 58", 2), ("Colour 0", 3)] {
+            let after = driver.after(select(role("combobox", "Colour"), &[wanted])).await.unwrap();
+            let log = format!("\"{changes} real\"");
+            assert!(outline_of(&after).contains(&log), "{url}: {}", outline_of(&after));
+            assert_eq!(driver.value("document.querySelector('select').value").await, wanted, "{url}");
+            assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "0", "{url}");
+        }
+    }
+    // One that is open already is not closed again.
+    driver.goto("http://shop.test/drawn").await;
+    driver.after(click(role("combobox", "Colour"))).await.unwrap();
+    assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "1");
+    driver.after(select(role("combobox", "Colour"), &["Colour 3"])).await.unwrap();
+    assert_eq!(driver.value("document.querySelector('select').value").await, "Colour 3");
 }
 
 #[tokio::test]

@@ -57,6 +57,63 @@ async fn a_password_that_was_made_readable_before_anybody_looked_stays_secret() 
     }
 }
 
+/// Each copies what a password field holds into a plain one while the page is parsed, and does away with the first.
+const COPIES: &[(&str, &str)] = &[
+    (
+        "replaced",
+        "<input id=p type=password value=SECRET><script>const t = document.createElement('input'); t.value = p.value; p.replaceWith(t)</script>",
+    ),
+    (
+        "in a root that the page declares",
+        "<div id=h><template shadowrootmode=open><input type=password value=SECRET></template></div><script>const p = h.shadowRoot.querySelector('input'), t = document.createElement('input'); t.value = p.value; p.replaceWith(t)</script>",
+    ),
+    (
+        "in a root that was there",
+        "<div id=h></div><script>const r = h.attachShadow({mode: 'open'}); setTimeout(() => { r.innerHTML = '<input><input type=password value=SECRET>'; setTimeout(() => { const [t, p] = r.querySelectorAll('input'); t.value = p.value; p.value = '' }) }, 700)</script><script src=/slow></script>",
+    ),
+    (
+        "taken out and put in again",
+        "<script></script><input id=i><script>const b = i; b.remove()</script><script>b.type = 'password'; b.value = 'SECRET'; const w = document.createElement('div'); w.append(b); document.body.append(w)</script><script>const t = document.createElement('input'); t.value = b.value; b.value = ''; b.before(t)</script>",
+    ),
+    (
+        "into one that was hidden",
+        "<input id=b type=hidden><input id=p type=password><script>p.value = 'SECRET'; b.value = p.value; b.type = 'text'; p.remove()</script>",
+    ),
+    (
+        "put off",
+        "<div id=h><template shadowrootmode=open><input type=password value=SECRET></template></div><script type=module>const p = h.shadowRoot.querySelector('input'), t = document.createElement('input'); t.value = p.value; p.replaceWith(t)</script>",
+    ),
+];
+
+/// On pages where few elements come at a time, and many.
+#[tokio::test]
+async fn what_was_copied_out_of_a_password_field_while_the_page_was_parsed_stays_secret() {
+    let mut pages = vec![("shop.test/slow".to_owned(), "SLOW".to_owned())];
+    for (at, (_, page)) in COPIES.iter().enumerate() {
+        for (size, around) in [("few", 0), ("many", 400)] {
+            let words = "<p>words <b>and</b> words</p>".repeat(around);
+            let page = page.replace("SECRET", SECRET);
+            pages.push((
+                format!("shop.test/{at}{size}"),
+                format!("<!doctype html><body>{words}{page}<p>the end</p>{words}"),
+            ));
+        }
+    }
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(url, page)| (url.as_str(), page.as_str())).collect();
+    let driver = Driver::with(&pages).await;
+    for (at, (way, _)) in COPIES.iter().enumerate() {
+        for size in ["few", "many"] {
+            driver.goto(&format!("http://shop.test/{at}{size}")).await;
+            let copied = format!(
+                "'' + [document, window.h?.shadowRoot].flatMap((root) => [...root?.querySelectorAll('input') ?? []])
+                    .some(({{ type, value }}) => type === 'text' && value === '{SECRET}')"
+            );
+            assert_eq!(driver.value(&copied).await, "true", "{way}, {size}: a person sees it");
+            in_no_format(&driver, &format!("{way}, {size}")).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn fields_that_only_sound_like_secrets_are_not() {
     let page = "<input name=passenger aria-label=a value=Ann><input id=compass aria-label=b value=Bob>
