@@ -239,7 +239,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     let python = tests.join("../../target/clients/python/bin/python");
     assert!(python.exists(), "the public clients are not installed: run script/setup test");
     let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
-    let settings = format!("{}    hitl:\n      approval_timeout: 12\n", site.setting(&["item.test"]));
+    let settings = format!("{}    hitl:\n      approval_timeout: 20\n", site.setting(&["item.test"]));
     let home = Home::new(&settings);
     home.set_password();
     let server = home.serve(&[]);

@@ -98,7 +98,7 @@ fn is_partial(text: &str) -> bool {
 
 #[test]
 fn a_page_of_100_000_elements_is_told() {
-    check("/nodes", &many(100_000), Expected::Told("Bottom"));
+    check_with("    action_timeout: 60\n", "/nodes", &many(100_000), Expected::Told("Bottom"));
 }
 
 #[test]

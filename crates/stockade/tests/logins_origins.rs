@@ -142,7 +142,7 @@ impl Scene {
             let was_asked = |path: &&str| asked.iter().any(|it| it.path.split('?').next() == Some(path));
             match paths.iter().find(|path| !was_asked(path)) {
                 None => return asked,
-                Some(path) => assert!(begun.elapsed() < Duration::from_secs(30), "{path} was not asked for"),
+                Some(path) => assert!(begun.elapsed() < Duration::from_secs(120), "{path} was not asked for"),
             }
             std::thread::sleep(Duration::from_millis(100));
         }
