@@ -61,6 +61,7 @@ const putBack = () => {
 };
 
 // A list that the page draws itself opens at a key, and its options are parts of the page.
+const PRESSED = 'a[href], area[href], button, input, select, textarea, label, summary, iframe, object, embed, video, audio';
 const isDrawnByPage = (el) =>
   [null, '::picker(select)'].every((part) => getComputedStyle(el, part).appearance === 'base-select');
 
@@ -70,6 +71,7 @@ const isDrawnByPage = (el) =>
 // hears of one choice, from a real key, and of none in between.
 const choose = (choosing) => {
   const { prefix, number, decided } = choosing;
+  moved = null;
   const el = elementOf(number);
   if (!el) return { problem: 'gone' };
   if (isSecret(el)) return { problem: 'secret' };
@@ -85,7 +87,11 @@ const choose = (choosing) => {
   if (chosen.length === found.length && found.every((option) => chosen.includes(option))) return { done: true };
   const clicks = found.map((option) => `${prefix}e${refOf(option)}`);
   if (takesSeveral(el) || rowsShown(el) > 1) return { opens: false, clicks };
-  if (isDrawnByPage(el)) return { opens: !matches(el, ':open'), clicks };
+  if (isDrawnByPage(el)) {
+    // A click on what is in the option would press that.
+    if (found.some((option) => querySelector(option, PRESSED))) return { problem: 'covered' };
+    return { opens: !matches(el, ':open'), clicks };
+  }
   const at = options.indexOf(found[0]);
   const before = options.findLastIndex((option, place) => place < at && canChoose(option));
   const after = options.findIndex((option, place) => place > at && canChoose(option));

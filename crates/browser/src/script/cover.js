@@ -112,7 +112,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
   }
   const records = [];
   const observer = new MutationObserver((more) => { if (covering === mine) keepRecords(mine, more); });
-  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], inputs, values: [], filled: false, measured: null, carried: false };
+  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
   covering = mine;
   setTimeout(() => { if (covering === mine) endCovering(); }, WATCH_MILLISECONDS);
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
@@ -126,6 +126,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
 
 const endCovering = () => {
   if (!covering) return;
+  lookNoMore(covering);
   covering.observer.disconnect();
   for (const { observer } of covering.watched) observer?.disconnect();
   covering = null;
@@ -152,13 +153,18 @@ const watchValues = (mine) => {
   if (mine.values.length && !mine.filled) lookAtEachFrame(mine);
 };
 const lookAtEachFrame = (mine) => {
-  requestAnimationFrame(() => {
-    if (covering !== mine) return;
-    const observer = new ResizeObserver(() => { observer.disconnect(); lookAtValues(mine); });
+  mine.frame = requestAnimationFrame(() => {
+    lookAtValues(mine);
+    mine.sizes?.disconnect();
+    mine.sizes = new ResizeObserver(() => lookAtValues(mine));
     const top = documentElement(document);
-    if (top) observer.observe(top);
+    if (top) mine.sizes.observe(top);
     lookAtEachFrame(mine);
   });
+};
+const lookNoMore = (mine) => {
+  cancelAnimationFrame(mine.frame);
+  mine.sizes?.disconnect();
 };
 const lookAtValues = (mine) => { mine.filled ||= mine.values.some(([el, value]) => textIn(el) !== value); };
 
@@ -338,6 +344,7 @@ const coverHeld = () => {
   if (!was) return { held: false, sure: false, changed: true };
   keepRecords(was, was.observer.takeRecords());
   lookAtValues(was);
+  lookNoMore(was);
   let held = was.measured !== null && !was.carried && !isCarried() && !was.filled;
   let sure = true;
   for (const { el, observer, at, records: seen } of was.watched) {

@@ -149,7 +149,23 @@ impl Browser {
         let number = element.number;
         self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
         let seen = self.seen_of(&element, deadline).await?;
-        let way = self.way_to(&choosing(select, &element, options, &seen), &element, deadline).await?;
+        let choosing_decided = choosing(select, &element, options, &seen);
+        let way = match self.way_to(&choosing_decided, &element, deadline).await? {
+            Way::Clicks { opens: true, .. } => {
+                let shot = Shot {
+                    element: &element,
+                    how: How { purpose: Purpose::Click, ..how },
+                    input: Input::Mouse,
+                    decided: Some(decided),
+                    repeatable: true,
+                    drop: None,
+                };
+                self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
+                // The page may have done something about it.
+                self.way_to(&choosing_decided, &element, deadline).await?
+            }
+            way => way,
+        };
         match way {
             Way::Done { .. } => {}
             Way::Key { key } => {
@@ -168,20 +184,7 @@ impl Browser {
                     return Err(error);
                 }
             }
-            Way::Clicks { opens, clicks } => {
-                if opens {
-                    let shot = Shot {
-                        element: &element,
-                        how,
-                        input: Input::Mouse,
-                        decided: Some(decided),
-                        repeatable: true,
-                        drop: None,
-                    };
-                    self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
-                }
-                self.click_options(&clicks, deadline).await?;
-            }
+            Way::Clicks { clicks, .. } => self.click_options(&clicks, deadline).await?,
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
             Way::Missing(missing) => return Err(missing.of(select, element.reference)),
             Way::Changed { .. } => {

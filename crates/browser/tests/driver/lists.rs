@@ -66,6 +66,27 @@ async fn a_list_that_the_page_draws_itself_is_opened_and_clicked() {
             assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "0", "{url}");
         }
     }
+    // What was decided on is looked at again once the list is open, and no link in an option is followed.
+    let tricks = [
+        (
+            "shop.test/pressed",
+            "s.addEventListener('pointerdown', () => { s.options[1].value = 'other' })",
+            "target_changed",
+        ),
+        ("shop.test/link", "s.options[1].innerHTML = '<a href=/gone>Green</a>'", "element_covered"),
+    ];
+    let pages = tricks.map(|(url, script, _)| {
+        let list = "<select id=s aria-label=Colour><option>Red<option>Green<option>Blue</select>";
+        (url, format!("{DRAWN}{list}<script>{script}</script>"))
+    });
+    let hostile = Driver::with(&pages.each_ref().map(|(url, page)| (*url, page.as_str()))).await;
+    for (url, _, code) in tricks {
+        hostile.goto(&format!("http://{url}")).await;
+        let error = hostile.after(select(role("combobox", "Colour"), &["Green"])).await.unwrap_err();
+        assert_eq!(error.code(), code, "{url}: {error}");
+        assert_eq!(hostile.value("s.value").await, "Red", "{url}");
+    }
+    assert_eq!(hostile.requests_of("shop.test/gone"), 0);
     // One that is open already is not closed again.
     driver.goto("http://shop.test/drawn").await;
     driver.after(click(role("combobox", "Colour"))).await.unwrap();
