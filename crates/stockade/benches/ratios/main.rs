@@ -145,7 +145,9 @@ async fn going() {
         let [ours, loaded, answered, told] = times.map(|mut times| median(&mut times[1..]));
         line(what, ours, "bare, until load", loaded, 1.2);
         let least = answered.as_secs_f64() / loaded.as_secs_f64();
-        tell(&format!("  the same of bare Chromium that answers one question about the page: ratio {least:.3}"));
+        tell(&format!(
+            "  the same of bare Chromium that answers one question about the page: ratio {least:.3}"
+        ));
         line(what, ours, "bare, and its tree", told, 1.2);
     }
 }
