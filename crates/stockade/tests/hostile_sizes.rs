@@ -70,8 +70,10 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
         (Expected::Told(_), Ok(text)) if is_partial(text) => {}
         (Expected::Told(found), Ok(_)) => {
             let find = json!({"session_id": session, "text": found});
-            let matches = mcp.ok("browser_find", find)["matches"].as_array().unwrap().len();
-            assert!(matches > 0, "{path}: {found} is not found");
+            let told = mcp.ok("browser_find", find);
+            let matches = told["matches"].as_array().unwrap().len();
+            // A slow machine does not come to the end of such a page in time, and says so.
+            assert!(matches > 0 || told["partial"] == true, "{path}: {found} is not found: {told}");
         }
         (Expected::PartialOr(_), Ok(text)) => assert!(is_partial(text), "{path}: {text}"),
         (Expected::Restless(_), Ok(text)) => assert!(text.contains("Begin"), "{path}: {text}"),

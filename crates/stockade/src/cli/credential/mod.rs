@@ -46,6 +46,7 @@ enum CredentialCommand {
     List,
     /// What is known of one; never its values
     Show {
+        /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
@@ -74,6 +75,7 @@ enum Change {
     },
     /// Put cookies that the site rotated into the credential; needs an operator's password
     Accept {
+        /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
@@ -81,6 +83,7 @@ enum Change {
     },
     /// The one-time code of this moment, for logging in yourself; needs an operator's password
     Code {
+        /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
@@ -88,11 +91,13 @@ enum Change {
     },
     /// Throw away cookies that the site rotated
     Reject {
+        /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
     /// Forget one
     Remove {
+        /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
