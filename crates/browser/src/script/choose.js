@@ -60,8 +60,9 @@ const putBack = () => {
   return true;
 };
 
-// A list that the page draws itself opens at a key, and its options are parts of the page.
+// What a click on an option would press instead of choosing it.
 const PRESSED = 'a[href], area[href], button, input, select, textarea, label, summary, iframe, object, embed, video, audio';
+// A list that the page draws itself opens at a click, and its options are parts of the page.
 const isDrawnByPage = (el) =>
   [null, '::picker(select)'].every((part) => getComputedStyle(el, part).appearance === 'base-select');
 
@@ -88,7 +89,6 @@ const choose = (choosing) => {
   const clicks = found.map((option) => `${prefix}e${refOf(option)}`);
   if (takesSeveral(el) || rowsShown(el) > 1) return { opens: false, clicks };
   if (isDrawnByPage(el)) {
-    // A click on what is in the option would press that.
     if (found.some((option) => querySelector(option, PRESSED))) return { problem: 'covered' };
     return { opens: !matches(el, ':open'), clicks };
   }

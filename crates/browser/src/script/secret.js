@@ -22,7 +22,7 @@ const SWEEP_SHARE = 1 / 50;
 
 const hasElement = (nodes) => { for (const node of nodes) if (isElement(node)) return true; return false; };
 
-// Beyond so many records, and at least one for each two elements, all of the page is looked at once: that takes a fifth of
+// Beyond so many records, and at least one for each two elements, all of the page is looked at once: that takes half of
 // the time that a look at what each of them tells would, and there are as many while a page is parsed.
 const MANY_RECORDS = 100;
 let lastLookedAt = 0;
