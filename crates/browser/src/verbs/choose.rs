@@ -152,14 +152,7 @@ impl Browser {
         let choosing_decided = choosing(select, &element, options, &seen);
         let way = match self.way_to(&choosing_decided, &element, deadline).await? {
             Way::Clicks { opens: true, .. } => {
-                let shot = Shot {
-                    element: &element,
-                    how: How { purpose: Purpose::Click, ..how },
-                    input: Input::Mouse,
-                    decided: Some(decided),
-                    repeatable: true,
-                    drop: None,
-                };
+                let shot = by_mouse(&element, How { purpose: Purpose::Click, ..how }, Some(decided));
                 self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
                 // The page may have done something about it.
                 self.way_to(&choosing_decided, &element, deadline).await?
@@ -237,15 +230,7 @@ impl Browser {
     async fn click_options(&self, options: &[String], deadline: Deadline) -> Result<(), BrowserError> {
         for (place, reference) in options.iter().enumerate() {
             let element = self.element(reference)?;
-            let how = How { purpose: Purpose::Click, spot: None };
-            let shot = Shot {
-                element: &element,
-                how,
-                input: Input::Mouse,
-                decided: None,
-                repeatable: true,
-                drop: None,
-            };
+            let shot = by_mouse(&element, How { purpose: Purpose::Click, spot: None }, None);
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = Press { button: MouseButton::Left, count: 1, modifiers };
             self.guarded(shot, Hand::Press(press), deadline).await?;
@@ -263,14 +248,7 @@ impl Browser {
         self.start();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
-            let shot = Shot {
-                element: &element,
-                how,
-                input: Input::Mouse,
-                decided: Some(decided),
-                repeatable: true,
-                drop: None,
-            };
+            let shot = by_mouse(&element, how, Some(decided));
             self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
             let now = match self.checked(&element, deadline).await {
@@ -293,6 +271,10 @@ impl Browser {
             .map_err(|error| gone_is(error, element.stale()))?;
         Ok(state.checked)
     }
+}
+
+fn by_mouse<'a>(element: &'a Element, how: How, decided: Option<&'a ElementFacts>) -> Shot<'a> {
+    Shot { element, how, input: Input::Mouse, decided, repeatable: true, drop: None }
 }
 
 fn choosing<'a>(
