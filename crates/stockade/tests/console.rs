@@ -21,8 +21,9 @@ fn logged_in(asking: &Asking) -> Person {
     person
 }
 
-/// A question is on the page, and its buttons take presses.
-const SHOWN: &str = "document.querySelector('.card') && !document.querySelector('.settling') \
+/// A question is on the page, whose script has begun, and its buttons take presses.
+const SHOWN: &str = "document.readyState === 'complete' && document.querySelector('.live.on') \
+    && document.querySelector('.card') && !document.querySelector('.settling') \
     && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
