@@ -37,6 +37,7 @@ const FRAME_WAIT: Duration = Duration::from_secs(1);
 const LARGEST_TEXT: usize = 16 << 20;
 const LARGEST_FRAME_TEXT: usize = 2 << 20;
 const LARGEST_BOXES: usize = 256 << 10;
+const LARGEST_PASSED: usize = 1 << 20;
 /// As in the script, in characters.
 const MOST_TEXT: usize = 2_000_000;
 /// As in the script.
@@ -132,6 +133,12 @@ struct Text {
     fields: bool,
     still: bool,
     /// What came and went; None if that cannot be told.
+    passed: Option<String>,
+}
+
+/// What came and went until closed roots were counted, if that can be told.
+#[derive(Deserialize)]
+struct Passed {
     passed: Option<String>,
 }
 
@@ -287,7 +294,16 @@ impl Browser {
             }))
         };
         let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
-        let (texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
+        let (mut texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
+        if again {
+            join_all(frames.iter().zip(&mut texts).map(|((frame, _), text)| async {
+                let Ok(text) = text else { return };
+                let told =
+                    self.ask_up_to::<_, Passed>(LARGEST_PASSED, frame, "coverPassed", &(), limit).await;
+                text.passed = told.ok().and_then(|told| told.passed);
+            }))
+            .await;
+        }
         let whole = |text: Text| Text { all: text.all && met.whole, ..text };
         frames
             .iter()

@@ -20,7 +20,7 @@ enum Expected {
 }
 
 const CRASHED: &[&str] = &["tab_crashed", "tab_out_of_memory"];
-const TOO_LATE: &[&str] = &["browser_action_timeout:navigate:10s", "browser_action_timeout:read:10s"];
+const TOO_LATE: &[&str] = &["browser_action_timeout:navigate:30s", "browser_action_timeout:read:30s"];
 
 /// How far below the limits of the machine the control plane stays, whatever a page sends, in megabytes.
 const MOST_MEMORY: f64 = 400.0;
@@ -55,7 +55,7 @@ fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Result<Value, String> {
 }
 
 fn check(path: &str, page: &str, expected: Expected) {
-    check_with("    action_timeout: 10\n", path, page, expected);
+    check_with("    action_timeout: 30\n", path, page, expected);
 }
 
 fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {

@@ -332,6 +332,9 @@ const passedText = () => {
   return text.length > MOST_PASSED ? null : text.toWellFormed();
 };
 
+// Asked when closed roots were counted: what was there at the look and is gone by now may have had one.
+const coverPassed = () => ({ passed: passedText() });
+
 // Whether an element that came or went may have shown what stands nowhere in it: a field, a drawing, another document, or,
 // if it is gone, a shadow root that nobody knows.
 const showsMore = (el) =>

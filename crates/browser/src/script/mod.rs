@@ -59,7 +59,7 @@ const WRITTEN: &str = concat!(
     "watchForPasswords(document);\nsweepForPasswords();\n",
     "Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ",
     "snapshot, find, whatBecame, aim, at, focused, struck, through, adoptFrame, enterField, focusField, editorOf, partsOf, momentIn, arm, rest, ",
-    "choose, optionLabels, optionsMeant, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, ",
+    "choose, optionLabels, optionsMeant, isChosen, putBack, isChecked, scrollState, scrolled, source, pageText, storedHere, coverText, coverBoxes, coverHeld, coverPassed, ",
     "shadowRoot, adoptRoot, countNodes, setOutTrees, treeAt, rootsLooked }) });\n})();",
 );
 

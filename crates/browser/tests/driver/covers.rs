@@ -651,7 +651,9 @@ async fn what_comes_up_while_a_picture_is_taken_is_not_on_it() {
         if seen < 50 {
             wrong.push(format!("{way}: nothing is to be seen at all"));
         }
-        for full_page in [false, true, false] {
+        // No script can see a closed root, so it is where something is missed now and then if anything is.
+        let times = if way.contains("closed") { 6 } else { 1 };
+        for full_page in [false, true, false].repeat(times) {
             let kept = if full_page {
                 keep(&driver, &screenshot(true, None), &Cover::of([TYPED])).await
             } else {

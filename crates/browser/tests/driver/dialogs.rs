@@ -1,6 +1,6 @@
 //! Dialogs: a page that asks waits for the agent, and no page can hold up a session with them.
 
-use crate::support::{Driver, click, impatient, navigate, outline_of, role};
+use crate::support::{Driver, click, navigate, outline_of, role, within};
 use browser::{Incident, Outcome};
 use policy::{Action, AnswerDialog, LoadState, Read, TabId, Tabs};
 
@@ -83,7 +83,7 @@ async fn alerts_and_leaving_are_answered_at_once_and_told() {
 async fn a_loop_of_dialogs_ends_in_an_open_one_and_can_be_left() {
     for (what, kind) in [("alert('a')", "alert"), ("confirm('a')", "confirm"), ("prompt('a')", "prompt")] {
         let page = format!("<button onclick=\"for (;;) {what}\">Loop</button>");
-        let driver = Driver::with_options(&[("shop.test/", &page), NEXT], impatient(10)).await;
+        let driver = Driver::with_options(&[("shop.test/", &page), NEXT], within(10)).await;
         driver.goto("http://shop.test/").await;
         let after = driver.after(click(role("button", "Loop"))).await.unwrap();
         assert_eq!(after.question.map(|question| question.kind), Some(kind));

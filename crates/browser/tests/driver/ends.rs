@@ -1,6 +1,6 @@
 //! What a page can ask of a browser besides showing itself: each has a defined end, and the next page works.
 
-use crate::support::{Driver, click, impatient, navigate, outline_of, role};
+use crate::support::{Driver, click, navigate, outline_of, role, within};
 use browser::{Incident, Outcome};
 use policy::{Action, Decision, LoadState, Policy, Standing};
 
@@ -31,7 +31,7 @@ async fn what_a_page_may_not_have_it_is_denied() {
         <button onclick=\"navigator.usb ? navigator.usb.requestDevice({ filters: [] }).then(() => say('got'), (e) => say('denied ' + e.name)) : say('denied')\">Usb</button>
         <button onclick=\"window.showOpenFilePicker ? showOpenFilePicker().then(() => say('got'), (e) => say('denied ' + e.name)) : say('denied')\">Picker</button>
         <script>window.say = (what) => { out.textContent = what; };</script>";
-    let driver = Driver::with_options(&[("localhost/", page), NEXT], impatient(10)).await;
+    let driver = Driver::with_options(&[("localhost/", page), NEXT], within(10)).await;
     for name in ["Where", "Notify", "Camera", "Screen", "Clipboard", "Usb", "Picker"] {
         driver.goto("http://localhost/").await;
         let after = driver.after(click(role("button", name))).await.unwrap();
@@ -121,7 +121,7 @@ async fn every_odd_page_comes_to_an_end() {
         ),
         NEXT,
     ];
-    let driver = Driver::with_options(&pages, impatient(6)).await;
+    let driver = Driver::with_options(&pages, within(6)).await;
     for (path, expected) in [
         ("auth", &["sorry", "navigation_failed"] as &[&str]),
         ("pdf", &["download_refused"]),
@@ -150,7 +150,8 @@ async fn every_odd_page_comes_to_an_end() {
 #[tokio::test]
 async fn a_page_of_more_frames_than_can_be_watched_is_not_acted_on() {
     let page = "<button>Hit</button><script>for (let i = 0; i < 1010; i++) document.documentElement.append(document.createElement('iframe'))</script>";
-    let driver = Driver::with(&[("odd.test/", page), NEXT]).await;
+    // A busy machine takes a while for so many.
+    let driver = Driver::with_options(&[("odd.test/", page), NEXT], within(120)).await;
     driver.goto("http://odd.test/").await;
     assert_eq!(driver.code(click(role("button", "Hit"))).await, "page_script_failed");
     goes_on(&driver, "many frames").await;
@@ -195,7 +196,7 @@ async fn a_click_that_sets_off_something_odd_returns_and_the_next_page_works() {
         "Close",
         "Stop",
     ];
-    let driver = Driver::with_options(&[("odd.test/", page), NEXT], impatient(6)).await;
+    let driver = Driver::with_options(&[("odd.test/", page), NEXT], within(6)).await;
     for name in names {
         driver.goto("http://odd.test/").await;
         let came = match driver.after(click(role("button", name))).await {

@@ -1,6 +1,6 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, impatient, navigate, role};
+use crate::support::{Driver, navigate, role, within};
 use browser::{
     BrowserOptions,
     cdp::{
@@ -117,7 +117,7 @@ async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
 
 #[tokio::test]
 async fn more_than_can_be_asked_of_chromium_at_once_is_refused_and_the_next_call_works() {
-    let driver = Driver::with_options(FINE, impatient(5)).await;
+    let driver = Driver::with_options(FINE, within(5)).await;
     driver.goto("http://shop.test/").await;
     driver.run_in_page("setTimeout(() => { for (;;) {} }); 1").await;
     let deadline = tokio::time::Instant::now() + Duration::from_secs(60);

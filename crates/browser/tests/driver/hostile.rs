@@ -1,6 +1,6 @@
 //! Pages that try to stop the session, or to have the agent's click or text land somewhere else.
 
-use crate::support::{Driver, impatient, navigate, role, typing};
+use crate::support::{Driver, navigate, role, typing, within};
 use browser::BrowserOptions;
 use policy::{Action, Click, LoadState};
 use std::time::Duration;
@@ -80,7 +80,7 @@ async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
     );
     let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     served.extend([VICTIM, ("form.test/", form), ("rewritten.test/", rewritten.as_str())]);
-    let driver = Driver::with_options(&served, impatient(4)).await;
+    let driver = Driver::with_options(&served, within(4)).await;
     for (path, _) in &pages {
         driver.goto(&format!("http://{path}")).await;
         for _ in 0..8 {

@@ -356,7 +356,7 @@ pub fn wait_for_text(text: &str) -> Action {
 }
 
 /// Bounds every call of a page that never answers.
-pub fn impatient(seconds: u64) -> BrowserOptions {
+pub fn within(seconds: u64) -> BrowserOptions {
     BrowserOptions { action_timeout: Duration::from_secs(seconds), ..BrowserOptions::default() }
 }
 

@@ -1,6 +1,6 @@
 //! Tabs and popups: every page that opens is one of the session's, and none of them stops the session.
 
-use crate::support::{Driver, click, impatient, outline_of, reference, role, wait_for_text};
+use crate::support::{Driver, click, outline_of, reference, role, wait_for_text, within};
 use browser::{Incident, TabInfo};
 use policy::{Action, Read, TabId, Tabs};
 
@@ -143,7 +143,7 @@ async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
         ),
         ("other.test/", "<h1>other</h1>"),
     ];
-    let driver = Driver::with_options(&pages, impatient(3)).await;
+    let driver = Driver::with_options(&pages, within(3)).await;
     for how in ["close", "freeze"] {
         driver.goto("http://shop.test/").await;
         driver.click(role("link", "Open")).await.unwrap();

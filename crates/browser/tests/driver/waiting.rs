@@ -1,6 +1,6 @@
 //! Waiting for a text, an element, an address, a state of loading or a time.
 
-use crate::support::{Driver, impatient, outline_of, role};
+use crate::support::{Driver, outline_of, role, within};
 use policy::{Action, Condition, LoadState, Selector, Target, WaitFor};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn what_is_waited_for_is_there_when_the_wait_is_over() {
 
 #[tokio::test]
 async fn a_wait_in_vain_ends_at_its_bound() {
-    let driver = Driver::with_options(&[("shop.test/", "<p>here</p>")], impatient(1)).await;
+    let driver = Driver::with_options(&[("shop.test/", "<p>here</p>")], within(1)).await;
     driver.goto("http://shop.test/").await;
     for condition in [
         Condition::Text("never".into()),
