@@ -357,10 +357,10 @@ pub fn hosts(node: &Node) -> Result<Hosts, String> {
     found.map(Hosts).ok_or_else(expected)
 }
 
-/// An address that heads are posted to. Plain HTTP: they are signed, and hold nothing that is secret.
+/// An address that heads or questions are posted to.
 pub fn webhook(node: &Node) -> Result<String, String> {
     let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
-        url.scheme() == "http"
+        matches!(url.scheme(), "http" | "https")
             && url.host().is_some()
             && url.username().is_empty()
             && url.password().is_none()
@@ -368,7 +368,7 @@ pub fn webhook(node: &Node) -> Result<String, String> {
     address
         .filter(|url| url.as_str().len() <= 2048)
         .map(String::from)
-        .ok_or_else(|| "an http:// address without a user name".to_owned())
+        .ok_or_else(|| "an http:// or https:// address without a user name".to_owned())
 }
 
 /// A host of its own: cookies of the console are for all of it.
