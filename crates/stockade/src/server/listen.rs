@@ -1,23 +1,22 @@
 //! Accepting HTTP connections within bounds: so many at once, and none that only dawdles.
 
+use super::places::{Answering, MOST, Places, Seat, Taken, hold};
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::body::{Body, HttpBody};
+use axum::extract::{Extension, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-
 use futures_util::{StreamExt, stream};
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Connections at once; the next waits in the kernel's queue. Each agent needs two or three.
-const MOST_CONNECTIONS: usize = 256;
 /// How long a client may take to send the head of a request, and sit idle before the next one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// And all of its body: what is sent here is small.
@@ -25,37 +24,50 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// A machine out of descriptors or memory is given time to recover.
 const AFTER_A_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
-/// A body that is not there in time is an error to whoever reads it, and its connection ends.
-async fn in_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+/// A body that is not there in time is an error to whoever reads it, and its connection ends. Once it is there, the connection
+/// is busy until the answer was sent.
+async fn in_time(
+    State(limit): State<Duration>,
+    Extension(seat): Extension<Arc<Seat>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let deadline = Instant::now() + limit;
+    let answering = Answering(seat.clone());
+    if request.body().is_end_stream() {
+        seat.begin();
+    }
     let body = |body: Body| {
         let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
-        Body::from_stream(stream::try_unfold(body.into_data_stream(), move |mut parts| async move {
+        let parts = (body.into_data_stream(), seat);
+        Body::from_stream(stream::try_unfold(parts, move |(mut parts, seat)| async move {
             match timeout_at(deadline, parts.next()).await {
-                Ok(Some(part)) => Ok(Some((part.map_err(std::io::Error::other)?, parts))),
-                Ok(None) => Ok(None),
+                Ok(Some(part)) => Ok(Some((part.map_err(std::io::Error::other)?, (parts, seat)))),
+                Ok(None) => {
+                    seat.begin();
+                    Ok(None)
+                }
                 Err(_) => Err(late()),
             }
         }))
     };
-    next.run(request.map(body)).await
+    hold(next.run(request.map(body)).await, answering)
 }
 
 /// Serves until `stop`; connections that are open then are the caller's to wait for.
 pub async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
-    accept_within(listener, router, stop, BODY_TIMEOUT).await;
+    accept_within(listener, router, stop, Places::new(MOST), BODY_TIMEOUT).await;
 }
 
-async fn accept_within(listener: TcpListener, router: Router, stop: CancellationToken, body: Duration) {
+async fn accept_within(
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+    places: Places,
+    body: Duration,
+) {
     let router = router.layer(middleware::from_fn_with_state(body, in_time));
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
-        let place = tokio::select! {
-            place = places.clone().acquire_owned() => place,
-            () = stop.cancelled() => return,
-        };
-        // The semaphore is never closed.
-        let Ok(place) = place else { return };
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
@@ -67,23 +79,29 @@ async fn accept_within(listener: TcpListener, router: Router, stop: Cancellation
             },
             () = stop.cancelled() => return,
         };
-        let (router, stop) = (router.clone(), stop.clone());
-        tokio::spawn(async move {
-            serve(stream, router, stop).await;
-            drop(place);
-        });
+        let taken = tokio::select! {
+            taken = places.take() => taken,
+            () = stop.cancelled() => return,
+        };
+        tokio::spawn(serve(stream, router.clone(), stop.clone(), taken));
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn serve(stream: TcpStream, router: Router, stop: CancellationToken, taken: Taken) {
+    let (router, seat) = (TowerToHyperService::new(router), taken.seat.clone());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(seat.clone());
+        router.call(request)
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
+        () = taken.seat.leave.cancelled() => Ok(()),
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -96,27 +114,116 @@ async fn serve(stream: TcpStream, router: Router, stop: CancellationToken) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::places::{Agents, bounded};
     use super::*;
-    use axum::routing::post;
+    use axum::routing::{get, post};
+    use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::Notify;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    async fn start(router: Router, most: usize, body: Duration) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(accept_within(listener, router, CancellationToken::new(), Places::new(most), body));
+        address
+    }
+
+    async fn send(address: SocketAddr, text: &str) -> TcpStream {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(text.as_bytes()).await.unwrap();
+        client
+    }
+
+    /// All that comes until the connection ends.
+    async fn answer(mut client: TcpStream) -> String {
+        let mut answer = Vec::new();
+        // One that was ended for another may end by a reset.
+        let read = tokio::time::timeout(LONG, client.read_to_end(&mut answer)).await;
+        drop(read.expect("the connection ends"));
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn request(path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    }
 
     #[tokio::test]
     async fn a_body_that_does_not_come_ends_and_one_that_comes_is_read() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let router = Router::new().route("/", post(async |body: String| body));
-        let stop = CancellationToken::new();
-        let limit = Duration::from_millis(500);
-        tokio::spawn(accept_within(listener, router, stop.clone(), limit));
+        let address = start(router, 8, Duration::from_millis(500)).await;
         for (body, expected) in [("whole", "HTTP/1.1 200"), ("who", "HTTP/1.1 4")] {
-            let mut client = TcpStream::connect(address).await.unwrap();
             let head = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\n";
-            client.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-            let mut answer = String::new();
-            let read = tokio::time::timeout(Duration::from_secs(20), client.read_to_string(&mut answer));
-            read.await.expect("the connection ends").unwrap();
+            let answer = answer(send(address, &format!("{head}{body}")).await).await;
             assert!(answer.starts_with(expected), "{body}: {answer}");
         }
-        stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn the_connection_that_was_quiet_the_longest_makes_room_and_a_busy_one_does_not() {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begun_too, go_on_too) = (begun.clone(), go_on.clone());
+        let slow = async move || {
+            begun_too.notify_one();
+            go_on_too.notified().await;
+            "slow"
+        };
+        let router = Router::new()
+            .route("/slow", get(slow))
+            .route("/quick", get(async || "quick"))
+            .route("/body", post(async |body: String| body));
+        let address = start(router, 3, LONG).await;
+        let busy = send(address, &request("/slow")).await;
+        begun.notified().await;
+        let body = "POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nwho";
+        for (what, dawdling) in [("nothing", ""), ("a head", "GET /quick HTTP/1.1\r\n"), ("a body", body)] {
+            let first = send(address, dawdling).await;
+            let second = send(address, dawdling).await;
+            let quick = answer(send(address, &request("/quick")).await).await;
+            assert!(quick.starts_with("HTTP/1.1 200") && quick.ends_with("quick"), "{what}: {quick}");
+            assert_eq!(answer(first).await, "", "{what}");
+            drop(second);
+        }
+        go_on.notify_one();
+        let slow = answer(busy).await;
+        assert!(slow.ends_with("slow") && slow.contains("content-length: 4\r\n"), "{slow}");
+    }
+
+    #[tokio::test]
+    async fn agents_leave_places_to_others() {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begun_too, go_on_too) = (begun.clone(), go_on.clone());
+        let slow = async move || {
+            begun_too.notify_one();
+            go_on_too.notified().await;
+            "slow"
+        };
+        let agents = Router::new()
+            .route("/agent", get(slow))
+            .layer(middleware::from_fn_with_state(Agents::new(2), bounded));
+        let router = agents.route("/console", get(async || "console"));
+        let address = start(router, 3, LONG).await;
+        let mut busy = Vec::new();
+        for _ in 0..2 {
+            busy.push(send(address, &request("/agent")).await);
+            begun.notified().await;
+        }
+        let refused = answer(send(address, &request("/agent")).await).await;
+        assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+        let (_, fault) = refused.split_once("\r\n\r\n").unwrap();
+        let fault: serde_json::Value = serde_json::from_str(fault).unwrap();
+        assert_eq!(crate::seen::seen(fault["code"].as_str().unwrap().to_owned()), "server_busy");
+        assert_eq!(fault["retryable"], true);
+        let console = answer(send(address, &request("/console")).await).await;
+        assert!(console.starts_with("HTTP/1.1 200"), "{console}");
+        for slow in busy {
+            go_on.notify_one();
+            assert!(answer(slow).await.ends_with("slow"));
+        }
+        let next = send(address, &request("/agent")).await;
+        begun.notified().await;
+        go_on.notify_one();
+        assert!(answer(next).await.ends_with("slow"), "a place that is left is free again");
     }
 }

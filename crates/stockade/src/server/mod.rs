@@ -6,6 +6,7 @@ mod guard;
 mod listen;
 mod mcp_sessions;
 mod operator;
+mod places;
 mod routes;
 mod status;
 

@@ -4,6 +4,7 @@ use super::actions;
 use super::guard::{self, Keys, Place};
 use super::mcp_sessions::{self, McpSessions};
 use super::operator::{self, Doors};
+use super::places::{self, Agents, MOST_OF_AGENTS};
 use super::status;
 use crate::control::Control;
 use crate::error::Fault;
@@ -27,7 +28,8 @@ pub fn public(doors: Doors, place: Place, open: bool) -> Router {
         .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control.clone())
         .merge(mcp_routes(control.clone(), stop))
-        .layer(middleware::from_fn_with_state(keys, guard::bearer));
+        .layer(middleware::from_fn_with_state(keys, guard::bearer))
+        .layer(middleware::from_fn_with_state(Agents::new(MOST_OF_AGENTS), places::bounded));
     Router::new()
         .route("/", get(status::page))
         .route("/healthz", get(health))
