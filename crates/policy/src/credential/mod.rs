@@ -108,21 +108,15 @@ pub fn is_name_of_one(name: &str) -> bool {
         "sessionid",
         "sessionkey",
     ];
-    const WHOLE: [&str; 10] = [
-        "sid",
-        "session",
-        "xsession",
-        "auth",
-        "xauth",
-        "authorization",
-        "xauthorization",
-        "cookie",
-        "otp",
-        "pwd",
-    ];
+    const WHOLE: [&str; 8] =
+        ["sid", "auth", "xauth", "authorization", "xauthorization", "cookie", "otp", "pwd"];
     let bare: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    PARTS.iter().any(|part| bare.contains(part)) || WHOLE.contains(&bare.as_str())
+    // What a server says of itself: `Access-Control-Allow-Credentials`.
+    !bare.starts_with("accesscontrol")
+        && (PARTS.iter().any(|part| bare.contains(part))
+            || WHOLE.contains(&bare.as_str())
+            || bare.ends_with("session"))
 }
 
 /// Where in the text something stands that the text itself calls a password, a key or a token.
@@ -181,4 +175,23 @@ static NAMED_IN_TAG_AFTER: LazyLock<Regex> = LazyLock::new(|| {
 )]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of the scanner is well formed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_opens_something() {
+        for name in
+            ["X-Auth-Token", "X-User-Session", "session", "sessionId", "Authorization", "api_key", "csrf"]
+        {
+            assert!(is_name_of_one(name), "{name}");
+        }
+        for name in
+            ["Access-Control-Allow-Credentials", "sessions", "author", "X-Request-Id", "side", "Content-Type"]
+        {
+            assert!(!is_name_of_one(name), "{name}");
+        }
+    }
 }

@@ -13,7 +13,8 @@ use crate::secret::Secret;
 use policy::Tenant;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use zeroize::Zeroizing;
 
@@ -23,6 +24,9 @@ pub struct EnvBackend {
 }
 
 const FILE: &str = "_FILE";
+
+/// A file that is not read by then is on a disk that hangs, or a pipe that nobody writes to.
+const READING: Duration = Duration::from_secs(10);
 
 impl EnvBackend {
     /// Takes what begins with the prefix out of `variables`: `std::env::vars_os()`.
@@ -63,7 +67,16 @@ fn serves(tenant: &Tenant) -> bool {
 }
 
 /// A file as wiped memory, up to the largest document and a byte, which is then found to be too large.
-pub(super) async fn read_file(file: &std::path::Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
+pub(super) async fn read_file(file: &Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    read_within(file, READING).await
+}
+
+async fn read_within(file: &Path, patience: Duration) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+    tokio::time::timeout(patience, read_unbounded(file)).await.map_err(late)?
+}
+
+async fn read_unbounded(file: &Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
     let handle = tokio::fs::File::open(file).await?;
     let size = usize::try_from(handle.metadata().await?.len()).unwrap_or(usize::MAX);
     // Reserved in one piece, so that growing leaves no copy behind.
@@ -81,4 +94,21 @@ fn name_of(id: &CredentialId) -> Option<String> {
 fn id_of(name: &str) -> Option<CredentialId> {
     let id = CredentialId::parse(&name.to_ascii_lowercase().replace("__", "-").replace('_', ".")).ok()?;
     (name_of(&id).as_deref() == Some(name)).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, OFlags};
+
+    #[tokio::test]
+    async fn a_file_that_nobody_ever_writes_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        let error = read_within(&pipe, Duration::from_millis(200)).await.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        // Whoever waits for it in the background is let go.
+        rustix::fs::open(&pipe, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    }
 }
