@@ -37,7 +37,7 @@ const FRAME_WAIT: Duration = Duration::from_secs(1);
 const LARGEST_TEXT: usize = 16 << 20;
 const LARGEST_FRAME_TEXT: usize = 2 << 20;
 const LARGEST_BOXES: usize = 256 << 10;
-const LARGEST_PASSED: usize = 1 << 20;
+const LARGEST_PASSED: usize = 4 << 20;
 /// As in the script, in characters.
 const MOST_TEXT: usize = 2_000_000;
 /// As in the script.
@@ -118,7 +118,7 @@ struct Reading {
     drawings: bool,
     /// Whether only fields that are secret count.
     secrets: bool,
-    /// Whether it is to tell what came and went since it was last asked.
+    /// Whether it is to keep in mind what came up since it was last asked.
     again: bool,
 }
 
@@ -132,11 +132,12 @@ struct Text {
     /// Whether there are fields at all; what is in them can change without a trace.
     fields: bool,
     still: bool,
-    /// What came and went; None if that cannot be told.
+    /// What came up since the look before; None if that cannot be told.
+    #[serde(skip)]
     passed: Option<String>,
 }
 
-/// What came and went until closed roots were counted, if that can be told.
+/// What came up until closed roots were looked for, if that can be told.
 #[derive(Deserialize)]
 struct Passed {
     passed: Option<String>,
@@ -176,7 +177,8 @@ struct Frame {
 }
 
 impl Browser {
-    /// A picture with everything covered. None if there is nothing to cover and never was, so that any will do.
+    /// A picture with everything covered. None if there is nothing to cover on the page that the agent took one of, so that
+    /// its own will do.
     pub(crate) async fn covered(
         &self,
         wanted: &Screenshot,
@@ -196,7 +198,8 @@ impl Browser {
         for attempt in 1..=ATTEMPTS {
             let framed = self.frame_up(wanted, target, deadline).await?;
             let (frames, counts) = self.look_into_frames(cover, false, deadline).await?;
-            if any_will_do && !typed && !frames.iter().any(|frame| frame.found) {
+            let nothing = !typed && !frames.iter().any(|frame| frame.found);
+            if any_will_do && nothing && self.is_on_pictured_page() {
                 return Ok(None);
             }
             let is_watched = typed || frames.iter().any(|frame| frame.found || frame.fields);
@@ -294,8 +297,12 @@ impl Browser {
             }))
         };
         let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
+        if again && words && !self.meet_empty_roots(frames, limit).await {
+            // As on the first look, roots that hold something are found by counting.
+            tracing::debug!("empty shadow roots not looked for");
+        }
         let (mut texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
-        if again {
+        if again && words {
             join_all(frames.iter().zip(&mut texts).map(|((frame, _), text)| async {
                 let Ok(text) = text else { return };
                 let told =
@@ -404,6 +411,11 @@ impl Browser {
         let work = tokio::task::spawn_blocking(move || paint::paint(&bytes, &boxes, format));
         let (bytes, format) = work.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })??;
         Ok(Image { bytes, format, ..image })
+    }
+
+    fn is_on_pictured_page(&self) -> bool {
+        let state = self.shared.lock();
+        state.tab.as_ref().is_some_and(|tab| tab.pictured == Some(tab.commits))
     }
 
     fn whereabouts(&self, frame: &str) -> Option<(Option<String>, SessionId)> {

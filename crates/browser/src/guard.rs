@@ -146,13 +146,17 @@ impl Browser {
         }
         let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
-        if let Some(decided) = shot.decided {
-            match shot.input {
-                Input::Mouse => unchanged_to_the_eye(decided, &aim.facts)?,
-                // It may have been scrolled to and got the focus since.
-                Input::Keys => unchanged(decided, &aim.facts)?,
-                Input::Key => unchanged_in_itself(decided, &aim.facts)?,
+        match (shot.decided, shot.input) {
+            (Some(decided), Input::Mouse) => unchanged_to_the_eye(decided, &aim.facts)?,
+            // It may have been scrolled to and got the focus since.
+            (Some(decided), Input::Keys) => unchanged(decided, &aim.facts)?,
+            (Some(decided), Input::Key) => unchanged_in_itself(decided, &aim.facts)?,
+            // It is pressed itself, and nothing that lies in it.
+            (None, _) if aim.facts.element != shot.element.reference => {
+                let by = Words::Ours("something in it that can be pressed by itself");
+                return Err(Problem::Covered.of(&shot.element.reference, Some(by)));
             }
+            (None, _) => {}
         }
         Ok(aim)
     }

@@ -173,6 +173,21 @@ impl Browser {
         if let Some(look) = self.last_look(started).filter(|_| counts == Counts::Unknown) {
             return Ok(Met { whole: look.whole, new: false });
         }
+        let met = self.look_in(process, limit).await?;
+        self.note_look(started, met.whole);
+        Ok(met)
+    }
+
+    /// Takes in all closed roots that are not known yet, whatever the counts say: one that is empty by now counts nothing.
+    /// False if it could not be looked for them.
+    pub(crate) async fn meet_empty_roots(&self, frames: &[(String, String)], deadline: Deadline) -> bool {
+        let processes = self.processes(frames);
+        let limit = deadline.within(FRAME_WAIT);
+        let met = join_all(processes.iter().map(|process| self.look_in(process, limit))).await;
+        met.into_iter().all(|met| met.is_ok_and(|met| met.whole))
+    }
+
+    async fn look_in(&self, process: &Process<'_>, limit: Deadline) -> Result<Met, AskError> {
         let mut met = Met { whole: true, new: false };
         let mut looked = Ok(());
         for frame in &process.frames {
@@ -190,7 +205,6 @@ impl Browser {
         let released = self.connection.call(Some(&process.session), &release, limit.at).await;
         looked?;
         released.map_err(|error| AskError::Failed(limit.error(error)))?;
-        self.note_look(started, met.whole);
         Ok(met)
     }
 

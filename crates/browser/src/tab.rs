@@ -50,6 +50,8 @@ pub(crate) struct Tab {
     pub refused: Option<PageText>,
     /// `commits` as it was when the present action began.
     pub begun: u64,
+    /// `commits` as it was when the agent's last picture was begun.
+    pub pictured: Option<u64>,
     /// Steps within documents, which load nothing.
     pub steps: u64,
     /// What was asked of the network since the present action began, and has not come yet.
@@ -114,6 +116,7 @@ impl Tab {
             loaders: VecDeque::new(),
             reached: Reached::default(),
             commits: 0,
+            pictured: None,
             next: Next::None,
             refused: None,
             begun: 0,

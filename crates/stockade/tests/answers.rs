@@ -2,20 +2,19 @@
 
 use crate::common;
 
-use common::PROGRAM;
 use common::asking::Asking;
 use common::login::{PASSWORD, request, status_and_code};
+use common::terminal::Shown;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 #[test]
 fn the_command_line_approves_and_denies_and_silence_is_a_no() {
-    let mut asking = Asking::start("      approval_timeout: 12\n");
+    let mut asking = Asking::start("      approval_timeout: 40\n");
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].clone();
     let (code, told) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
@@ -45,50 +44,10 @@ fn the_command_line_approves_and_denies_and_silence_is_a_no() {
     assert!(matches!(code, "approval_expired" | "approval_decided"), "{told}");
 }
 
-/// `stockade watch` on a terminal of its own; keys go in by [`Terminal::press`].
-struct Terminal {
-    child: Child,
-    shown: std::sync::Arc<std::sync::Mutex<String>>,
-}
-
-impl Terminal {
-    fn watch(asking: &Asking) -> Terminal {
-        let (config, state) = (asking.home.config.display(), asking.home.state());
-        let line = format!("{PROGRAM} watch --no-color --config {config} --state {}", state.display());
-        let mut child = Command::new("script")
-            .args(["-qec", &line, "/dev/null"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let shown = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
-        let (mut output, keep) = (child.stdout.take().unwrap(), shown.clone());
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = output.read(&mut buffer) {
-                keep.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
-            }
-        });
-        Terminal { child, shown }
-    }
-
-    fn until(&self, text: &str) {
-        common::machine::until(text, Duration::from_secs(20), || {
-            self.shown.lock().unwrap().contains(text).then_some(())
-        });
-    }
-
-    fn press(&mut self, keys: &str) {
-        let input = self.child.stdin.as_mut().unwrap();
-        input.write_all(keys.as_bytes()).unwrap();
-        input.flush().unwrap();
-    }
-}
-
 #[test]
 fn watch_shows_each_question_and_takes_keys_that_were_meant_for_it() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
-    let mut terminal = Terminal::watch(&asking);
+    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut terminal = Shown::on_a_terminal(&asking.home, &["watch", "--no-color"]);
     terminal.until("The password of operator");
     terminal.press(&format!("{PASSWORD}\r"));
     terminal.until("Logged in as operator");
@@ -98,22 +57,18 @@ fn watch_shows_each_question_and_takes_keys_that_were_meant_for_it() {
     terminal.until("HIGH RISK");
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(asking.waiting()["state"], "waiting", "an early key decides nothing");
-    terminal.press("d");
+    terminal.press_until("d", "denied");
     assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
-    terminal.until("denied");
 
     let call = asking.click("Delete account");
     terminal.until("This cannot be undone.");
-    std::thread::sleep(Duration::from_millis(1500));
-    terminal.press("a");
-    terminal.until("Press y to approve it");
-    std::thread::sleep(Duration::from_millis(300));
-    terminal.press("y");
+    terminal.press_until("a", "Press y to approve it");
+    terminal.press_until("y", "approved");
     assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
     terminal.press("q");
     terminal.until("Logged out.");
     assert!(terminal.child.wait().unwrap().success());
-    let shown = terminal.shown.lock().unwrap().clone();
+    let shown = terminal.so_far();
     assert!(!shown.contains(PASSWORD), "{shown}");
     for line in shown.lines() {
         assert!(line.trim_end().chars().count() <= 80, "{line}");

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::machine::{self, until};
+use common::machine::{self, PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, Mcp, Server, http};
@@ -18,7 +18,7 @@ fn shop() -> Site {
 
 fn home(site: &Site) -> Home {
     let hosts = site.setting(&["item.test"]);
-    Home::asking(&format!("{hosts}    health_interval: 2\n    hitl:\n      approvals_per_minute: 60\n"))
+    Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 120\n      approvals_per_minute: 60\n"))
 }
 
 fn delete(arguments: Value) -> Value {
@@ -69,14 +69,20 @@ fn a_client_hears_that_a_person_is_asked_and_is_led_to_the_page_where_they_answe
     let (mut led, mut told) = (None, Vec::new());
     let begun = Instant::now();
     while led.is_none() || told.len() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{led:?} {told:?}");
+        assert!(begun.elapsed() < PATIENCE, "{led:?} {told:?}");
         let message = mcp.next_message();
         match message["method"].as_str() {
             Some("elicitation/create") => {
                 mcp.reply(&message["id"], json!({"action": "accept"}));
                 led = Some(message["params"].clone());
             }
-            Some("notifications/progress") => told.push(message["params"]["message"].to_string()),
+            Some("notifications/progress") => {
+                let note = message["params"]["message"].to_string();
+                // On a slow machine the call is still at it for a while before anybody is asked.
+                if !told.is_empty() || note.contains("a person is asked") {
+                    told.push(note);
+                }
+            }
             _ => panic!("{message}"),
         }
     }
@@ -132,7 +138,7 @@ fn a_session_that_is_closed_takes_its_question_back() {
     }
     let told = answers.iter().find(|answer| answer["id"] == call).unwrap();
     assert_eq!(told["result"]["structuredContent"]["error"]["code"], "session_ended:closed", "{told}");
-    until("the question is withdrawn", Duration::from_secs(5), || {
+    until("the question is withdrawn", PATIENCE, || {
         (operator.find(&asked.id).state == State::Withdrawn).then_some(())
     });
     assert!(operator.says(&asked.id, Verdict::Approve { for_session: false }).is_err());
@@ -149,11 +155,11 @@ fn a_call_that_is_taken_back_takes_its_question_back() {
     let call = mcp.begin("tools/call", json!({"name": "browser_click", "arguments": delete(json!({}))}));
     let asked = operator.next();
     mcp.notify("notifications/cancelled", json!({"requestId": call}));
-    until("the question is withdrawn", Duration::from_secs(5), || {
+    until("the question is withdrawn", PATIENCE, || {
         (operator.find(&asked.id).state == State::Withdrawn).then_some(())
     });
     // What came of the call is told a moment after the question is gone.
-    let told = until("the call is told off", Duration::from_secs(5), || {
+    let told = until("the call is told off", PATIENCE, || {
         mcp.call("browser_pending", json!({"pending_id": asked.id.as_str()})).err()
     });
     assert_eq!(told["code"], "cancelled");
@@ -204,7 +210,8 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
 #[test]
 fn a_browser_that_gives_no_sign_of_life_ends_its_session() {
     let site = shop();
-    let home = home(&site);
+    let hosts = site.setting(&["item.test"]);
+    let home = Home::asking(&format!("{hosts}    health_interval: 5\n"));
     let server = home.serve(&[]);
     let session = open(&server);
     let browsers: Vec<u32> = machine::family(server.child.id())
@@ -214,9 +221,9 @@ fn a_browser_that_gives_no_sign_of_life_ends_its_session() {
         .collect();
     assert!(!browsers.is_empty());
     for pid in browsers {
-        machine::signal(pid, "STOP");
+        machine::signal_if_there(pid, "STOP");
     }
-    until("the session ends", Duration::from_secs(30), || {
+    until("the session ends", PATIENCE, || {
         let shown = act(&server, json!({"action": "session.show", "session": session}));
         (shown["data"]["session"]["state"] == "unhealthy").then_some(())
     });

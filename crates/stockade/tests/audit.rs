@@ -3,12 +3,11 @@
 use crate::common;
 
 use common::Home;
-use common::machine::until;
+use common::machine::{PATIENCE, until};
 use common::site::Site;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
 
 fn events(home: &Home, arguments: &[&str]) -> Vec<Value> {
     let mut all = vec!["audit", "tail", "-n", "10000"];
@@ -136,7 +135,7 @@ fn a_disk_that_fills_up_loses_no_outcome_stops_the_next_action_and_comes_back_by
     mcp.goto(&session, "http://a.test/");
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 2});
     let running = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    until("its intent", Duration::from_secs(10), || home.audit_log().contains("wait_for").then_some(()));
+    until("its intent", PATIENCE, || home.audit_log().contains("wait_for").then_some(()));
     let filler = disk.fill();
     let answer = loop {
         let message = mcp.next_message();
@@ -181,9 +180,7 @@ fn hostile_titles_names_and_addresses_forge_nothing_and_stay_small() {
     mcp.goto(&session, "http://a.test/");
     mcp.ok("browser_click", json!({"session_id": session, "selector": "button"}));
     mcp.ok("browser_close_session", json!({"session_id": session}));
-    until("the dialog's event", Duration::from_secs(10), || {
-        home.audit_log().contains("page_dialog").then_some(())
-    });
+    until("the dialog's event", PATIENCE, || home.audit_log().contains("page_dialog").then_some(()));
     drop(mcp);
 
     let log = home.audit_log();
@@ -228,7 +225,7 @@ fn what_a_page_does_by_itself_is_on_record() {
     let session = mcp.open();
     mcp.goto(&session, "http://a.test/");
     let wanted = ["page_dialog", "page_opened_tab", "download_refused", "page_navigated", "events_lost"];
-    until("all of it", Duration::from_secs(30), || {
+    until("all of it", PATIENCE, || {
         let log = home.audit_log();
         wanted.iter().all(|kind| log.contains(&format!("\"event_type\":\"{kind}\""))).then_some(())
     });

@@ -2,14 +2,13 @@
 
 use crate::common;
 
-use common::machine::until;
+use common::machine::{PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, PROGRAM};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 use stockade::approvals::Verdict;
 
 fn clients() -> PathBuf {
@@ -94,7 +93,7 @@ fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_e
         [("auto", "2026-07-28", true), ("legacy", "2025-11-25", true), ("auto", "2026-07-28", false)]
     {
         let hosts = site.setting(&["item.test"]);
-        let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 6\n"));
+        let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 20\n"));
         let server = has_console.then(|| home.serve(&[]));
         let mut command = Command::new(clients().join("python/bin/python"));
         command.arg(script("approving.py")).args([
@@ -109,7 +108,7 @@ fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_e
         let mut client = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
         let state = home.state().join("keys/audit.key");
-        until("the control plane is there", Duration::from_secs(30), || state.exists().then_some(()));
+        until("the control plane is there", PATIENCE, || state.exists().then_some(()));
         let operator = Operator::of(&home);
         for (verdict, expected) in [
             (Some(Verdict::Deny), "denied_by_operator"),

@@ -28,17 +28,20 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 25\n");
+    let mut asking = Asking::start("      approval_timeout: 60\n");
     let mut person = logged_in(&asking);
 
     // The console looks for itself now and then as well, so the news are counted on their own.
-    person.eval("window.news = 0; new EventSource('/operator/events').addEventListener('change', () => window.news++); 0");
-    std::thread::sleep(Duration::from_secs(1));
+    person.eval(
+        "window.news = 0; window.ours = new EventSource('/operator/events');
+         window.ours.addEventListener('change', () => window.news++); 0",
+    );
+    person.until("window.ours.readyState === EventSource.OPEN");
     let call = asking.click("Delete");
     let begun = Instant::now();
     person.until("document.querySelector('.card')");
-    assert!(person.eval("window.news").as_u64().unwrap() > 0, "news come by themselves");
     println!("a question was on the screen {:?} after the call", begun.elapsed());
+    person.until("window.news > 0");
     person.until(SHOWN);
     let text = person.eval("document.querySelector('.card').innerText");
     let text = text.as_str().unwrap();
@@ -91,7 +94,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
 
 #[test]
 fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete account");
     person.until(SHOWN);
@@ -138,7 +141,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 
 #[test]
 fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
     person.press("input[name=sound]");
@@ -171,7 +174,7 @@ fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
 
 #[test]
 fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].as_str().unwrap().to_owned();
     let mut person = Person::start();
@@ -193,7 +196,7 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
 
 #[test]
 fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -240,7 +243,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     let python = tests.join("../../target/clients/python/bin/python");
     assert!(python.exists(), "the public clients are not installed: run script/setup test");
     let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
-    let settings = format!("{}    hitl:\n      approval_timeout: 20\n", site.setting(&["item.test"]));
+    let settings = format!("{}    hitl:\n      approval_timeout: 40\n", site.setting(&["item.test"]));
     let home = Home::new(&settings);
     home.set_password();
     let server = home.serve(&[]);
@@ -353,7 +356,7 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
 
 #[test]
 fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);

@@ -93,14 +93,17 @@ fn a_page_that_takes_the_browser_down_ends_its_session_and_no_other() {
 #[test]
 fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
     let (home, _site) = home(
-        "    session_timeout: 600\n    max_actions_per_session: 5000\n    container:\n      pids: 200\n      memory_limit: 2g\n",
+        "    session_timeout: 1800\n    max_actions_per_session: 50000\n    runtime_restart_attempts: 10\n\
+         \x20   container:\n      pids: 200\n      memory_limit: 2g\n",
     );
     let mut mcp = home.mcp();
     let (stormy, other) = (mcp.open(), mcp.open());
-    // Whichever of its processes is refused a thread first dies of it; that is not always the page's.
-    let told = (0..3).any(|_| {
+    // Whichever of its processes is refused a thread first dies of it; that is not always the page's. Nor does a
+    // slow machine always come to that end within the time of a call.
+    let told = (0..8).any(|_| {
         let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
-        assert!(["tab_process_limit", "browser_restarted"].contains(&code.as_str()), "{code}");
+        let may_be = ["tab_process_limit", "browser_restarted", "browser_action_timeout:"];
+        assert!(may_be.iter().any(|start| code.starts_with(start)), "{code}");
         code == "tab_process_limit"
     });
     assert!(told, "the page never died of it");
@@ -137,7 +140,7 @@ fn a_crashed_tab_is_a_crash_and_not_a_lack_of_memory() {
     let session = mcp.open();
     assert_eq!(visit(&mut mcp, &session, "/"), None);
     for renderer in family(mcp.child.id()).into_iter().filter(machine::Process::is_renderer) {
-        machine::signal(renderer.pid, "KILL");
+        machine::signal_if_there(renderer.pid, "KILL");
     }
     assert_eq!(until_failure(&mut mcp, &session), "tab_crashed");
     assert_eq!(visit(&mut mcp, &session, "/"), None);
@@ -163,17 +166,18 @@ fn a_connection_that_breaks_while_the_browser_lives_is_made_again_with_its_page_
         "/",
         "<title>shop</title><button onclick=\"this.textContent = 'Paid'\">Pay</button>",
     )]);
-    let home = Home::new(&site.setting(&["site.test"]));
+    let home = Home::new(&format!("    runtime_restart_attempts: 5\n{}", site.setting(&["site.test"])));
     let mut mcp = home.mcp();
     let session = mcp.open();
     let page = mcp.goto(&session, "http://site.test/");
     assert!(page["snapshot"].as_str().unwrap().contains("button \"Pay\" [ref=e1]"), "{page}");
     let wait = json!({"session_id": session, "text": "never", "timeout_seconds": 100});
     mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    machine::until("the wait to begin", std::time::Duration::from_secs(30), || {
+    machine::until("the wait to begin", machine::PATIENCE, || {
         home.audit_log().contains("wait_for").then_some(())
     });
-    machine::cut_connection(mcp.child.id(), "cdp.sock");
+    // With it goes the one that the bridge keeps ready, so the first attempt to make it again fails.
+    machine::cut_connections(mcp.child.id(), "cdp.sock");
     let answer = mcp.next_message();
     let error = common::known(answer["result"]["structuredContent"]["error"].clone());
     assert_eq!(error["code"], "connection_restored", "{answer}");

@@ -13,14 +13,19 @@ enum Expected {
     /// All of it is told or folded, and this is found in it; or the reply says that there is more than it holds,
     /// because a busy machine had no time for all.
     Told(&'static str),
-    /// The reply says that there is more than it holds, or the tab ended with one of these codes.
+    /// The reply says that there is more than it holds, or the tab ended with a code that begins like one of
+    /// these.
     PartialOr(&'static [&'static str]),
-    /// It never comes to rest; the call ends with one of these, or with what it saw.
+    /// It never comes to rest; the call ends with a code that begins like one of these, or with what it saw.
     Restless(&'static [&'static str]),
 }
 
 const CRASHED: &[&str] = &["tab_crashed", "tab_out_of_memory"];
-const TOO_LATE: &[&str] = &["browser_action_timeout:navigate:30s", "browser_action_timeout:read:30s"];
+const TOO_LATE: &[&str] = &["browser_action_timeout:navigate:", "browser_action_timeout:read:"];
+
+fn is_one_of(codes: &[&str], code: &str) -> bool {
+    codes.iter().any(|start| code.starts_with(start))
+}
 
 /// How far below the limits of the machine the control plane stays, whatever a page sends, in megabytes.
 const MOST_MEMORY: f64 = 400.0;
@@ -54,13 +59,14 @@ fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Result<Value, String> {
     mcp.call("browser_navigate", arguments).map_err(code)
 }
 
+/// With all the time that a call can have: a slow machine takes long over such pages.
 fn check(path: &str, page: &str, expected: Expected) {
-    check_with("    action_timeout: 30\n", path, page, expected);
+    check_with("    action_timeout: 120\n", path, page, expected);
 }
 
 fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
     let site = Site::serve(&[("/", "<title>calm</title><h1>calm</h1>"), (path, page)]);
-    let settings = format!("    session_timeout: 600\n{settings}{}", site.setting(&["site.test"]));
+    let settings = format!("    session_timeout: 1200\n{settings}{}", site.setting(&["site.test"]));
     let home = Home::new(&settings);
     let mut mcp = home.mcp();
     let session = mcp.open();
@@ -78,19 +84,19 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
         (Expected::PartialOr(_), Ok(text)) => assert!(is_partial(text), "{path}: {text}"),
         (Expected::Restless(_), Ok(text)) => assert!(text.contains("Begin"), "{path}: {text}"),
         (Expected::PartialOr(codes) | Expected::Restless(codes), Err(code)) => {
-            assert!(codes.contains(&code.as_str()), "{path}: {code}");
+            assert!(is_one_of(codes, code), "{path}: {code}");
         }
         (expected, Err(code)) => panic!("{path}: {code}, expected {expected:?}"),
     }
     // A page that is still at it may also fail the next reading, in a way that it may.
     if let Err(code) = mcp.call("browser_read", json!({"session_id": session})) {
         let code = code["code"].as_str().unwrap();
-        assert!(CRASHED.contains(&code) || TOO_LATE.contains(&code), "{path}: {code}");
+        assert!(is_one_of(CRASHED, code) || is_one_of(TOO_LATE, code), "{path}: {code}");
     }
     let calm = visit(&mut mcp, &session, "/");
     let calm = calm.unwrap_or_else(|code| panic!("after {path}: {code}"));
     assert!(calm["snapshot"].as_str().unwrap().contains("heading \"calm\""), "after {path}: {calm}");
-    let after = machine::peak_megabytes(mcp.child.id());
+    let after = machine::peak_megabytes(mcp.child.id()).unwrap();
     assert!(after < MOST_MEMORY, "{path}: the control plane took {after} MB");
 }
 
@@ -100,7 +106,7 @@ fn is_partial(text: &str) -> bool {
 
 #[test]
 fn a_page_of_100_000_elements_is_told() {
-    check_with("    action_timeout: 60\n", "/nodes", &many(100_000), Expected::Told("Bottom"));
+    check("/nodes", &many(100_000), Expected::Told("Bottom"));
 }
 
 #[test]
@@ -133,7 +139,7 @@ fn one_text_of_20_megabytes_is_told_where_chromium_can_hold_it_and_crashes_its_t
     check("/text", &text(300 << 10), Expected::Told("the end"));
     check("/long-text", &text(2 << 20), Expected::PartialOr(CRASHED));
     check_with(
-        "    action_timeout: 60\n    container:\n      memory_limit: 4g\n",
+        "    action_timeout: 120\n    container:\n      memory_limit: 4g\n",
         "/roomy-text",
         &text(2 << 20),
         Expected::Told("the end"),
@@ -169,6 +175,6 @@ fn pages_that_never_rest_do_not_hold_up_the_session() {
     ];
     let ends = [CRASHED, TOO_LATE].concat().leak();
     for (path, script) in pages {
-        check(path, &build(&script), Expected::Restless(ends));
+        check_with("    action_timeout: 30\n", path, &build(&script), Expected::Restless(ends));
     }
 }

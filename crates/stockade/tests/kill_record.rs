@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::machine::{self, until};
+use common::machine::{self, PATIENCE, until};
 use common::{Home, Mcp};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Together they make the two hundred.
-const HOMES: u64 = 4;
-const RUNS: u64 = 50;
+/// Together they make the two hundred. More at once would be more than one test's share of the machine.
+const HOMES: u64 = 2;
+const RUNS: u64 = 100;
 
 /// A page whose button tells the site of every press, and a site that counts them.
 struct Counter {
@@ -87,7 +87,7 @@ fn run(home: &Home, site: &Counter, name: &str, busy: bool, patience: Duration) 
     }
     // However slow the machine, half of them are killed in the middle of their work.
     if busy {
-        until("a press to arrive", Duration::from_secs(30), || (site.hits(name) > 0).then_some(()));
+        until("a press to arrive", PATIENCE, || (site.hits(name) > 0).then_some(()));
     }
     std::thread::sleep(patience);
     machine::signal(mcp.child.id(), "KILL");
@@ -118,7 +118,7 @@ fn two_hundred_kills_leave_no_effect_without_its_intent_and_a_log_that_verifies(
                 // The next start mends, notes and goes on.
                 let mut mcp = home.mcp();
                 mcp.open();
-                until("the chain to be whole", Duration::from_secs(10), || {
+                until("the chain to be whole", PATIENCE, || {
                     (home.json(&["audit", "verify"]).0 == 0).then_some(())
                 });
                 drop(mcp);

@@ -25,9 +25,9 @@ fn sends_to(other: &str) -> String {
 <iframe src="http://{other}/frame"></iframe><img src="http://{other}/img">
 <link rel="prefetch" href="http://{other}/prefetch"><link rel="stylesheet" href="http://{other}/style.css">
 <script src="http://{other}/script.js"></script>
-<iframe name="sink"></iframe>
-<form id="post" method="post" action="http://{other}/form" target="sink"><input name="a" value="1"></form>
-<form id="get" action="http://{other}/getform" target="sink"><input name="a" value="1"></form>
+<iframe name="post-sink"></iframe><iframe name="get-sink"></iframe>
+<form id="post" method="post" action="http://{other}/form" target="post-sink"><input name="a" value="1"></form>
+<form id="get" action="http://{other}/getform" target="get-sink"><input name="a" value="1"></form>
 <iframe src="/leads-to?http://{other}/framed-redirect"></iframe>
 <script>
 const quietly = promise => promise.catch(() => {{}});
@@ -44,7 +44,7 @@ const code = `fetch('http://{other}/worker', {{mode: 'no-cors', credentials: 'in
 new Worker(URL.createObjectURL(new Blob([code], {{type: 'text/javascript'}})));
 new EventSource('http://{other}/events', {{withCredentials: true}});
 document.getElementById('post').submit();
-setTimeout(() => document.getElementById('get').submit(), 200);
+document.getElementById('get').submit();
 setTimeout(() => document.title = 'done', 900);
 </script>"#
     )
@@ -157,6 +157,8 @@ impl Scene {
 fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other() {
     let mut scene = Scene::start();
     scene.run("http://own.test/alone");
+    // What a page has not asked for yet when it is left, it never asks for.
+    scene.until_asked("own.test", &["/own-fetch", "/own-img"]);
     scene.run("http://own.test/busy");
     let own = scene.asked_of("own.test");
     for path in ["/alone", "/own-fetch", "/own-img", "/busy"] {

@@ -208,10 +208,10 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
         if revoked {
             scene.granting.revoke(&known);
         }
-        let browser = family(scene.mcp.child.id()).into_iter().rfind(is_browser).unwrap();
+        let browser = family(scene.mcp.child.id()).into_iter().find(is_browser).unwrap();
         machine::signal(browser.pid, "KILL");
         scene.recorder.forget();
-        let code = machine::until("the loss is told", std::time::Duration::from_secs(30), || {
+        let code = machine::until("the loss is told", machine::PATIENCE, || {
             let read = scene.mcp.call("browser_read", json!({"session_id": session}));
             read.err().map(|error| error["code"].as_str().unwrap().to_owned())
         });
@@ -224,6 +224,8 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
             assert_eq!(code, "browser_restarted");
             scene.goto(&session, "/").unwrap();
             assert!(scene.recorder.asked().iter().any(|asked| asked.carries(COOKIE)), "it is signed out");
+            // So that the next round finds no browser but its own.
+            scene.mcp.ok("browser_close_session", json!({"session_id": session}));
         }
     }
 }

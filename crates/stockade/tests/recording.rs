@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use common::machine::{self, PATIENCE};
 use common::site::Site;
 use common::{Home, Mcp};
 use serde_json::{Value, json};
@@ -23,8 +24,24 @@ fn buy(mcp: &mut Mcp, session: &str) {
     mcp.ok("browser_screenshot", json!({"session_id": session}));
 }
 
-fn lines(home: &Home) -> Vec<Value> {
-    home.audit_log().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+/// What the log has of an audited session with a purchase. A busy machine does not come to each picture in the
+/// seconds that it has for one, and says so; then it is all done again.
+fn bought(home: &Home, mcp: &mut Mcp) -> Vec<Value> {
+    machine::until("a purchase with all its pictures", 4 * PATIENCE, || {
+        let (session, record) = open(mcp, "off");
+        assert_eq!(record, "audit", "never below the floor");
+        buy(mcp, &session);
+        mcp.ok("browser_close_session", json!({"session_id": session}));
+        let log = home.audit_log();
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines: Vec<Value> = lines.filter(|line| line["session_id"] == session.as_str()).collect();
+        let late = |line: &Value| {
+            let result = line["result"].as_str();
+            line["event_type"] == "recording_failed"
+                && result.is_some_and(|result| result.starts_with("browser_action_timeout:picture:"))
+        };
+        (!lines.iter().any(late)).then_some(lines)
+    })
 }
 
 fn digest(path: &Path) -> String {
@@ -35,11 +52,7 @@ fn digest(path: &Path) -> String {
 fn an_audited_session_is_pictured_around_every_action_and_the_log_has_the_digests() {
     let home = Home::new("    recording_floor: audit\n    audit:\n      image_format: png\n");
     let mut mcp = home.mcp();
-    let (session, record) = open(&mut mcp, "off");
-    assert_eq!(record, "audit", "never below the floor");
-    buy(&mut mcp, &session);
-    mcp.ok("browser_close_session", json!({"session_id": session}));
-    let lines = lines(&home);
+    let lines = bought(&home, &mut mcp);
     let typing = lines.iter().find(|l| l["event_type"] == "intent" && l["action"] == "type").unwrap();
     let before = &typing["screenshot_before"];
     let path = home.state().join(before["path"].as_str().unwrap());
@@ -65,8 +78,11 @@ fn a_transient_ring_is_gone_at_close_and_off_keeps_nothing() {
     for record in ["transient", "off"] {
         let (session, _) = open(&mut mcp, record);
         mcp.goto(&session, "http://shop.test/");
-        let shot = mcp.ok("browser_screenshot", json!({"session_id": session}));
-        assert_eq!(shot["persisted_path"].is_string(), record == "transient", "{shot}");
+        // A busy machine may be too late for one.
+        let kept = (0..3).any(|_| {
+            mcp.ok("browser_screenshot", json!({"session_id": session}))["persisted_path"].is_string()
+        });
+        assert_eq!(kept, record == "transient");
         mcp.ok("browser_close_session", json!({"session_id": session}));
         assert!(!home.state().join("recordings").join(&session).exists());
     }

@@ -10,9 +10,14 @@ const MOST_COVERS = 1000;
 const MOST_WATCHED = 200;
 // A page with more fields that are not covered than this is taken for one that fills them.
 const MOST_INPUTS = 5000;
-// What came and went while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
-const MOST_PASSED = 100000;
+// What came up while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
+const MOST_PASSED = 400000;
 const MOST_CHANGES = 5000;
+// What is read to find that out, in UTF-16 units: a page can change a little in the midst of a long text without end.
+const MOST_PASSED_READ = 20000000;
+// How much of the text beside a change is noted with it: a word may begin or end there.
+const LEAST_AROUND = 120;
+const MOST_AROUND = 2000;
 // What a picture that was broken off has left is not watched for longer.
 const WATCH_MILLISECONDS = 10000;
 
@@ -25,6 +30,8 @@ const textContent = getter(Node, 'textContent');
 const ownerSvg = getter(SVGElement, 'ownerSVGElement');
 const rootAnimations = method(ShadowRoot, 'getAnimations');
 const keyframesOf = method(KeyframeEffect, 'getKeyframes');
+const validityOf = getter(HTMLInputElement, 'validity');
+const isBadInput = getter(ValidityState, 'badInput');
 
 const UNDRAWN_TEXT = new Set('script style template noscript title'.split(' '));
 // Unless a style draws them all the same.
@@ -61,9 +68,10 @@ const drawnText = (el, tag, generates) => {
 const isCoverable = (el) =>
   isTextInput(el) || el instanceof HTMLTextAreaElement || (askAttribute(el, 'contenteditable') && isHtml(el) && isEditingHost(el));
 
-// All text of the frame, and the elements that may have to be covered whatever they say. `again` asks also for what came
-// and went since the last look.
+// All text of the frame, and the elements that may have to be covered whatever they say. With `again`, what came up since
+// the last look is kept in mind.
 const coverText = ({ words, drawings, secrets, again }) => {
+  const before = words && again ? covering : null;
   const passed = words && again ? passedText() : '';
   endCovering();
   const roots = [document];
@@ -83,7 +91,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
     const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
     for (let node = nextNode(walker); node; node = nextNode(walker)) {
       visited += 1;
-      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill(), passed };
+      if (visited > MAX_VISITED || length > MOST_COVER_TEXT) return { text: '', all: false, found: false, fields: true, still: isStill() };
       if (isText(node)) {
         const parent = words ? parentNode(node) : null;
         if (parent && !(isElement(parent) && isNotDrawn(parent))) add(node, characters(node));
@@ -97,7 +105,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
         if (!secrets || isSecret(node)) fields.push(node);
         else if (words) {
           searched = true;
-          if (isField(node)) beside.push([node, textIn(node)]);
+          if (isField(node)) beside.push([node, fieldValue(node)]);
         }
       }
       if (drawings && PAINTED.has(tag)) drawn.push(node);
@@ -110,9 +118,10 @@ const coverText = ({ words, drawings, secrets, again }) => {
     add(node, text);
     add(null, '\0');
   }
-  const records = [];
-  const observer = new MutationObserver((more) => { if (covering === mine) keepRecords(mine, more); });
-  const mine = { starts, nodes, fields, drawn, roots, generates, observer, records, passed, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
+  const observer = new MutationObserver((records) => { if (covering === mine) noteChanges(mine, records); });
+  const mine = { starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
+  // A root that is new may have held anything meanwhile: nobody watched it.
+  if (before && roots.some((root) => !before.roots.includes(root))) mine.passed = null;
   covering = mine;
   setTimeout(() => { if (covering === mine) endCovering(); }, WATCH_MILLISECONDS);
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
@@ -121,7 +130,7 @@ const coverText = ({ words, drawings, secrets, again }) => {
   if (words) for (const root of roots) observer.observe(root, watched);
   const all = length <= MOST_COVER_TEXT;
   const found = drawn.length > 0 || designMode(document) === 'on' || fields.some(holdsText);
-  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: searched || fields.length > 0, still: isStill(), passed };
+  return { text: all ? parts.join('').toWellFormed() : '', all, found, fields: searched || fields.length > 0, still: isStill() };
 };
 
 const endCovering = () => {
@@ -134,14 +143,10 @@ const endCovering = () => {
 
 const isDrawnFrom = (name, generates) => WATCHED_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name));
 
-const keepRecords = (into, more) => {
-  for (const record of more) {
-    if (into.records.length >= MOST_CHANGES) return;
-    if (record.type !== 'attributes' || isDrawnFrom(record.attributeName, into.generates)) into.records.push(record);
-  }
-};
-
-const textIn = (field) => (field instanceof HTMLInputElement ? INPUT : TEXTAREA).value(field);
+const fieldValue = (field) => (field instanceof HTMLInputElement ? INPUT : TEXTAREA).value(field);
+// A number or a date that is none has no value, and is drawn as it was typed.
+const BAD = '\0';
+const textIn = (field) => fieldValue(field) || (field instanceof HTMLInputElement && isBadInput(validityOf(field)) ? BAD : '');
 const holdsText = (el) => (isField(el) ? textIn(el) !== '' : textContent(el).trim() !== '');
 
 // A field can be filled and emptied again without a trace, so those that are not covered are looked at whenever the page is
@@ -225,8 +230,9 @@ const boxesOf = ({ fields, drawn, starts, nodes }, ranges, watch) => {
       setStart(range, node, Math.min(size, Math.max(0, from - starts[piece])));
       setEnd(range, node, Math.min(size, to - starts[piece]));
       const drawnAt = Array.from(rangeRects(range));
-      const list = drawnAt.length ? null : closest(parent, 'select');
-      if (list) element(list);
+      const list = closest(parent, 'select');
+      // One that the page draws itself shows what is chosen on its button too.
+      if (list && (!drawnAt.length || isDrawnByPage(list))) element(list);
       if (!drawnAt.length) continue;
       watch(parent);
       const reach = smearOf(parent);
@@ -276,7 +282,16 @@ const watchBox = (el) => {
 
 const isNear = (a, b) => a.length === b.length && a.every((number, i) => Math.abs(number - b[i]) <= 1);
 
+// Drawings have animations of their own, which no list of animations tells.
+const MOVES_DRAWINGS = 'animate, animateTransform, animateMotion, set';
+const isInMovingDrawing = (el) => {
+  let drawing = closest(el, 'svg');
+  while (drawing && !querySelector(drawing, MOVES_DRAWINGS)) drawing = ownerSvg(drawing);
+  return drawing !== null;
+};
+
 const isCarried = () => {
+  if (covering.watched.some(({ el }) => isInMovingDrawing(el))) return true;
   const animations = covering.roots.flatMap((root) => (root === document ? runningAnimations(root) : rootAnimations(root)));
   return animations.some((animation) => {
     if (animationState(animation) !== 'running') return false;
@@ -299,40 +314,73 @@ const coverBoxes = ({ ranges, frames, watched }) => {
   return { boxes, whole, places };
 };
 
-// What came and went since the look, as far as it can be told; null if it cannot.
-const passedText = () => {
-  const was = covering;
-  if (was) lookAtValues(was);
-  if (!was || was.filled || was.passed === null) return null;
-  keepRecords(was, was.observer.takeRecords());
-  if (was.records.length >= MOST_CHANGES) return null;
-  const generates = was.generates || pageGenerates();
-  let text = was.passed;
-  let visited = 0;
-  for (const { type, target, attributeName, oldValue, addedNodes, removedNodes } of was.records) {
-    if (text.length > MOST_PASSED) return null;
-    if (type === 'characterData') { text += `${oldValue}\0`; continue; }
-    if (type === 'attributes') {
-      // Then it was another kind of field meanwhile, or showed another text.
-      if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && localName(target) === 'use') return null;
-      text += `${oldValue ?? ''}\0${getAttribute(target, attributeName) ?? ''}\0`;
-      continue;
-    }
-    for (const node of [...addedNodes, ...removedNodes]) {
-      text += `${textContent(node)}\0`;
-      if (!isElement(node)) continue;
-      const walker = createTreeWalker(document, node, NodeFilter.SHOW_ELEMENT);
-      for (let el = node; el; el = nextNode(walker)) {
-        visited += 1;
-        if (visited > MOST_CHANGES || showsMore(el)) return null;
-        for (const drawn of drawnText(el, localName(el), generates)) text += `${drawn}\0`;
-      }
-    }
+// Notes down what came up since the look, as it comes: whatever is drawn stands in the page when observers are called.
+const noteChanges = (mine, records) => {
+  for (const record of records) {
+    if (record.type === 'attributes' && !isDrawnFrom(record.attributeName, mine.generates)) continue;
+    mine.changes += 1;
+    if (mine.passed === null) continue;
+    const told = changedText(mine, record);
+    const fits = told !== null && mine.changes < MOST_CHANGES && mine.passed.length + told.length < MOST_PASSED;
+    mine.passed = fits ? `${mine.passed}${told}\0` : null;
   }
-  return text.length > MOST_PASSED ? null : text.toWellFormed();
 };
 
-// Asked when closed roots were counted: what was there at the look and is gone by now may have had one.
+// What a change may have brought up; null if that cannot be told.
+const changedText = (mine, { type, target, attributeName, addedNodes, removedNodes }) => {
+  if (type === 'attributes') {
+    // Then it was another kind of field meanwhile, or showed another text.
+    if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && localName(target) === 'use') return null;
+    return getAttribute(target, attributeName) ?? '';
+  }
+  let text = textAround(mine, target);
+  for (const node of [...addedNodes, ...removedNodes]) {
+    if (!isElement(node)) continue;
+    const walker = createTreeWalker(document, node, NodeFilter.SHOW_ELEMENT);
+    for (let el = node; el; el = nextNode(walker)) {
+      mine.read += 100;
+      if (mine.read > MOST_PASSED_READ || showsMore(el)) return null;
+      for (const drawn of drawnText(el, localName(el), mine.generates)) text += `\0${drawn}`;
+    }
+  }
+  for (const node of addedNodes) text += `\0${textBeside(mine, node)}`;
+  return mine.read > MOST_PASSED_READ ? null : text;
+};
+
+const textRead = (mine, node) => {
+  const text = node ? textContent(node) ?? '' : '';
+  mine.read += text.length;
+  return text;
+};
+const textBeside = (mine, node) =>
+  textRead(mine, previousSibling(node)).slice(-LEAST_AROUND) + textRead(mine, node) + textRead(mine, nextSibling(node)).slice(0, LEAST_AROUND);
+
+// The text of the smallest part of the page round a change that is not short, with what stands right beside it. Of a long one
+// that is not told again whenever something comes: what is new is told by itself.
+const textAround = (mine, target) => {
+  let [at, text] = [target, textRead(mine, target)];
+  if (isElement(target) && text.length > MOST_AROUND) return '';
+  while (text.length < LEAST_AROUND) {
+    const parent = parentNode(at);
+    if (!parent || !isElement(parent)) break;
+    text = textRead(mine, parent);
+    if (text.length > MOST_AROUND) break;
+    at = parent;
+  }
+  return textBeside(mine, at);
+};
+
+// What came up since the look, as far as it can be told; null if it cannot.
+const passedText = () => {
+  const was = covering;
+  if (!was) return null;
+  lookAtValues(was);
+  noteChanges(was, was.observer.takeRecords());
+  const unknown = was.filled || was.passed === null || (!was.generates && pageGenerates());
+  return unknown ? null : was.passed.toWellFormed();
+};
+
+// Asked when closed roots were looked for.
 const coverPassed = () => ({ passed: passedText() });
 
 // Whether an element that came or went may have shown what stands nowhere in it: a field, a drawing, another document, or,
@@ -345,7 +393,7 @@ const showsMore = (el) =>
 const coverHeld = () => {
   const was = covering;
   if (!was) return { held: false, sure: false, changed: true };
-  keepRecords(was, was.observer.takeRecords());
+  noteChanges(was, was.observer.takeRecords());
   lookAtValues(was);
   lookNoMore(was);
   let held = was.measured !== null && !was.carried && !isCarried() && !was.filled;
@@ -363,5 +411,5 @@ const coverHeld = () => {
     const now = boxesOf(was, was.measured.ranges, () => {});
     held = isNear(now.boxes.flat(), was.measured.boxes.flat());
   }
-  return { held, sure, changed: was.records.length > 0 };
+  return { held, sure, changed: was.changes > 0 };
 };

@@ -44,6 +44,8 @@ const noticeRecords = (records) => {
   if (all) {
     stirred = true;
     lastLookedAt = noticeTree(document, null);
+    // A root that is watched may be out of the document.
+    noticeEach(children.filter(({ target }) => !isConnected(target)));
   } else noticeEach(children);
   for (const record of children.length === records.length ? [] : records) {
     if (recordType(record) === 'childList') continue;

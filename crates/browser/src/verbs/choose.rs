@@ -177,6 +177,10 @@ impl Browser {
                     return Err(error);
                 }
             }
+            // It was pressed, and did not open.
+            Way::Clicks { opens: true, .. } => {
+                return Err(BrowserError::ElementUnchanged { element: element.reference });
+            }
             Way::Clicks { clicks, .. } => self.click_options(&clicks, deadline).await?,
             Way::Problem { problem } => return Err(problem.of(&element.reference, None)),
             Way::Missing(missing) => return Err(missing.of(select, element.reference)),

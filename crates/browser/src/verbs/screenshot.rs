@@ -66,6 +66,9 @@ impl Browser {
         target: Option<&ElementFacts>,
         deadline: Deadline,
     ) -> Result<Image, BrowserError> {
+        if let Some(tab) = &mut self.shared.lock().tab {
+            tab.pictured = Some(tab.commits);
+        }
         let framed = self.frame_up(wanted, target, deadline).await?;
         self.capture(&framed, wanted.format, deadline).await
     }

@@ -1,6 +1,6 @@
 //! Dialogs: a page that asks waits for the agent, and no page can hold up a session with them.
 
-use crate::support::{Driver, click, navigate, outline_of, role, within};
+use crate::support::{Driver, click, navigate, outline_of, role};
 use browser::{Incident, Outcome};
 use policy::{Action, AnswerDialog, LoadState, Read, TabId, Tabs};
 
@@ -83,7 +83,7 @@ async fn alerts_and_leaving_are_answered_at_once_and_told() {
 async fn a_loop_of_dialogs_ends_in_an_open_one_and_can_be_left() {
     for (what, kind) in [("alert('a')", "alert"), ("confirm('a')", "confirm"), ("prompt('a')", "prompt")] {
         let page = format!("<button onclick=\"for (;;) {what}\">Loop</button>");
-        let driver = Driver::with_options(&[("shop.test/", &page), NEXT], within(10)).await;
+        let driver = Driver::with(&[("shop.test/", &page), NEXT]).await;
         driver.goto("http://shop.test/").await;
         let after = driver.after(click(role("button", "Loop"))).await.unwrap();
         assert_eq!(after.question.map(|question| question.kind), Some(kind));
@@ -109,9 +109,11 @@ async fn a_page_that_asks_while_it_loads_can_be_answered() {
 
 #[tokio::test]
 async fn what_a_tab_behind_asks_is_answered_with_no_and_told() {
+    // It asks again only when the other page has come, which is when it is behind.
     let page = "<button onclick=\"document.title = String(confirm('sure?'))\">Ask</button>
-        <button onclick=\"setTimeout(() => { document.title = 'late ' + confirm('late?') }, 300)\">Late</button>";
-    let driver = Driver::with(&[("shop.test/", page), NEXT]).await;
+        <button onclick=\"new BroadcastChannel('go').onmessage = function () { this.close(); document.title = 'late ' + confirm('late?') }\">Late</button>";
+    let next = "<h1>next</h1><script>new BroadcastChannel('go').postMessage(1)</script>";
+    let driver = Driver::with(&[("shop.test/", page), ("shop.test/next", next)]).await;
     let no =
         |message: &str| Incident::Dialog { kind: "confirm".into(), message: message.into(), accepted: false };
     driver.goto("http://shop.test/").await;

@@ -1,12 +1,9 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, navigate, role, within};
-use browser::{
-    BrowserOptions,
-    cdp::{
-        CallError, Command,
-        protocol::{GetLayoutMetrics, Nothing},
-    },
+use crate::support::{Driver, FREEZE, click, navigate, role, soon};
+use browser::cdp::{
+    CallError, Command,
+    protocol::{GetLayoutMetrics, Nothing},
 };
 use futures_util::future::join_all;
 use policy::{Action, LoadState, Read};
@@ -23,9 +20,13 @@ impl Command for Crash {
 }
 
 async fn crash(driver: &Driver) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
-    let answer = driver.connection.call(Some(&driver.first_tab), &Crash {}, deadline).await;
+    let answer = driver.connection.call(Some(&driver.first_tab), &Crash {}, soon()).await;
     assert!(matches!(answer, Err(CallError::Crashed { .. })), "{answer:?}");
+}
+
+async fn freeze(driver: &Driver) {
+    driver.run_in_page(&format!("setTimeout(() => {{ {FREEZE} }}); 1")).await;
+    driver.request("shop.test/frozen").await;
 }
 
 const FINE: &[(&str, &str)] = &[("shop.test/", "<h1>fine</h1><button>Go</button>")];
@@ -64,10 +65,9 @@ async fn a_call_in_flight_fails_when_its_tab_crashes() {
 async fn a_page_that_does_not_answer_runs_into_the_time_limit() {
     let pages =
         [("shop.test/", "<button onclick='for (;;) {}'>Freeze</button>"), ("good.test/", "<h1>good</h1>")];
-    let options = BrowserOptions { action_timeout: Duration::from_secs(3), ..BrowserOptions::default() };
-    let driver = Driver::with_options(&pages, options).await;
+    let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
-    let error = driver.click(role("button", "Freeze")).await.unwrap_err();
+    let error = driver.act_within(3, click(role("button", "Freeze"))).await.unwrap_err();
     assert_eq!(error.code(), "browser_action_timeout:click:3s");
     assert!(error.retryable());
     assert_eq!(driver.goto("http://good.test/").await, "- heading \"good\" [level=1]\n");
@@ -81,16 +81,15 @@ async fn a_page_that_spins_is_left_for_any_other_however_often() {
         ("shop.test/", "<h1>same site</h1>"),
         ("good.test/", "<h1>other site</h1>"),
     ];
-    let options = BrowserOptions { action_timeout: Duration::from_secs(3), ..BrowserOptions::default() };
-    let driver = Driver::with_options(&pages, options).await;
+    let driver = Driver::with(&pages).await;
     for (spins, times, good, expected) in [
         ("http://shop.test/spin", 2, "http://shop.test/", "same site"),
         ("http://shop.test/spin", 1, "http://good.test/", "other site"),
         ("http://shop.test/late", 1, "http://shop.test/", "same site"),
     ] {
         for _ in 0..times {
-            let error = driver.act(navigate(spins, LoadState::Load)).await.unwrap_err();
-            assert_eq!(error.code(), "browser_action_timeout:navigate:3s", "{spins}");
+            let code = driver.code_within(3, navigate(spins, LoadState::Load)).await;
+            assert_eq!(code, "browser_action_timeout:navigate:3s", "{spins}");
         }
         assert_eq!(driver.goto(good).await, format!("- heading \"{expected}\" [level=1]\n"), "{spins}");
     }
@@ -99,29 +98,23 @@ async fn a_page_that_spins_is_left_for_any_other_however_often() {
 
 #[tokio::test]
 async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
-    let pages = [
-        ("shop.test/", "<button onclick='setTimeout(() => { for (;;) {} }, 1000)'>Freeze</button>"),
-        ("shop.test/next", "<h1>next</h1>"),
-    ];
-    let options = BrowserOptions { action_timeout: Duration::from_secs(4), ..BrowserOptions::default() };
-    let driver = Driver::with_options(&pages, options).await;
+    let pages = [("shop.test/", "<button>Go</button>"), ("shop.test/next", "<h1>next</h1>")];
+    let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
-    driver.click(role("button", "Freeze")).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
-    assert_eq!(error.code(), "browser_action_timeout:read:4s");
-    let error = driver.click(role("button", "Freeze")).await.unwrap_err();
-    assert_eq!(error.code(), "browser_action_timeout:click:4s");
+    freeze(&driver).await;
+    let code = driver.code_within(4, Action::Read(Read::default())).await;
+    assert_eq!(code, "browser_action_timeout:read:4s");
+    let code = driver.code_within(4, click(role("button", "Go"))).await;
+    assert_eq!(code, "browser_action_timeout:click:4s");
     assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n");
 }
 
 #[tokio::test]
 async fn more_than_can_be_asked_of_chromium_at_once_is_refused_and_the_next_call_works() {
-    let driver = Driver::with_options(FINE, within(5)).await;
+    let driver = Driver::with(FINE).await;
     driver.goto("http://shop.test/").await;
-    driver.run_in_page("setTimeout(() => { for (;;) {} }); 1").await;
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-    let ask = || driver.connection.call(Some(&driver.first_tab), &GetLayoutMetrics {}, deadline);
+    freeze(&driver).await;
+    let ask = || driver.connection.call(Some(&driver.first_tab), &GetLayoutMetrics {}, soon());
     let code = tokio::select! {
         biased;
         answers = join_all((0..5_000).map(|_| ask())) => panic!("{} answers of a frozen page", answers.len()),

@@ -25,10 +25,13 @@ const ATTACK: &str = "<h1>evil</h1><iframe name=f></iframe>
     <iframe src=http://own.test/forged/frame></iframe>
     <script>
       document.forms[0].submit();
-      fetch('http://own.test/forged/fetch', { method: 'POST', mode: 'no-cors', credentials: 'include', body: 'x' });
+      const fetched = fetch('http://own.test/forged/fetch', { method: 'POST', mode: 'no-cors', credentials: 'include', body: 'x' });
       fetch('http://own.test/forged/kept', { method: 'POST', mode: 'no-cors', credentials: 'include', keepalive: true, body: 'x' });
       navigator.sendBeacon('http://own.test/forged/beacon', 'x');
-      new WebSocket('ws://own.test/forged/socket');
+      const socket = new WebSocket('ws://own.test/forged/socket');
+      const told = (by, what) => new Promise((done) => by.addEventListener(what, done));
+      const answered = Promise.allSettled([
+        fetched, told(socket, 'close'), told(window, 'load'), told(document.querySelector('iframe'), 'load')]);
     </script>";
 const FORGED: [&str; 7] = ["form", "image", "frame", "fetch", "kept", "beacon", "socket"];
 
@@ -49,10 +52,10 @@ async fn is_signed_in(driver: &Driver, page: &str, scene: &str) {
 
 #[tokio::test]
 async fn a_hostile_page_gets_nothing_sent_with_a_header_or_a_cookie_that_is_not_its_to_use() {
+    // Not before all has been asked for: a page that is left takes with it what it has not sent.
     let leading = |target: &str| {
-        format!(
-            "{ATTACK}<script>setTimeout(() => {{ {target} = 'http://own.test/forged/link' }}, 500)</script>"
-        )
+        let leads = format!("setTimeout(() => {{ {target} = 'http://own.test/forged/link' }}, 500)");
+        format!("{ATTACK}<script>answered.then(() => {leads})</script>")
     };
     let opening = "<h1>evil</h1><button onclick=\"window.open('http://own.test/forged/link')\">Open</button>
         <a href=http://own.test/forged/stranger target=_blank>Stranger</a>";

@@ -8,9 +8,12 @@ use browser::{HandedCookie, HandedOut, Injection, Priority, SameSite, TimeLimit}
 use policy::{LoadState, Origin, TabId, Tabs};
 use std::time::{Duration, Instant};
 
+/// A document or a reply gets a second. A busy machine may take more, but not nearly all of the limit below.
+const NOT_LONG: Duration = Duration::from_secs(9);
+
 async fn handed_out(driver: &Driver, origins: &[&str]) -> HandedOut {
     let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
-    driver.browser.handed_out(&origins, TimeLimit::new(Duration::from_secs(10))).await.unwrap()
+    driver.browser.handed_out(&origins, TimeLimit::new(Duration::from_secs(30))).await.unwrap()
 }
 
 fn sorted(mut told: Vec<String>) -> Vec<String> {
@@ -256,7 +259,7 @@ async fn what_is_not_told_of_stores_is_said_and_nothing_is_waited_for_long() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
         assert!(handed.stored.is_empty(), "{host}");
-        assert!(took < Duration::from_secs(4), "{host}: {took:?}");
+        assert!(took < NOT_LONG, "{host}: {took:?}");
         assert!(driver.tabs(Tabs::List).await.iter().any(|known| known.id == TabId(tab)), "{host}");
     }
     // They take nothing from a tab that answers.
@@ -361,7 +364,7 @@ async fn replies_beyond_the_bounds_are_left_out_and_one_that_never_ends_is_not_w
     driver.act(wait_for_text("all done")).await.unwrap();
     let begun = Instant::now();
     let handed = handed_out(&driver, &["http://own.test"]).await;
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < NOT_LONG, "{:?}", begun.elapsed());
     assert_eq!((handed.lost, handed.cut), (true, true));
     let (small, others): (Vec<_>, Vec<_>) =
         replied(&handed).into_iter().partition(|told| told == "Data \"small\"");

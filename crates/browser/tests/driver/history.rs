@@ -1,6 +1,6 @@
 //! Back, forward and again.
 
-use crate::support::{Driver, click, outline_of, role, within};
+use crate::support::{Driver, click, outline_of, role};
 use policy::Action;
 
 #[tokio::test]
@@ -37,12 +37,12 @@ async fn a_page_is_loaded_again_also_one_that_came_from_a_form() {
         ("shop.test/", "<form method=post action=/sent><button>Send</button></form>"),
         ("shop.test/sent", "<h1>sent</h1>"),
     ];
-    let driver = Driver::with_options(&pages, within(15)).await;
+    let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     assert!(driver.after(Action::Reload).await.unwrap().navigated);
     assert_eq!(driver.requests_of("shop.test/"), 2);
     driver.after(click(role("button", "Send"))).await.unwrap();
-    driver.after(Action::Reload).await.ok();
+    driver.act_within(15, Action::Reload).await.ok();
     driver.after(Action::Back).await.unwrap();
     assert!(driver.outline().await.contains("Send"));
 }
@@ -57,7 +57,7 @@ async fn a_page_that_holds_on_to_the_agent_is_left_all_the_same() {
         ),
         ("shop.test/hang", "HANG"),
     ];
-    let driver = Driver::with_options(&pages, within(5)).await;
+    let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/one").await;
     driver.goto("http://shop.test/trap").await;
     for _ in 0..3 {

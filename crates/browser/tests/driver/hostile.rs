@@ -1,7 +1,6 @@
 //! Pages that try to stop the session, or to have the agent's click or text land somewhere else.
 
-use crate::support::{Driver, navigate, role, typing, within};
-use browser::BrowserOptions;
+use crate::support::{Driver, click, navigate, role, typing};
 use policy::{Action, Click, LoadState};
 use std::time::Duration;
 
@@ -36,8 +35,7 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
         ("shop.test/object", &object),
         VICTIM,
     ];
-    let options = BrowserOptions { action_timeout: Duration::from_secs(4), ..BrowserOptions::default() };
-    let driver = Driver::with_options(&pages, options).await;
+    let driver = Driver::with(&pages).await;
     for path in ["plain", "open", "closed", "object"] {
         driver.goto(&format!("http://shop.test/{path}")).await;
         let action = Action::Click(Click::on(role("button", "Continue")));
@@ -80,11 +78,11 @@ async fn a_click_that_a_frame_slides_under_at_the_last_moment_does_nothing() {
     );
     let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     served.extend([VICTIM, ("form.test/", form), ("rewritten.test/", rewritten.as_str())]);
-    let driver = Driver::with_options(&served, within(4)).await;
+    let driver = Driver::with(&served).await;
     for (path, _) in &pages {
         driver.goto(&format!("http://{path}")).await;
         for _ in 0..8 {
-            driver.click(role("button", "Continue")).await.ok();
+            driver.act_within(4, click(role("button", "Continue"))).await.ok();
         }
         assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
     }

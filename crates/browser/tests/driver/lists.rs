@@ -74,6 +74,11 @@ async fn a_list_that_the_page_draws_itself_is_opened_and_clicked() {
             "target_changed",
         ),
         ("shop.test/link", "s.options[1].innerHTML = '<a href=/gone>Green</a>'", "element_covered"),
+        (
+            "shop.test/link-in-a-root",
+            "const d = document.createElement('div'); d.attachShadow({mode: 'open'}).innerHTML = '<a href=/gone style=\"position:absolute;inset:0\">x</a>'; s.options[1].style.position = 'relative'; s.options[1].append(d)",
+            "element_covered",
+        ),
     ];
     let pages = tricks.map(|(url, script, _)| {
         let list = "<select id=s aria-label=Colour><option>Red<option>Green<option>Blue</select>";

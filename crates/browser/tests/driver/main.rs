@@ -11,6 +11,7 @@ mod dialogs;
 mod elements;
 mod ends;
 mod failures;
+mod flashes;
 mod forging;
 mod handing;
 mod headers;

@@ -4,7 +4,6 @@ use crate::support::{Driver, role, text_of};
 use crate::ways::{PLACES, Seen, WAYS, page};
 use browser::{BrowserOptions, Outcome, SnapshotOptions};
 use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat};
-use std::time::Duration;
 
 /// Each field's secret begins and ends differently, and they differ in length between two readings of a page: what
 /// is told must be the same to the byte.
@@ -208,9 +207,8 @@ async fn errors_tell_no_secret() {
         )
     };
     let pages = VALUES.map(page);
-    let options = BrowserOptions { action_timeout: Duration::from_secs(3), ..BrowserOptions::default() };
     let urls = [("shop.test/0", pages[0].as_str()), ("shop.test/1", pages[1].as_str())];
-    let driver = Driver::with_options(&urls, options).await;
+    let driver = Driver::with(&urls).await;
     driver.goto("http://shop.test/none").await;
     let mut told = [Vec::new(), Vec::new()];
     for (n, told) in told.iter_mut().enumerate() {

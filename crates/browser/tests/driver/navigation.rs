@@ -1,9 +1,8 @@
 //! Going to pages: how far to wait, where it ends, what is refused.
 
 use crate::support::{Driver, navigate};
-use browser::{BrowserOptions, Outcome};
+use browser::Outcome;
 use policy::LoadState;
-use std::time::Duration;
 
 #[tokio::test]
 async fn a_page_is_opened_to_each_load_state() {
@@ -28,11 +27,10 @@ async fn a_page_is_opened_to_each_load_state() {
 #[tokio::test]
 async fn domcontentloaded_does_not_wait_for_a_picture_that_never_comes() {
     let pages = [("shop.test/", "<h1>Hello</h1><img src=/never>"), ("shop.test/never", "HANG")];
-    let options = BrowserOptions { action_timeout: Duration::from_secs(4), ..BrowserOptions::default() };
-    let driver = Driver::with_options(&pages, options).await;
+    let driver = Driver::with(&pages).await;
     assert!(driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.is_ok());
-    let error = driver.act(navigate("http://shop.test/", LoadState::Load)).await.unwrap_err();
-    assert_eq!(error.code(), "browser_action_timeout:navigate:4s");
+    let code = driver.code_within(4, navigate("http://shop.test/", LoadState::Load)).await;
+    assert_eq!(code, "browser_action_timeout:navigate:4s");
 }
 
 #[tokio::test]

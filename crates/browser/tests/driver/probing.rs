@@ -24,8 +24,12 @@ async fn probe(
 ) -> Result<(Driver, Vec<Probed>), BrowserError> {
     let mut seen = Vec::new();
     let driver = Driver::start(pages, BrowserOptions::default(), async |blank, _| {
-        let (browser, probed) = blank.inject_and_probe(injection, pages_at(urls), within(seconds)).await?;
-        seen = probed;
+        let begun = Instant::now();
+        let probed = blank.inject_and_probe(injection, pages_at(urls), within(seconds)).await;
+        // It ends with its time, whatever it is, and a busy machine has as much again.
+        assert!(begun.elapsed() < Duration::from_secs(2 * seconds), "{urls:?}: {:?}", begun.elapsed());
+        let (browser, told) = probed?;
+        seen = told;
         Ok(browser)
     });
     let driver = driver.await?;
@@ -119,8 +123,8 @@ async fn a_page_that_cannot_be_looked_at_is_told_within_the_time() {
         ("own.test/broken", &broken),
     ];
     for (url, code) in [
-        ("http://own.test/hangs", "browser_action_timeout:probe:4s"),
-        ("http://own.test/loops", "browser_action_timeout:probe:4s"),
+        ("http://own.test/hangs", "browser_action_timeout:probe:10s"),
+        ("http://own.test/loops", "browser_action_timeout:probe:10s"),
         ("http://own.test/closes", "navigation_failed"),
         ("http://refused.test/", "navigation_failed"),
         ("http://nowhere.test/", "navigation_failed"),
@@ -130,14 +134,12 @@ async fn a_page_that_cannot_be_looked_at_is_told_within_the_time() {
         ("http://own.test/busy", "navigation_failed"),
         ("http://own.test/broken", "navigation_failed"),
     ] {
-        let begun = Instant::now();
         let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
-        let error = probe(&pages, injection, &[url], 4).await.map(|_| ()).unwrap_err();
+        let error = probe(&pages, injection, &[url], 10).await.map(|_| ()).unwrap_err();
         assert_eq!(error.code(), code, "{url}: {error}");
-        assert!(begun.elapsed() < Duration::from_secs(8), "{url}: {:?}", begun.elapsed());
     }
     let many = vec!["http://own.test/"; 17];
-    let error = probe(&pages, Injection::default(), &many, 4).await.map(|_| ()).unwrap_err();
+    let error = probe(&pages, Injection::default(), &many, 10).await.map(|_| ()).unwrap_err();
     assert_eq!(error.code(), "injection_failed", "{error}");
 }
 
@@ -157,14 +159,22 @@ async fn what_somebody_signed_out_gets_to_see_is_no_error() {
 #[tokio::test]
 async fn a_tab_that_crashes_while_it_is_looked_at_is_told() {
     let crashed = Driver::start(
-        &[("own.test/", "<p>words</p><script>fetch('/hangs')</script>"), ("own.test/hangs", "HANG")],
+        // It loads until it crashes.
+        &[("own.test/", "<p>words</p><img src=/hangs>"), ("own.test/hangs", "HANG")],
         BrowserOptions::default(),
         async |blank, connection| {
+            let mut events = connection.subscribe();
             let probing =
-                blank.inject_and_probe(Injection::default(), pages_at(&["http://own.test/"]), within(20));
+                blank.inject_and_probe(Injection::default(), pages_at(&["http://own.test/"]), within(60));
             let crash = async {
-                // Three seconds are what it waits for the answer.
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                // A tab that crashes before that is none that is looked at.
+                loop {
+                    if let cdp::EventKind::FrameNavigated(told) = &events.recv().await.unwrap().kind
+                        && told.frame.url == "http://own.test/"
+                    {
+                        break;
+                    }
+                }
                 crash_all(&connection).await;
             };
             tokio::join!(probing, crash).0.map(|(browser, _)| browser)

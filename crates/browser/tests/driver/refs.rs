@@ -1,6 +1,6 @@
 //! Refs: the same as long as their element lives, never given twice, and dead ones say what became of them.
 
-use crate::support::{Driver, plain, reference, text_of};
+use crate::support::{Driver, plain, reference, text_of, wait_for_text};
 use browser::Outcome;
 use policy::{Action, Click, Part, Read, Target, Tokens};
 use std::collections::{HashMap, HashSet};
@@ -140,13 +140,13 @@ async fn told_after(script: &str, part: &str) -> String {
     let pages = [
         ("shop.test/", SHOP),
         ("shop.test/inner", "<button>Inner</button>"),
-        ("shop.test/next", "<h1>next</h1>"),
+        ("shop.test/next", "<h1>arrived</h1>"),
     ];
     let driver = Driver::with(&pages).await;
     let outline = driver.goto("http://shop.test/").await;
     driver.run_in_page(script).await;
     if script.contains("/next") {
-        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+        driver.act(wait_for_text("arrived")).await.unwrap();
     }
     let target = if part == "never" { Target::Ref("e4711".into()) } else { reference(&outline, part) };
     let error = driver.click(target).await.unwrap_err();

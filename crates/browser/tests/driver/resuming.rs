@@ -1,6 +1,6 @@
 //! A connection that is lost while Chromium lives: the page, its refs and the last snapshots are still there.
 
-use crate::support::{Driver, plain, reference, role, text_of};
+use crate::support::{Driver, FREEZE, plain, reference, role, text_of};
 use browser::Outcome;
 use policy::{Action, Part, Read, Target, Tokens};
 
@@ -15,10 +15,10 @@ const PAGES: &[(&str, &str)] = &[
         "other.test/",
         "<button onclick=\"this.textContent += '!'\">Other</button><iframe src=/deep height=60></iframe>
          <script>onmessage = () => { document.querySelector('iframe').remove();
-           document.body.append(Object.assign(document.createElement('iframe'), { src: '/deep' })); }</script>",
+           document.body.append(Object.assign(document.createElement('iframe'), { src: '/deep', onload: () => fetch('/loaded') })); }</script>",
     ),
     ("other.test/deep", "<button onclick=\"this.textContent += '!'\">Deep</button>"),
-    ("shop.test/next", "<h1>next</h1><button>Add</button>"),
+    ("shop.test/next", "<h1>next</h1><button>Add</button><script>onload = () => fetch('/loaded')</script>"),
 ];
 
 #[tokio::test]
@@ -75,12 +75,14 @@ async fn what_changed_while_nobody_was_connected_is_noticed() {
                const [inner, other] = document.querySelectorAll('iframe');
                inner.remove();
                other.contentWindow.postMessage('change', '*');
-               document.body.append(Object.assign(document.createElement('iframe'), { src: '/inner' }));
+               const added = { src: '/inner', onload: () => fetch('/loaded') };
+               document.body.append(Object.assign(document.createElement('iframe'), added));
              }, 300); 1",
         )
         .await;
     driver.cut().await;
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    driver.request("shop.test/loaded").await;
+    driver.request("other.test/loaded").await;
     assert!(driver.resume().await);
     let after = driver.outline().await;
     assert_eq!(reference(&after, "Add"), reference(&before, "Add"));
@@ -103,7 +105,7 @@ async fn a_page_that_was_left_while_nobody_was_connected_takes_its_refs_with_it(
     let before = driver.goto("http://shop.test/").await;
     driver.run_in_page("setTimeout(() => { location = '/next' }, 300); 1").await;
     driver.cut().await;
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    driver.request("shop.test/loaded").await;
     assert!(driver.resume().await);
     let after = driver.outline().await;
     assert!(after.contains("heading \"next\""), "{after}");
@@ -130,9 +132,9 @@ async fn without_its_tab_a_browser_goes_on_in_a_new_one_and_gives_no_number_twic
 async fn a_page_that_hangs_is_left_for_a_new_tab() {
     let mut driver = Driver::with(PAGES).await;
     let before = driver.goto("http://shop.test/").await;
-    driver.run_in_page("setTimeout(() => { for (;;) {} }, 200); 1").await;
+    driver.run_in_page(&format!("setTimeout(() => {{ {FREEZE} }}, 200); 1")).await;
     driver.cut().await;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    driver.request("shop.test/frozen").await;
     assert!(!driver.resume().await);
     let error = driver.click(reference(&before, "Add")).await.unwrap_err();
     assert_eq!(

@@ -9,8 +9,8 @@ use browser::{
     Outcome, Resumed, Snapshot, TabInfo, TimeLimit, Viewer, cdp, launch_flags,
 };
 use policy::{
-    Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Policy, Read, ReadFormat,
-    Settings, Standing, Tabs, Target, TypeText, WaitFor, WebUrl,
+    Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Permitted, Policy, Read,
+    ReadFormat, Settings, Standing, Tabs, Target, TypeText, WaitFor, WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -28,6 +28,13 @@ use tokio::{
 
 /// The unprivileged user that Chromium runs as when the tests run as root.
 const NOBODY: u32 = 65534;
+
+/// For what comes soon, but on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a page runs to do nothing ever after. It has come to that once `/frozen` of its host is asked for.
+pub const FREEZE: &str =
+    "const last = new XMLHttpRequest(); last.open('GET', '/frozen', false); last.send(); for (;;) {}";
 
 /// A browser on a set of pages. Keys are `host/path`; values are HTML, a whole
 /// response if they start with `HTTP/`, or one of the words that [`answer`] knows.
@@ -160,9 +167,8 @@ impl Driver {
             const METHOD: &'static str = "Runtime.evaluate";
             type Response = Evaluated;
         }
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
         let evaluate = Evaluate { expression, return_by_value: true, await_promise: true };
-        let told = self.connection.call(Some(&self.first_tab), &evaluate, deadline).await.unwrap();
+        let told = self.connection.call(Some(&self.first_tab), &evaluate, soon()).await.unwrap();
         told.result["value"].clone()
     }
 
@@ -170,6 +176,15 @@ impl Driver {
     pub async fn act(&self, action: Action) -> Result<Outcome, BrowserError> {
         let facts = self.browser.resolve(&action).await.inspect_err(note)?;
         self.act_on(action, facts).await
+    }
+
+    /// With so many seconds to look and as many to act. What is to run out of time has a limit of its own, so that the
+    /// rest of its test has all that a busy machine needs.
+    pub async fn act_within(&self, seconds: u64, action: Action) -> Result<Outcome, BrowserError> {
+        let limit = || TimeLimit::new(Duration::from_secs(seconds));
+        let facts = self.browser.resolve_within(&action, limit()).await.inspect_err(note)?;
+        let viewer = Viewer { caller: CallerId::new("test"), full: true };
+        self.browser.perform_within(permitted(action, facts), &viewer, limit()).await.inspect_err(note)
     }
 
     /// As one who has no use for deltas.
@@ -185,12 +200,7 @@ impl Driver {
         facts: Facts,
     ) -> Result<Outcome, BrowserError> {
         let viewer = Viewer { caller: CallerId::new(caller), full };
-        match permissive().decide(action, facts, &Standing::default()) {
-            Decision::Allow(permit) => {
-                self.browser.perform(permit.recorded(), &viewer).await.inspect_err(note)
-            }
-            other => panic!("{other:?}"),
-        }
+        self.browser.perform(permitted(action, facts), &viewer).await.inspect_err(note)
     }
 
     pub async fn goto(&self, url: &str) -> String {
@@ -226,10 +236,11 @@ impl Driver {
 
     /// The code an action fails with.
     pub async fn code(&self, action: Action) -> String {
-        match self.act(action).await {
-            Err(error) => error.code().into_owned(),
-            Ok(outcome) => panic!("{outcome:?}"),
-        }
+        code_of(self.act(action).await)
+    }
+
+    pub async fn code_within(&self, seconds: u64, action: Action) -> String {
+        code_of(self.act_within(seconds, action).await)
     }
 
     pub async fn tabs(&self, wanted: Tabs) -> Vec<TabInfo> {
@@ -261,17 +272,19 @@ impl Driver {
 
     /// The last request for a page, once it has come.
     pub async fn request(&self, page: &str) -> Asked {
+        self.requested(page, 1).await;
+        self.asked().into_iter().rfind(|asked| asked.at == page).unwrap()
+    }
+
+    /// Waits until a page was asked for so many times.
+    pub async fn requested(&self, page: &str, times: usize) {
         let come = async {
-            loop {
-                let found = self.requests.lock().unwrap().iter().rfind(|asked| asked.at == page).cloned();
-                match found {
-                    Some(asked) => return asked,
-                    None => tokio::time::sleep(Duration::from_millis(10)).await,
-                }
+            while self.requests_of(page) < times {
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let come = tokio::time::timeout(Duration::from_secs(20), come).await;
-        come.unwrap_or_else(|_| panic!("{page} was not asked for, but {:?}", self.asked()))
+        let come = tokio::time::timeout(PATIENCE, come).await;
+        assert!(come.is_ok(), "{page} was not asked for, but {:?}", self.asked());
     }
 
     /// What this browser is when it goes on with another Chromium, which `next` drives so far.
@@ -287,7 +300,7 @@ impl Driver {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the tabs are closed");
+        tokio::time::timeout(PATIENCE, closed).await.expect("the tabs are closed");
     }
 
     /// How many pages Chromium has, ours included.
@@ -323,8 +336,22 @@ fn note(error: &BrowserError) {
     seen(&error.code());
 }
 
+fn code_of(came: Result<Outcome, BrowserError>) -> String {
+    match came {
+        Err(error) => error.code().into_owned(),
+        Ok(outcome) => panic!("{outcome:?}"),
+    }
+}
+
+fn permitted(action: Action, facts: Facts) -> Permitted {
+    match permissive().decide(action, facts, &Standing::default()) {
+        Decision::Allow(permit) => permit.recorded(),
+        other => panic!("{other:?}"),
+    }
+}
+
 pub fn soon() -> tokio::time::Instant {
-    tokio::time::Instant::now() + Duration::from_secs(10)
+    tokio::time::Instant::now() + PATIENCE
 }
 
 pub async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::TargetInfo> {
@@ -355,7 +382,7 @@ pub fn wait_for_text(text: &str) -> Action {
     Action::WaitFor(WaitFor { condition: Condition::Text(text.into()) })
 }
 
-/// Bounds every call of a page that never answers.
+/// Bounds every call; [`Driver::act_within`] bounds one.
 pub fn within(seconds: u64) -> BrowserOptions {
     BrowserOptions { action_timeout: Duration::from_secs(seconds), ..BrowserOptions::default() }
 }

@@ -1,6 +1,6 @@
 //! Ways of naming an element: whichever is used, the facts are those of the element that is really hit.
 
-use crate::support::{Driver, click, outline_of, reference, role, within};
+use crate::support::{Driver, click, outline_of, reference, role};
 use browser::BrowserError;
 use policy::{Action, Chord, ElementFacts, Hover, Press, Selector, Target};
 
@@ -72,7 +72,7 @@ async fn every_way_of_naming_leads_to_the_same_facts() {
 async fn what_covers_an_element_is_told_and_a_point_yields_its_facts() {
     let page = "<body style='margin:0'><button style='position:absolute;left:0;top:0;width:200px;height:50px'>Buy</button>
         <a href=/evil aria-label='Free money' style='position:absolute;left:0;top:0;width:200px;height:50px;opacity:0'></a>";
-    let driver = Driver::with_options(&[("shop.test/", page)], within(2)).await;
+    let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act(click(role("button", "Buy"))).await.unwrap_err();
     assert_eq!(error.code(), "element_covered");
@@ -137,7 +137,7 @@ async fn what_is_wrong_with_an_element_is_told_by_its_code() {
         <script>let n = 0; const hop = () => { n = (n + 137) % 500; m.style.left = `${100 + n}px`; requestAnimationFrame(hop); }; hop();</script>
         <button id=g onmouseover='this.remove()'>Gone</button>
         <div style='height:20px;overflow:hidden'><div style='height:0;overflow:hidden'><button>Clipped</button></div></div>";
-    let driver = Driver::with_options(&[("shop.test/", page)], within(3)).await;
+    let driver = Driver::with(&[("shop.test/", page)]).await;
     let outline = driver.goto("http://shop.test/").await;
     let gone = reference(&outline, "\"Gone\"");
     driver.act(Action::Hover(Hover { target: gone.clone() })).await.ok();
@@ -177,7 +177,7 @@ const MOVING: &str = "<style>@keyframes go { from { left: 0 } to { left: 600px }
 
 #[tokio::test]
 async fn what_never_stops_moving_is_not_clicked_and_what_only_glows_is() {
-    let driver = Driver::with_options(&[("shop.test/", MOVING)], within(1)).await;
+    let driver = Driver::with(&[("shop.test/", MOVING)]).await;
     for name in ["Go", "Slide", "Carried", "Script"] {
         // At once, when an animation waits in its first place for the first frame.
         driver.goto("http://shop.test/").await;
@@ -190,7 +190,7 @@ async fn what_never_stops_moving_is_not_clicked_and_what_only_glows_is() {
 #[tokio::test]
 async fn a_page_that_draws_seldom_is_not_taken_for_one_that_stands_still() {
     let busy = "<script>const busy = () => { const end = performance.now() + 150; while (performance.now() < end); setTimeout(busy); }; busy();</script>";
-    let driver = Driver::with_options(&[("shop.test/", &format!("{MOVING}{busy}"))], within(2)).await;
+    let driver = Driver::with(&[("shop.test/", &format!("{MOVING}{busy}"))]).await;
     for _ in 0..3 {
         driver.goto("http://shop.test/").await;
         assert_eq!(driver.code(click(role("button", "Carried"))).await, "element_moving");

@@ -1,6 +1,6 @@
 //! Waiting for a text, an element, an address, a state of loading or a time.
 
-use crate::support::{Driver, outline_of, role, within};
+use crate::support::{Driver, outline_of, role};
 use policy::{Action, Condition, LoadState, Selector, Target, WaitFor};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn what_is_waited_for_is_there_when_the_wait_is_over() {
 
 #[tokio::test]
 async fn a_wait_in_vain_ends_at_its_bound() {
-    let driver = Driver::with_options(&[("shop.test/", "<p>here</p>")], within(1)).await;
+    let driver = Driver::with(&[("shop.test/", "<p>here</p>")]).await;
     driver.goto("http://shop.test/").await;
     for condition in [
         Condition::Text("never".into()),
@@ -42,7 +42,7 @@ async fn a_wait_in_vain_ends_at_its_bound() {
         Condition::Time(Duration::from_secs(100)),
     ] {
         assert_eq!(
-            driver.code(wait(condition.clone())).await,
+            driver.code_within(1, wait(condition.clone())).await,
             "browser_action_timeout:wait_for:1s",
             "{condition:?}"
         );

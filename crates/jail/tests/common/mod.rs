@@ -8,6 +8,7 @@ use jail::template::{BuildOptions, Flavour, Store, Template};
 use jail::{Id, JailInfo, JailSpec, JailState, Keeper, KeeperOptions, Limits};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -18,10 +19,12 @@ pub const HOST: &str = env!("CARGO_BIN_EXE_jail-host");
 pub const PROBE: &str = env!("CARGO_BIN_EXE_jail-probe");
 pub const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
-/// Where templates are built: a folder that the users of jails can reach, wherever the project was cloned to.
+/// Where the tests of this checkout build templates: a folder that the users of jails can reach, wherever the
+/// project was cloned to.
 pub fn place() -> PathBuf {
     let uid = rustix::process::getuid().as_raw();
-    let place = PathBuf::from(format!("/var/tmp/stockade-jail-tests-{uid}"));
+    let checkout = fs::metadata(env!("CARGO_MANIFEST_DIR")).unwrap().ino();
+    let place = PathBuf::from(format!("/var/tmp/stockade-jail-tests-{uid}-{checkout}"));
     fs::create_dir_all(&place).unwrap();
     place
 }

@@ -39,7 +39,7 @@ async def main():
     else:
         url, key = rest
         headers = {"Authorization": f"Bearer {key}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=120) as http:
             transport = streamable_http_client(url, http_client=http)
             async with Client(transport, mode=mode, elicitation_callback=led) as client:
                 await drive(client, page)

@@ -1,10 +1,10 @@
 //! An agent over MCP that asks for what only a person may allow, on a site that notes what was done to it.
 
 use super::login::PASSWORD;
+use super::machine::{self, PATIENCE};
 use super::site::Site;
-use super::{Home, Mcp, Server, machine};
+use super::{Home, Mcp, Server};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// What a page calls its button, to be more than a name.
 pub const MARKUP: &str = "</bdi></blockquote><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
@@ -36,9 +36,10 @@ impl Asking {
     /// `hitl` is YAML that goes under `hitl`, each line indented by six.
     pub fn start(hitl: &str) -> Asking {
         let site = Site::serve(&[("/", &page()), ("/files", DONE), ("/gone", DONE)]);
-        let settings =
-            format!("{}    hitl:\n      approvals_per_minute: 60\n{hitl}", site.setting(&["account.test"]));
-        let home = Home::new(&settings);
+        let hitl = format!("    hitl:\n      approvals_per_minute: 60\n{hitl}");
+        // Some of it is waiting for an answer that does not come.
+        let hosts = site.setting(&["account.test"]);
+        let home = Home::new(&format!("    session_timeout: 1800\n{hosts}{hitl}"));
         home.set_password();
         let server = home.serve(&[]);
         let mut mcp = home.mcp();
@@ -89,7 +90,7 @@ impl Asking {
 
     /// The question that waits, as the command line lists it.
     pub fn waiting(&self) -> Value {
-        machine::until("a question waits", Duration::from_secs(20), || {
+        machine::until("a question waits", PATIENCE, || {
             let (code, listed) = self.home.as_operator(&["approvals"]);
             assert_eq!(code, 0, "{listed}");
             listed["approvals"].as_array()?.iter().find(|approval| approval["state"] == "waiting").cloned()

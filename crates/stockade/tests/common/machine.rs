@@ -1,5 +1,7 @@
 //! Looking at the machine from outside: processes, cgroups, mounts and folders of jails.
 
+use rustix::io::Errno;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -22,6 +24,16 @@ pub fn signal(pid: u32, name: &str) {
     assert!(done.success(), "kill -{name} {pid}");
 }
 
+/// The same for one of those that were listed, which may have ended since.
+pub fn signal_if_there(pid: u32, name: &str) {
+    let done = Command::new("kill").args([format!("-{name}"), pid.to_string()]).output().unwrap();
+    let gone = !Path::new(&format!("/proc/{pid}")).exists();
+    assert!(done.status.success() || gone, "kill -{name} {pid}: {done:?}");
+}
+
+/// What is not there by then is late because nothing brings it, however slow and busy the machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waits for something that is bound to come, with a bound for when it does not.
 pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
@@ -41,15 +53,23 @@ pub struct Process {
     pub arguments: Vec<String>,
 }
 
+/// Nothing where the process has ended since it was listed; any other failure is one.
+fn unless_gone<T>(read: io::Result<T>) -> Option<T> {
+    let gone = |error: &io::Error| {
+        error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
+    };
+    if read.as_ref().is_err_and(gone) { None } else { Some(read.unwrap()) }
+}
+
 impl Process {
-    pub fn status(&self, field: &str) -> String {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+    pub fn status(&self, field: &str) -> Option<String> {
+        let text = unless_gone(std::fs::read_to_string(format!("/proc/{}/status", self.pid)))?;
         let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-        line.unwrap_or_else(|| panic!("no {field} in {text}")).trim().to_owned()
+        Some(line.unwrap_or_else(|| panic!("no {field} in {text}")).trim().to_owned())
     }
 
-    pub fn namespace(&self, kind: &str) -> PathBuf {
-        std::fs::read_link(format!("/proc/{}/ns/{kind}", self.pid)).unwrap()
+    pub fn namespace(&self, kind: &str) -> Option<PathBuf> {
+        unless_gone(std::fs::read_link(format!("/proc/{}/ns/{kind}", self.pid)))
     }
 
     pub fn is_renderer(&self) -> bool {
@@ -96,8 +116,9 @@ pub fn family(root: u32) -> Vec<Process> {
     }
 }
 
-/// Cuts the oldest connection that a process has accepted from a jail on a socket of this name.
-pub fn cut_connection(pid: u32, name: &str) {
+/// Cuts every connection that a process has accepted from jails on a socket of this name: the one in use, and the
+/// one that a bridge keeps ready. Nothing that can be seen from here tells them apart.
+pub fn cut_connections(pid: u32, name: &str) {
     use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
     // An accepted connection is listed in the network namespace of who dialled it.
     let tables =
@@ -111,17 +132,21 @@ pub fn cut_connection(pid: u32, name: &str) {
         .filter(|fields| fields[5] == "03")
         .map(|fields| fields[6])
         .collect();
-    let ours = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten().filter_map(|entry| {
-        let link = std::fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
-        let inode = link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned();
-        let number: i32 = entry.file_name().to_string_lossy().parse().ok()?;
-        connected.contains(&inode.as_str()).then(|| (inode.parse::<u64>().unwrap(), number))
-    });
-    let (_, number) = ours.min().expect("a connection to cut");
     let process =
         pidfd_open(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
-    let socket = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).unwrap();
-    rustix::net::shutdown(socket, rustix::net::Shutdown::Both).unwrap();
+    let ours = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten().filter_map(|entry| {
+        let link = std::fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+        let inode = link.strip_prefix("socket:[")?.strip_suffix(']')?;
+        let number: i32 = entry.file_name().to_string_lossy().parse().ok()?;
+        let held = || pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).unwrap();
+        connected.contains(&inode).then(held)
+    });
+    // All are held before the first is cut: what comes of that may use their numbers for others.
+    let ours: Vec<_> = ours.collect();
+    assert!(!ours.is_empty(), "a connection to cut");
+    for socket in ours {
+        rustix::net::shutdown(socket, rustix::net::Shutdown::Both).unwrap();
+    }
 }
 
 /// Every folder under the cgroup mounts whose path has `name` in it.
@@ -149,11 +174,11 @@ pub fn mounts(name: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
 }
 
-/// The most memory that a process has ever had.
-pub fn peak_megabytes(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0
+/// The most memory that a process has ever had; one that has ended has none.
+pub fn peak_megabytes(pid: u32) -> Option<f64> {
+    let text = unless_gone(std::fs::read_to_string(format!("/proc/{pid}/status")))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0)
 }
 
 /// A process's share of memory: its own pages, and its part of those it shares.

@@ -14,6 +14,7 @@ pub mod recorder;
 pub mod seen;
 pub mod site;
 pub mod table;
+pub mod terminal;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -94,12 +95,14 @@ impl Home {
         machine::runtime_root().join(self.folder.path().file_name().unwrap())
     }
 
-    /// Every line of the log, chain by chain.
+    /// Every whole line of the log, chain by chain: of one that is being written there may be a part.
     pub fn audit_log(&self) -> String {
         let mut text = String::new();
         for chain in audit::chain_folders(&self.state().join("audit")).unwrap() {
             for segment in audit::segments(&chain).unwrap() {
-                text.push_str(&std::fs::read_to_string(segment.path).unwrap());
+                let bytes = std::fs::read(segment.path).unwrap();
+                let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+                text.push_str(std::str::from_utf8(&bytes[..whole]).unwrap());
             }
         }
         text

@@ -1,8 +1,9 @@
 //! A person who answers: the book of approvals, opened by the test on the state folder of a running control plane.
 
 use super::Home;
+use super::machine::{PATIENCE, until};
 use audit::{Key, Log, LogOptions};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stockade::approvals::{
     Approval, ApprovalId, ApprovalSettings, Book, Decider, Door, Filter, State, Verdict,
 };
@@ -34,15 +35,10 @@ impl Operator {
 
     /// The next question that waits.
     pub fn next(&self) -> Approval {
-        let begun = Instant::now();
-        loop {
-            let filter = Filter { only_waiting: true, scope: None };
-            if let Some(one) = self.runtime.block_on(self.book.list(&filter)).unwrap().into_iter().next() {
-                return one;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(20), "nobody was asked");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let filter = Filter { only_waiting: true, scope: None };
+        until("somebody is asked", PATIENCE, || {
+            self.runtime.block_on(self.book.list(&filter)).unwrap().into_iter().next()
+        })
     }
 
     pub fn waiting(&self) -> usize {

@@ -1,6 +1,7 @@
 //! A person's own browser: a real Chromium with its sandbox on, driven by mouse and keys over CDP.
 
 use super::chromium::Chromium;
+use super::machine::PATIENCE;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -9,8 +10,6 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-
-const PATIENCE: Duration = Duration::from_secs(40);
 
 pub struct Person {
     _chromium: Chromium,

@@ -1,0 +1,79 @@
+//! A program that goes on, and what it shows meanwhile: on a pipe, or on a terminal of its own.
+
+use super::machine::{self, PATIENCE, Process};
+use super::{Home, PROGRAM};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than keys are forgotten for, after something has come up.
+const HEARD: Duration = Duration::from_secs(2);
+
+pub struct Shown {
+    pub child: Child,
+    text: Arc<Mutex<String>>,
+    reading: JoinHandle<()>,
+}
+
+impl Shown {
+    pub fn on_a_pipe(mut command: Command) -> Shown {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let text = Arc::new(Mutex::new(String::new()));
+        let (mut output, keep) = (child.stdout.take().unwrap(), text.clone());
+        let reading = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut buffer) {
+                keep.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+        });
+        Shown { child, text, reading }
+    }
+
+    /// Keys go in by [`Shown::press`].
+    pub fn on_a_terminal(home: &Home, arguments: &[&str]) -> Shown {
+        let plain = home.command(arguments);
+        let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
+        let line = words.join(std::ffi::OsStr::new(" "));
+        let mut command = Command::new("script");
+        command.arg("-qec").arg(line).arg("/dev/null");
+        command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        Shown::on_a_pipe(command)
+    }
+
+    pub fn so_far(&self) -> String {
+        self.text.lock().unwrap().clone()
+    }
+
+    pub fn until(&self, text: &str) {
+        machine::until(text, PATIENCE, || self.so_far().contains(text).then_some(()));
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        let input = self.child.stdin.as_mut().unwrap();
+        input.write_all(keys.as_bytes()).unwrap();
+        input.flush().unwrap();
+    }
+
+    /// Presses a key until it shows what that leads to: a press that comes too soon is forgotten, and on a busy
+    /// machine nobody knows what too soon is.
+    pub fn press_until(&mut self, key: &str, text: &str) {
+        machine::until(text, PATIENCE, || {
+            self.press(key);
+            std::thread::sleep(HEARD);
+            self.so_far().contains(text).then_some(())
+        });
+    }
+
+    /// Tells the program to stop, not the terminal around it; all that it has shown.
+    pub fn stop(self) -> String {
+        let Shown { mut child, text, reading } = self;
+        let is_it = |process: &Process| process.arguments.first().is_some_and(|name| name == PROGRAM);
+        let program = machine::family(child.id()).into_iter().find(is_it);
+        machine::signal(program.unwrap().pid, "TERM");
+        child.wait().unwrap();
+        reading.join().unwrap();
+        text.lock().unwrap().clone()
+    }
+}
