@@ -151,7 +151,9 @@ impl BrowserError {
             }
             BrowserError::ElementCovered { .. } => "Close or move what covers it first.",
             BrowserError::ElementDisabled { .. } => "See what the page still needs before this can be used.",
-            BrowserError::ElementNotVisible { .. } => "Open the part of the page that holds it first.",
+            BrowserError::ElementNotVisible { .. } => {
+                "Open the part of the page that holds it first; an option of a native list is chosen with browser_select."
+            }
             BrowserError::ElementMoving { .. } => "Wait until it stands still, then try again.",
             BrowserError::ElementNotAList { .. } => {
                 "Click it to open its list, read the page, and click the option."
@@ -161,7 +163,7 @@ impl BrowserError {
             }
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
             BrowserError::NoSuchOption { .. } => {
-                "Choose one of its options by what is read on it, or by its number: what is redacted is found by no word."
+                "Choose one of its options by what is read on it, or by option_index, which also finds one that is redacted."
             }
             BrowserError::OneOptionOnly { .. } => "Choose one.",
             BrowserError::ElementUnchanged { .. } => {

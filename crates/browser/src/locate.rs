@@ -303,7 +303,12 @@ fn not_found(by: By<'_>, index: usize, found: &[Found]) -> BrowserError {
         By::Selector { selector } => format!("the selector {:?}", cut(selector, 100)),
         By::Text { text } => format!("the text {:?}", cut(text, 100)),
     };
-    let place = if index > 0 { format!(" number {index}") } else { String::new() };
+    // Of the kind of match that was chosen from.
+    let total = |tier: usize| found.iter().map(|frame| frame.total[tier]).sum::<usize>();
+    let place = match (0..3).map(total).find(|total| *total > 0) {
+        Some(total) if index > 0 => format!(" at index {index} ({total} in all, counted from 0)"),
+        _ => String::new(),
+    };
     let candidates = found
         .iter()
         .flat_map(|frame| &frame.near)
@@ -344,6 +349,28 @@ mod tests {
         ] {
             let chosen = choose(&frames, index);
             assert_eq!(chosen.as_ref().map(|(text, n)| (text.as_str(), *n)), expected, "{frames:?} {index}");
+        }
+    }
+
+    #[test]
+    fn an_index_beyond_the_last_is_told_with_how_many_there_are() {
+        let by = By::Role { role: "button", name: Some("Mute") };
+        for (frames, index, expected) in [
+            (vec![frame(&["e1"], &["e2", "e3"], &[])], 3, " at index 3 (1 in all, counted from 0)"),
+            (
+                vec![frame(&[], &[], &["e1"]), frame(&[], &[], &["f2e1"])],
+                2,
+                " at index 2 (2 in all, counted from 0)",
+            ),
+            (vec![frame(&[], &[], &[])], 3, ""),
+            (vec![frame(&[], &[], &[])], 0, ""),
+        ] {
+            let told = not_found(by, index, &frames).to_string();
+            assert_eq!(
+                told,
+                format!("no element answers to button \"Mute\"{expected}"),
+                "{frames:?} {index}"
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     text::cut,
 };
 use policy::TabId;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Titles and addresses come from pages; longer ones are cut.
 pub(crate) const LONGEST_TITLE: usize = 512;
@@ -54,8 +54,8 @@ pub(crate) struct Tab {
     pub pictured: Option<u64>,
     /// Steps within documents, which load nothing.
     pub steps: u64,
-    /// What was asked of the network since the present action began, and has not come yet.
-    pub requests: HashSet<Id>,
+    /// What was asked of the network since the present action began and has not come yet, and whether its answer has begun.
+    pub requests: HashMap<Id, bool>,
     /// The question that the page has put, and that waits for an answer; nothing of the page runs meanwhile.
     pub dialog: Option<OpenDialog>,
     /// Dialogs that were answered since the present action began.
@@ -121,7 +121,7 @@ impl Tab {
             refused: None,
             begun: 0,
             steps: 0,
-            requests: HashSet::new(),
+            requests: HashMap::new(),
             dialog: None,
             answered: 0,
             leaving: false,
@@ -215,11 +215,17 @@ impl Tab {
             EventKind::RequestSent(it)
                 if AWAITED.contains(&&*it.r#type) && self.requests.len() < MOST_REQUESTS =>
             {
-                self.requests.insert(it.request_id.clone());
+                self.requests.insert(it.request_id.clone(), false);
             }
             // Such an answer never ends.
             EventKind::ResponseReceived(it) if it.response.mime_type == "text/event-stream" => {
                 self.requests.remove(&it.request_id);
+            }
+            // A page that does not read what it is told is told no more.
+            EventKind::ResponseReceived(it) if &*it.r#type == "Fetch" => {
+                if let Some(answered) = self.requests.get_mut(&it.request_id) {
+                    *answered = true;
+                }
             }
             EventKind::RequestFinished(it) | EventKind::RequestFailed(it) => {
                 self.requests.remove(&it.request_id);

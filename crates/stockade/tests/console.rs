@@ -28,7 +28,7 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 60\n");
+    let mut asking = Asking::start("      approval_timeout: 40\n");
     let mut person = logged_in(&asking);
 
     // The console looks for itself now and then as well, so the news are counted on their own.

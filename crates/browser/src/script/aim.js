@@ -70,6 +70,13 @@ const pointInView = (el) => {
   return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
 };
 
+// A page may draw anew what is scrolled to, and does so a moment later.
+let scrolls = 0;
+const scrollTowards = (el, block) => {
+  scrolls += 1;
+  scrollIntoView(el, { block, inline: 'center', behavior: 'instant' });
+};
+
 // The point in the middle of what is in view, or the given one, which is never scrolled to.
 const intoView = (drawn, given, anywhere) => {
   if (given) return given;
@@ -81,24 +88,66 @@ const intoView = (drawn, given, anywhere) => {
   const centred = middle.x >= 0 && middle.y >= 0 && middle.x < width && middle.y < height;
   const point = pointOf(drawn);
   if (point && centred) return point;
-  scrollIntoView(drawn, { block: 'center', inline: 'center', behavior: 'instant' });
+  scrollTowards(drawn, 'center');
   return pointOf(drawn);
 };
 
 // Ways to scroll an element out from under what sticks to an edge of the view.
 const ALIGNMENTS = ['center', 'end', 'start', 'center'];
 
-// Where the element is hit, and what is hit there. With `align` it is scrolled about until it is hit itself.
-const strike = (el, drawn, given, anywhere, align) => {
-  let point = intoView(drawn, given, anywhere);
-  let hit = point ? elementAt(point.x, point.y) : null;
-  for (const block of align && !given ? ALIGNMENTS : []) {
-    if (hit && meets(hit, el)) break;
-    scrollIntoView(drawn, { block, inline: 'center', behavior: 'instant' });
-    point = pointOf(drawn);
-    hit = point ? elementAt(point.x, point.y) : null;
+// Where else than in its middle an element may be hit, as parts of its width and height.
+const SPOTS = [[1 / 6, 1 / 2], [5 / 6, 1 / 2], [1 / 2, 1 / 6], [1 / 2, 5 / 6], [1 / 12, 1 / 12], [11 / 12, 1 / 12], [1 / 12, 11 / 12], [11 / 12, 11 / 12]];
+const MOST_TEXTS = 3;
+// The beginnings of its own texts first: what it says itself is what a person clicks.
+const spotsOf = (drawn) => {
+  const spots = [];
+  let texts = 0;
+  for (let child = firstChild(drawn); child && texts < MOST_TEXTS; child = nextSibling(child)) {
+    if (!isText(child) || characters(child).trim() === '') continue;
+    texts += 1;
+    const range = createRange(document);
+    selectContents(range, child);
+    for (const { left, top, right, bottom } of Array.from(rangeRects(range)).slice(0, 1)) spots.push({ x: Math.min((left + right) / 2, left + 40), y: (top + bottom) / 2 });
   }
-  return { point, hit };
+  for (const { left, top, width, height } of Array.from(clientRects(drawn)).slice(0, MOST_TEXTS)) {
+    for (const [across, down] of SPOTS) spots.push({ x: left + width * across, y: top + height * down });
+  }
+  return spots.filter(({ x, y }) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight);
+};
+const ownSpot = (el, drawn) => {
+  for (const point of spotsOf(drawn)) {
+    const hit = elementAt(point.x, point.y);
+    if (hit && hitsItself(hit, el)) return { point, hit };
+  }
+  return null;
+};
+
+// Where the element is hit, and what is hit there: in the middle, or where it is not covered and nothing that lies in it is
+// hit. With `align` it is scrolled about until it is hit itself.
+const strike = (el, drawn, given, { anywhere = false, hit: aimed = false }, align) => {
+  const point = intoView(drawn, given, anywhere);
+  const hit = point ? elementAt(point.x, point.y) : null;
+  if (!aimed || given || (hit && hitsItself(hit, el))) return { point, hit };
+  const own = ownSpot(el, drawn);
+  if (own) return own;
+  let there = { point, hit };
+  for (const block of align ? ALIGNMENTS : []) {
+    if (there.hit && meets(there.hit, el)) break;
+    scrollTowards(drawn, block);
+    const middle = pointOf(drawn);
+    there = { point: middle, hit: middle ? elementAt(middle.x, middle.y) : null };
+    if (!there.hit || !hitsItself(there.hit, el)) there = ownSpot(el, drawn) ?? there;
+  }
+  return there;
+};
+
+// A box to tick that is drawn, but where nobody can click it, is clicked on its label.
+const strikeLabel = (el, asks, align) => {
+  for (const label of LABELLED.has(tagOf(el)) ? labelsOf(el).filter(isDrawnBox) : []) {
+    const there = strike(el, label, null, asks, align);
+    if (there.hit && hitsItself(there.hit, el)) return { ...there, drawn: label };
+  }
+  return null;
 };
 
 const lockedTo = getter(Document, 'pointerLockElement');
@@ -118,20 +167,20 @@ const look = (prefix, el, { purpose, point: given = null }, align = true) => {
   if (!isConnected(el)) return { problem: 'gone' };
   if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
   if (asks.hit) escape(el);
-  const drawn = drawnFor(el);
+  let drawn = drawnFor(el);
   // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
   const keyed = asks.keys && deepActive() === el;
   if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
   if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: NO_BOX, hides: false, pointless: true, facts: factsOf(prefix, el) };
-  const { point, hit } = strike(el, drawn, given, asks.anywhere === true, asks.hit === true && align);
+  let { point, hit } = strike(el, drawn, given, asks, align);
+  if (asks.hit && !given && drawn === el && !(hit && meets(hit, el))) ({ point, hit, drawn } = strikeLabel(el, asks, align) ?? { point, hit, drawn });
   if (!point) return { problem: 'invisible' };
   if (asks.hit) {
     if (!hit) return { problem: 'invisible' };
     if (!meets(hit, el)) return { problem: 'covered', by: describe(hit) };
   }
-  const told = asks.hit && purpose !== 'type' ? effective(hit, el) ?? el : el;
-  const facts = factsOf(prefix, told);
+  const facts = asks.hit && purpose !== 'type' ? factsAt(prefix, hit, el) : factsOf(prefix, el);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
   const hides = asks.hit === true && canHost(hit) && !shadowRoot(hit);
@@ -177,11 +226,17 @@ const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
   tellValues(options);
   const end = performance.now() + wait;
   let before = null;
-  let aligned = false;
+  let [aligned, drawnAnew] = [false, false];
   let frames = 0;
   for (;;) {
     const el = elementOf(number);
+    const scrolled = scrolls;
     const seen = el ? look(prefix, el, how, !aligned) : { problem: 'gone' };
+    if (!drawnAnew && !seen.problem && scrolls !== scrolled) {
+      drawnAnew = true;
+      if (await nextFrame()) frames += 1;
+      continue;
+    }
     // Once is enough: a page must not be scrolled to and fro while something covers it.
     aligned ||= seen.problem === 'covered';
     if (FINAL.has(seen.problem)) return seen;
@@ -245,5 +300,5 @@ const at = ({ prefix, x, y }) => {
     const scaleY = offsetHeight(hit) ? style.height / offsetHeight(hit) : 1;
     return { frame, x: (x - box.x) / scaleX, y: (y - box.y) / scaleY };
   }
-  return { ref: `${prefix}e${refOf(effective(hit, null) ?? hit)}` };
+  return { ref: `${prefix}e${refOf(meantBy(hit, null) ?? hit)}` };
 };

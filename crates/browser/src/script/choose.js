@@ -100,13 +100,13 @@ const choose = (choosing) => {
   return { key: before >= 0 || after < 0 ? 'ArrowDown' : 'ArrowUp' };
 };
 
-// Whether all of these, and nothing else, are chosen now.
+// Whether all of these, and nothing else, are chosen now. A list that the page drew anew is another one.
 const isChosen = ({ number, options: wanted, ...seen }) => {
   const el = elementOf(number);
-  if (!el) return false;
+  if (!el) return 'gone';
   const options = Array.from(optionsOf(el));
   const found = wanted.map((one) => findOption(options, one, seen));
-  return options.every((option) => OPTION.selected(option) === found.includes(option));
+  return options.every((option) => OPTION.selected(option) === found.includes(option)) ? 'chosen' : 'other';
 };
 
 const isChecked = ({ number }) => {

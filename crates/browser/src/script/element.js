@@ -169,8 +169,8 @@ const pointOf = (el) => {
   return best;
 };
 
-// What a click on `hit` sets off: the nearest control around it, or the control of its label; null if neither.
-const effective = (hit, target) => {
+// What is meant by `hit`: the nearest control around it, the element that was named, or the control of its label; null if none.
+const meantBy = (hit, target) => {
   for (let at = hit; at; at = flatParent(at)) {
     if (!isElement(at)) continue;
     if (at instanceof HTMLLabelElement && LABEL.control(at)) return LABEL.control(at);
@@ -179,12 +179,49 @@ const effective = (hit, target) => {
   return null;
 };
 
+// What Chromium sets off by itself when anything in it is clicked.
+const isSetOff = (el) =>
+  linkOf(el) !== null || tagOf(el) === 'summary' || el instanceof HTMLButtonElement || el instanceof HTMLInputElement ||
+  el instanceof HTMLSelectElement || el instanceof HTMLTextAreaElement;
+
+// What a click on `hit` sets off, whatever was named: the button, link or field around it, or that of its label; where there
+// is none, the nearest control. And what is inside of that and may do something of its own.
+const setOffBy = (hit, target) => {
+  let [control, nearest, around] = [null, null, false];
+  const inside = [];
+  for (let at = hit; at && !control; at = flatParent(at)) {
+    if (!isElement(at)) continue;
+    if (at instanceof HTMLLabelElement) control = LABEL.control(at);
+    if (isSetOff(at)) control = at;
+    // A page that can be scrolled by keys, or listens to all clicks, is not what one of them is about.
+    const acts = around ? INTERACTIVE.has(roleOf(at)) : isActionable(at, roleOf(at));
+    if (acts) nearest ??= at;
+    if (acts || at === target) inside.push(at);
+    around ||= at === target;
+  }
+  control ??= nearest ?? inside[0] ?? null;
+  return { control, inside: inside.filter((at) => at !== control) };
+};
+
+// The facts of what a click there sets off, with the words of what was named or lies between. What was named is aimed at.
+const MOST_BETWEEN = 3;
+const factsAt = (prefix, hit, el) => {
+  const { control, inside } = setOffBy(hit, el);
+  const facts = factsOf(prefix, control ?? el);
+  const words = inside.slice(0, MOST_BETWEEN).flatMap((at) => [nameOf(at, roleOf(at) || 'button'), visibleText(at, 200)]);
+  facts.text = [...new Set([...words, facts.text])].filter(Boolean).join(' ');
+  if (control && control !== el && isInside(el, control)) facts.element = `${prefix}e${refOf(el)}`;
+  return facts;
+};
+
 // What shows another document: a click on it belongs to that one, whatever stands around it here.
 const EMBEDS = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe', 'portal']);
 
 // Whether a click that hits one element is a click on another.
 const meets = (hit, el) =>
-  hit === el || ((effective(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDS.has(tagOf(hit))));
+  hit === el || ((meantBy(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDS.has(tagOf(hit))));
+// And not on something inside of it that can be clicked by itself.
+const hitsItself = (hit, el) => hit === el || (meantBy(hit, el) === el && meets(hit, el));
 
 // The node is what Chromium says is hit, inside closed roots too that are not known yet, where `look` sees only the host.
 const struck = (node, number) => {
@@ -192,9 +229,9 @@ const struck = (node, number) => {
   if (!el) return { problem: 'gone' };
   const hit = isElement(node) ? node : flatParent(node);
   if (!hit || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
-  const reached = effective(hit, el) ?? el;
+  const reached = setOffBy(hit, el).control ?? el;
   // Whatever is hit that `look` did not see has no facts of its own, so it must lead nowhere else.
-  const leads = reached !== el && (closestLink(reached) !== closestLink(el) || formFacts(reached) !== null);
+  const leads = reached !== el && reached !== setOffBy(el, el).control && (closestLink(reached) !== closestLink(el) || formFacts(reached) !== null);
   return leads || !meets(hit, el) ? { problem: 'covered', by: describe(reached) } : {};
 };
 

@@ -52,7 +52,7 @@ const SEARCHES = {
       // What has no text inside is read by its value.
       visit: (el, shown, found) => {
         if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
-        add(tierOf(nameOf(el, shown), wanted, lower), effective(el, null) ?? el, found);
+        add(tierOf(nameOf(el, shown), wanted, lower), meantBy(el, null) ?? el, found);
       },
       // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
@@ -60,7 +60,7 @@ const SEARCHES = {
         if (!parent || !isElement(parent)) return;
         const own = clean(characters(node), MAX_NAME).trim();
         if (!touches(own)) return;
-        const meant = effective(parent, null) ?? parent;
+        const meant = meantBy(parent, null) ?? parent;
         if (seen.has(meant)) return;
         // What is seen costs more to tell than what is written.
         const shown = (el) => (textOf(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
@@ -101,6 +101,10 @@ const find = ({ prefix, by, index, look: how, words, options }) => {
   kept.forEach((els, tier) => { for (const el of els) tiers[tier].push(`${prefix}e${refOf(el)}`); });
   if (words) found.words = kept.map((els) => els.map(wordsToCheck));
   const best = kept.find((els) => els.length);
-  if (how && best && index < best.length) found.looked = { ...look(prefix, best[index], how), ref: `${prefix}e${refOf(best[index])}` };
+  if (how && best && index < best.length) {
+    const before = scrolls;
+    const looked = look(prefix, best[index], how);
+    if (scrolls === before) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
+  }
   return found;
 };

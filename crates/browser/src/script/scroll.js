@@ -55,12 +55,27 @@ const wheelPoint = (el, across) => {
 // What is being scrolled, so that it is measured before and after.
 let wheeled = null;
 
+// Whether what scrolls begins at its right or its lower end, so that its positions run from 0 downwards.
+const beginsAtFarEnd = (el, across) => {
+  const place = across ? scrollLeft(el) : scrollTop(el);
+  if (place !== 0) return place < 0;
+  // What its body says holds for the page.
+  const top = documentElement(document);
+  const told = el === pageRoot() && top ? childByTag(top, 'body') ?? el : el;
+  const { direction, writingMode, display, flexDirection } = getComputedStyle(told);
+  const turned = told === el && display.endsWith('flex') ? flexDirection : '';
+  if (writingMode !== 'horizontal-tb') return across ? writingMode.endsWith('-rl') : direction === 'rtl';
+  return across ? (direction === 'rtl') !== (turned === 'row-reverse') : turned === 'column-reverse';
+};
+
+// Counted from the left or the upper end.
 const positionOf = (el, across) => {
   if (!el) return { at: 0, most: 0, page: 0 };
   const whole = el === pageRoot();
   const page = whole ? (across ? innerWidth : innerHeight) : across ? clientWidth(el) : clientHeight(el);
   const most = (across ? scrollWidth(el) : scrollHeight(el)) - page;
-  const at = across ? scrollLeft(el) : scrollTop(el);
+  const place = across ? scrollLeft(el) : scrollTop(el);
+  const at = beginsAtFarEnd(el, across) ? most + place : place;
   return { at: Math.round(at), most: Math.max(0, Math.round(most)), page: Math.round(page) };
 };
 

@@ -87,7 +87,9 @@ const statesOf = (el, role) => {
   if (controlTable(el) ? hasAttribute(el, 'required') || flag(el, 'aria-required') : flag(el, 'aria-required')) states.required = true;
   if ((controlTable(el) && hasAttribute(el, 'readonly')) || flag(el, 'aria-readonly')) states.readonly = true;
   const invalid = attribute(el, 'aria-invalid');
-  if (invalid && invalid !== 'false') states.invalid = true;
+  // What the browser itself holds against a field, once somebody was at it or tried to send its form.
+  const refused = controlTable(el) !== null && matches(el, ':user-invalid');
+  if ((invalid && invalid !== 'false') || refused) states.invalid = true;
   const current = attribute(el, 'aria-current');
   if (current && current !== 'false') states.current = true;
   if (isMultiline(el, role)) states.multiline = true;

@@ -69,6 +69,15 @@ enum Wanted<'a> {
     Index(usize),
 }
 
+/// What a list shows after it was chosen from.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Choice {
+    Chosen,
+    Other,
+    Gone,
+}
+
 /// What has to be done to choose.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -216,7 +225,7 @@ impl Browser {
         }
     }
 
-    /// A page that was left has nothing to check any more.
+    /// A page that was left has nothing to check any more, nor has a list that the page drew anew.
     async fn has_chosen(
         &self,
         choosing: &Choosing<'_>,
@@ -226,8 +235,11 @@ impl Browser {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        let chosen = self.ask(&element.frame, "isChosen", choosing, deadline).await;
-        chosen.map_err(|error| gone_is(error, element.stale()))
+        match self.ask(&element.frame, "isChosen", choosing, deadline).await {
+            Ok(Choice::Chosen | Choice::Gone) | Err(AskError::Gone) => Ok(true),
+            Ok(Choice::Other) => Ok(false),
+            Err(AskError::Failed(error)) => Err(error),
+        }
     }
 
     /// The first click chooses that one alone; the others are added to it.

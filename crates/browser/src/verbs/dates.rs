@@ -7,9 +7,13 @@ use crate::{
 };
 use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// More parts than any field has, so that the first one is reached from wherever the focus is.
 const MOST_PARTS: usize = 10;
+
+/// The last year that a field can hold.
+const LAST_YEAR: u32 = 275_760;
 
 #[derive(Serialize)]
 pub(super) struct Field {
@@ -70,7 +74,8 @@ impl Kind {
         Some(Kind { form, separators, parts })
     }
 
-    /// Nothing if the text is of another form. Seconds may be left out.
+    /// Nothing if the text is of another form, or there is no such date or time: what a field makes of the keys of one
+    /// is another. Seconds may be left out.
     fn read(&self, text: &str) -> Option<Moment> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -84,7 +89,7 @@ impl Kind {
             parts.push((*part, number.to_owned()));
             rest = after;
             if rest.is_empty() && self.parts.get(place + 1).is_none_or(|next| *next == Part::Second) {
-                return Some(Moment { parts });
+                return Some(Moment { parts }).filter(Moment::is_real);
             }
             rest = match self.separators.get(place)? {
                 b'W' => rest.strip_prefix("-W")?,
@@ -118,28 +123,55 @@ impl Kind {
                 })
                 .collect();
         }
-        let told = |wanted: Part, width: usize, most: u32| {
+        let told = |wanted: Part, width: usize| {
             let number = *numbers.get(order.iter().position(|part| *part == wanted)?)?;
-            let fits = number.parse().is_ok_and(|number: u32| (1..=most).contains(&number));
-            (fits && number.len() <= width).then(|| (wanted, format!("{number:0>width$}")))
+            (number.len() <= width).then(|| (wanted, format!("{number:0>width$}")))
         };
         let is_whole = numbers.len() == 3 && text.chars().all(|c| c.is_ascii_digit() || "./- ".contains(c));
-        let year = told(Part::Year, 4, 9999).filter(|(_, year)| is_whole && !year.starts_with("00"))?;
-        Some(Moment { parts: vec![year, told(Part::Month, 2, 12)?, told(Part::Day, 2, 31)?] })
+        let year = told(Part::Year, 4).filter(|(_, year)| is_whole && !year.starts_with("00"))?;
+        let parts = vec![year, told(Part::Month, 2)?, told(Part::Day, 2)?];
+        Some(Moment { parts }).filter(Moment::is_real)
     }
 }
 
 impl Moment {
+    fn told(&self, wanted: Part) -> Option<&str> {
+        self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| text.as_str())
+    }
+
+    fn number(&self, part: Part) -> Option<u32> {
+        self.told(part)?.parse().ok()
+    }
+
+    /// Whether the calendar and the clock have it.
+    fn is_real(&self) -> bool {
+        self.parts.iter().all(|(part, _)| {
+            let known = self.range_of(*part).zip(self.number(*part));
+            known.is_some_and(|(range, number)| range.contains(&number))
+        })
+    }
+
+    fn range_of(&self, part: Part) -> Option<RangeInclusive<u32>> {
+        Some(match part {
+            Part::Year => 1..=LAST_YEAR,
+            Part::Month => 1..=12,
+            Part::Week => 1..=weeks_of(self.number(Part::Year)?),
+            Part::Day => 1..=days_of(self.number(Part::Year)?, self.number(Part::Month)?),
+            Part::Hour => 0..=23,
+            Part::Minute | Part::Second => 0..=59,
+            // Only fields have these; what is typed tells the hour of the day.
+            Part::Hour12 | Part::DayPeriod => return None,
+        })
+    }
+
     /// What is struck in one part.
     fn keys(&self, part: Part) -> Option<String> {
-        let told =
-            |wanted: Part| self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| text.as_str());
-        let hour = || told(Part::Hour)?.parse::<u32>().ok();
+        let hour = || self.number(Part::Hour);
         match part {
             Part::Hour12 => hour().map(|hour| format!("{:02}", (hour + 11) % 12 + 1)),
             Part::DayPeriod => hour().map(|hour| if hour < 12 { "a" } else { "p" }.to_owned()),
-            Part::Second => Some(told(part).unwrap_or("00").to_owned()),
-            _ => told(part).map(str::to_owned),
+            Part::Second => Some(self.told(part).unwrap_or("00").to_owned()),
+            _ => self.told(part).map(str::to_owned),
         }
     }
 
@@ -199,6 +231,26 @@ impl Browser {
     }
 }
 
+fn is_leap(year: u32) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+fn days_of(year: u32, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap(year) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// A year has 53 weeks if it begins or ends on a Thursday.
+fn weeks_of(year: u32) -> u32 {
+    // From 0 for a Sunday. A leap year that begins on a Thursday ends on a Friday.
+    let last_day = (year + year / 4 - year / 100 + year / 400) % 7;
+    if last_day == 4 || (last_day == 5 && is_leap(year)) { 53 } else { 52 }
+}
+
 /// A part that is full hands the focus on and one that is not keeps it, so each is reached from the first one.
 fn strokes(moment: &Moment, order: &[Part]) -> Vec<Stroke> {
     let mut strokes = Vec::new();
@@ -227,15 +279,47 @@ mod tests {
             ("date", "11/16/2026", None),
             ("date", "2026-1-6", None),
             ("date", "2026-11-16T10:00", None),
+            ("date", "2026-02-28", Some("2026 02 28")),
+            ("date", "2026-02-29", None),
+            ("date", "2028-02-29", Some("2028 02 29")),
+            ("date", "2000-02-29", Some("2000 02 29")),
+            ("date", "2100-02-29", None),
+            ("date", "2026-02-31", None),
+            ("date", "2026-04-31", None),
+            ("date", "2026-12-31", Some("2026 12 31")),
+            ("date", "2026-12-32", None),
+            ("date", "2026-13-01", None),
+            ("date", "2026-00-01", None),
+            ("date", "2026-01-00", None),
+            ("date", "0000-01-01", None),
+            ("date", "275761-01-01", None),
             ("time", "13:45", Some("13 45")),
             ("time", "13:45:30", Some("13 45 30")),
             ("time", "1:45", None),
             ("time", "13", None),
+            ("time", "00:00", Some("00 00")),
+            ("time", "23:59:59", Some("23 59 59")),
+            ("time", "24:00", None),
+            ("time", "25:61", None),
+            ("time", "10:60", None),
+            ("time", "10:00:60", None),
             ("datetime-local", "2026-11-16T13:45", Some("2026 11 16 13 45")),
             ("datetime-local", "2026-11-16 13:45:09", Some("2026 11 16 13 45 09")),
             ("datetime-local", "2026-11-16", None),
+            ("datetime-local", "2026-02-30T13:45", None),
+            ("datetime-local", "2026-11-16T24:00", None),
             ("month", "2026-11", Some("2026 11")),
+            ("month", "2026-13", None),
+            ("month", "2026-00", None),
             ("week", "2026-W07", Some("2026 07")),
+            ("week", "2026-W00", None),
+            ("week", "2026-W54", None),
+            ("week", "2025-W52", Some("2025 52")),
+            ("week", "2025-W53", None),
+            ("week", "2026-W53", Some("2026 53")),
+            ("week", "2020-W53", Some("2020 53")),
+            ("week", "2021-W53", None),
+            ("week", "0000-W01", None),
             ("week", "2026-07", None),
         ] {
             let read = Kind::of(Some(input_type)).unwrap().read(text);
@@ -257,6 +341,11 @@ mod tests {
             (&[Year, Month, Day], "2026/11/06", Some("2026-11-06")),
             (&[Month, Day, Year], "20261106", None),
             (&[Month, Day, Year], "16/11/2026", None),
+            (&[Month, Day, Year], "2/29/2026", None),
+            (&[Month, Day, Year], "2/29/2028", Some("2028-02-29")),
+            (&[Day, Month, Year], "31042026", None),
+            (&[Day, Month, Year], "00.11.2026", None),
+            (&[Year, Month, Day], "2026-02-31", None),
             (&[Month, Day, Year], "11/6/26", None),
             (&[Month, Day, Year], "11/2026", None),
             (&[Month, Day, Year], "on 11/6/2026", None),

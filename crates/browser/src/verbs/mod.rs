@@ -40,6 +40,9 @@ use crate::{
 use history::Step;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
+/// How often an element that a page has put another in the place of is looked for again.
+const REPLACED: usize = 3;
+
 /// What an action came to.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -126,8 +129,25 @@ impl Browser {
         Ok(facts)
     }
 
-    /// The facts of the element that an action on this target would really hit.
+    /// The facts of the element that an action on this target would really hit. A page may put another in its place when it
+    /// is scrolled to: then that one is meant, unless it was named by its ref.
     async fn facts_of(
+        &self,
+        target: &Target,
+        purpose: Purpose,
+        deadline: Deadline,
+    ) -> Result<Option<ElementFacts>, BrowserError> {
+        let tries = if matches!(target, Target::Ref(_)) { 0 } else { REPLACED };
+        for _ in 0..tries {
+            match self.facts_once(target, purpose, deadline).await {
+                Err(BrowserError::StaleRef { .. }) => {}
+                facts => return facts,
+            }
+        }
+        self.facts_once(target, purpose, deadline).await
+    }
+
+    async fn facts_once(
         &self,
         target: &Target,
         purpose: Purpose,

@@ -21,6 +21,8 @@ const GOING_QUIET: Duration = Duration::from_secs(10);
 const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
 /// A main thread that is silent for this long is taken for hung, and its tab for lost.
 const ANSWERING: Duration = Duration::from_secs(2);
+/// What becomes of a navigation that another one takes the place of.
+const ABORTED: &str = "ERR_ABORTED";
 /// How Chromium tells of an address that it will not go to whatever the network says.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
@@ -111,6 +113,9 @@ impl Browser {
             opened = self.open(wanted, viewer, deadline) => match opened {
                 // It was the page that was to be left, and now it is.
                 Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
+                // It loaded itself instead. A page that does not, and an answer without a page, are told as they are.
+                Err(BrowserError::NavigationFailed { net_error, .. })
+                    if net_error == ABORTED && (loads_itself || self.hops() > 0) => {}
                 Ok(_)
                     if (loads_itself || self.hops() > 1)
                         && self.state().url == left
@@ -192,7 +197,7 @@ impl Browser {
         downloads: u64,
         deadline: Deadline,
     ) -> Result<BrowserError, BrowserError> {
-        if net_error == "net::ERR_ABORTED" {
+        if net_error.strip_prefix("net::") == Some(ABORTED) {
             let download = |state: &mut State| {
                 (state.downloads != downloads).then(|| state.incidents.take_download()).flatten()
             };

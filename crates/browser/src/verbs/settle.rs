@@ -13,6 +13,8 @@ const LOADING: Duration = Duration::from_secs(10);
 const STARTING: Duration = Duration::from_secs(1);
 /// What a page asks for because of an action may take this long.
 const FETCHING: Duration = Duration::from_secs(3);
+/// What answers hold beside their heads; a page that has not read them by then is taken for one that does not want to.
+const READING: Duration = Duration::from_millis(500);
 /// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
 const MOST_HOPS: u64 = 5;
 /// Looks at what is awaited; each waits for something else.
@@ -26,6 +28,8 @@ enum Awaited {
     Request,
     Page,
     Answers,
+    /// The rest of answers that have begun.
+    Bodies,
 }
 
 impl State {
@@ -35,7 +39,8 @@ impl State {
             Next::Requested => Awaited::Request,
             Next::Started => Awaited::Page,
             Next::None if tab.commits != tab.begun && !has_reached(self, wanted) => Awaited::Page,
-            Next::None if !tab.requests.is_empty() => Awaited::Answers,
+            Next::None if tab.requests.values().any(|answered| !answered) => Awaited::Answers,
+            Next::None if !tab.requests.is_empty() => Awaited::Bodies,
             Next::None => Awaited::Nothing,
         }
     }
@@ -69,12 +74,14 @@ impl Browser {
                 Awaited::Request => loading.within(STARTING),
                 Awaited::Page => loading,
                 Awaited::Answers => fetching,
+                Awaited::Bodies => fetching.within(READING),
             };
             self.snapshots().set_ready(None);
             let moved_on = |state: &mut State| (state.awaited(wanted) != awaited).then_some(());
             match self.wait(patience, moved_on).await {
                 Ok(()) => {}
                 Err(BrowserError::Timeout { .. }) if awaited == Awaited::Request => self.give_up_on_request(),
+                Err(BrowserError::Timeout { .. }) if awaited == Awaited::Bodies => self.forget_bodies(),
                 Err(BrowserError::Timeout { .. }) => {
                     self.shared.lock().incidents.add(Incident::StillLoading);
                     self.stop_waiting(deadline).await?;
@@ -83,7 +90,7 @@ impl Browser {
                 Err(error) => return Err(error),
             }
             self.not_refused()?;
-            if awaited == Awaited::Answers {
+            if matches!(awaited, Awaited::Answers | Awaited::Bodies) {
                 self.rest_after_answers(deadline).await?;
             } else {
                 self.rest(deadline).await?;
@@ -122,6 +129,12 @@ impl Browser {
             // A tab between two pages refuses.
             Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    fn forget_bodies(&self) {
+        if let Some(tab) = self.shared.lock().tab.as_mut() {
+            tab.requests.retain(|_, answered| !*answered);
         }
     }
 

@@ -2,9 +2,10 @@
 
 use crate::support::{Driver, role, typing};
 
-const FIELDS: [(&str, &str, &str); 9] = [
+const FIELDS: [(&str, &str, &str); 11] = [
     ("date", "2026-11-06", "2026-11-06"),
     ("date", "1999-02-28", "1999-02-28"),
+    ("date", "2028-02-29", "2028-02-29"),
     ("time", "13:45", "13:45"),
     ("time", "00:05", "00:05"),
     ("datetime-local", "2026-11-16T23:01", "2026-11-16T23:01"),
@@ -12,6 +13,7 @@ const FIELDS: [(&str, &str, &str); 9] = [
     ("month", "2026-11", "2026-11"),
     ("month", "2027-02", "2027-02"),
     ("week", "2026-W07", "2026-W07"),
+    ("week", "2026-W53", "2026-W53"),
 ];
 
 #[tokio::test]
@@ -68,4 +70,45 @@ async fn what_is_no_date_is_told_in_which_form_it_is_wanted() {
     }
     let stubborn = driver.code(typing(role("textbox", "Fixed"), "2026-11-16", true, false)).await;
     assert_eq!(stubborn, "element_unchanged");
+}
+
+#[tokio::test]
+async fn a_date_or_time_that_there_is_not_is_refused_before_any_key() {
+    let held = [
+        ("date", "2026-05-05"),
+        ("time", "10:00"),
+        ("datetime-local", "2026-05-05T10:00"),
+        ("month", "2026-05"),
+        ("week", "2025-W07"),
+    ];
+    let fields: String = held
+        .iter()
+        .map(|(kind, value)| format!("<input type={kind} aria-label={kind} value={value}>"))
+        .collect();
+    let page = format!(
+        "{fields}<script>let keys = 0; addEventListener('keydown', () => {{ keys += 1; }}, true);
+         window.value = () => [...document.querySelectorAll('input')].map((el) => el.value).join(' ') + ` ${{keys}}`;</script>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let before = driver.value("value()").await;
+    for (kind, text) in [
+        ("date", "2026-02-31"),
+        ("date", "2026-02-29"),
+        ("date", "2026-13-01"),
+        ("date", "2/31/2026"),
+        ("date", "02312026"),
+        ("time", "25:61"),
+        ("time", "24:00"),
+        ("time", "10:00:60"),
+        ("datetime-local", "2026-06-31T10:00"),
+        ("datetime-local", "2026-06-30T10:60"),
+        ("month", "2026-13"),
+        ("week", "2025-W53"),
+        ("week", "2025-W00"),
+    ] {
+        let code = driver.code(typing(role("textbox", kind), text, true, false)).await;
+        assert_eq!(code, "bad_date", "{kind} {text}");
+        assert_eq!(driver.value("value()").await, before, "{kind} {text}");
+    }
 }

@@ -99,6 +99,28 @@ async fn text_is_typed_replaced_and_submitted() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_not_sent_tells_which_field_is_at_fault() {
+    let page = "<form action=/sent><label>Mail <input type=email required></label>
+        <label>City <input required></label><label>Note <input></label><button>Send</button></form>";
+    let driver = Driver::with(&[("shop.test/", page), ("shop.test/sent", "<h1>Sent</h1>")]).await;
+    let invalid = |outline: &str| -> Vec<String> {
+        let marked = outline.lines().filter(|line| line.contains("[invalid]"));
+        marked.filter_map(|line| line.split('"').nth(1)).map(str::to_owned).collect()
+    };
+    let fresh = driver.goto("http://shop.test/").await;
+    assert!(invalid(&fresh).is_empty(), "{fresh}");
+    driver.after(typing(role("textbox", "Mail"), "notmail", true, false)).await.unwrap();
+    let refused = driver.click(role("button", "Send")).await.unwrap();
+    assert_eq!(invalid(&refused), ["Mail", "City"], "{refused}");
+    for (name, text) in [("Mail", "ann@shop.test"), ("City", "Bonn")] {
+        driver.after(typing(role("textbox", name), text, true, false)).await.unwrap();
+    }
+    let mended = driver.outline().await;
+    assert!(invalid(&mended).is_empty(), "{mended}");
+    assert!(driver.click(role("button", "Send")).await.unwrap().contains("Sent"));
+}
+
+#[tokio::test]
 async fn an_element_in_a_frame_of_another_site_is_clicked_and_typed_into() {
     let pages = [
         (

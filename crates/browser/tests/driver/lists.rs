@@ -188,6 +188,28 @@ async fn a_list_that_leads_elsewhere_is_followed() {
 }
 
 #[tokio::test]
+async fn a_list_that_the_page_draws_anew_at_a_choice_has_taken_it() {
+    let list = |attributes: &str| {
+        format!(
+            "<p id=r></p><script>function R() {{ r.innerHTML = `<select {attributes} aria-label=S onchange='v = this.value; R()'><option>a<option ${{window.v == 'b' ? 'selected' : ''}}>b</select>` }} R()</script>"
+        )
+    };
+    let pages = [("shop.test/dropping", list("")), ("shop.test/open", list("size=2"))];
+    let pages = pages.each_ref().map(|(url, page)| (*url, page.as_str()));
+    let driver = Driver::with(&pages).await;
+    for (url, kind) in [("dropping", "combobox"), ("open", "listbox")] {
+        driver.goto(&format!("http://shop.test/{url}")).await;
+        for wanted in ["b", "a", "b"] {
+            driver
+                .after(select(role(kind, "S"), &[wanted]))
+                .await
+                .unwrap_or_else(|error| panic!("{url} {wanted}: {error}"));
+            assert_eq!(driver.value("v").await, wanted, "{url}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn boxes_are_checked_and_unchecked_however_they_are_drawn() {
     let page = "<input type=checkbox aria-label=Plain>
         <label><input type=checkbox style='position:absolute;opacity:0;width:0;height:0'> Drawn</label>

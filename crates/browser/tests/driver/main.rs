@@ -22,6 +22,7 @@ mod keyboard;
 mod lists;
 mod matrix;
 mod navigation;
+mod parts;
 mod pointer;
 mod probing;
 mod reading;

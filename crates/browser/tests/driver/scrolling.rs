@@ -42,6 +42,42 @@ async fn the_page_and_its_parts_scroll_as_far_as_they_are_told() {
 }
 
 #[tokio::test]
+async fn what_begins_at_its_right_or_lower_end_is_counted_from_the_other() {
+    let rtl = "<html dir=rtl><body style='margin:0;width:3000px;height:100px'>";
+    let body = "<!doctype html><body dir=rtl style='margin:0;width:3000px;height:100px'>";
+    let part = "<body style='margin:0'><div style='width:500px;height:400px;overflow:auto' dir=rtl id=p><div style='width:2220px;height:100px'>long</div></div>";
+    let chat = "<body style='margin:0'><div style='display:flex;flex-direction:column-reverse;width:500px;height:400px;overflow:auto' id=p><div style='height:2120px;flex:none'>long</div></div>";
+    let pages = [
+        ("shop.test/rtl", rtl),
+        ("shop.test/body", body),
+        ("shop.test/part", part),
+        ("shop.test/chat", chat),
+    ];
+    let driver = Driver::with(&pages).await;
+    let p = || Some(css("#p"));
+    for (path, over, back, forth) in [
+        ("rtl", None, Direction::Left, Direction::Right),
+        ("body", None, Direction::Left, Direction::Right),
+        ("part", p(), Direction::Left, Direction::Right),
+        ("chat", p(), Direction::Up, Direction::Down),
+    ] {
+        driver.goto(&format!("http://shop.test/{path}")).await;
+        for (direction, distance, told) in [
+            (forth, Distance::Pixels(100), "nothing scrolled: it is at its end already"),
+            (back, Distance::Pixels(300), "scrolled 300 pixels; 1420 more are left that way"),
+            (back, Distance::Pixels(200), "scrolled 200 pixels; 1220 more are left that way"),
+            (forth, Distance::Pixels(100), "scrolled 100 pixels; 400 more are left that way"),
+            (back, Distance::End, "scrolled 1320 pixels, to the end"),
+            (back, Distance::Pixels(100), "nothing scrolled: it is at its end already"),
+            (forth, Distance::End, "scrolled 1720 pixels, to the end"),
+        ] {
+            let after = driver.after(by(over.clone(), direction, distance)).await.unwrap();
+            assert_eq!(after.told.as_deref(), Some(told), "{path}: {direction:?} {distance:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_application_whose_page_does_not_scroll_scrolls_its_main_part() {
     let page = "<style>html, body { margin: 0; height: 100%; overflow: hidden } main { height: 100%; overflow-y: auto } main div { height: 3000px }</style>
         <main><div>long</div></main>";
