@@ -128,6 +128,7 @@ async fn the_oldest_segments_go_when_the_log_is_too_large_and_verify_says_where_
 async fn segments_are_dropped_by_age_only_when_asked_and_the_chain_holds() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 2048, 1 << 30).unwrap();
+    let early = log.heads().unwrap().borrow().clone();
     for _ in 0..40 {
         log.append(&event("x")).await.unwrap();
     }
@@ -135,6 +136,15 @@ async fn segments_are_dropped_by_age_only_when_asked_and_the_chain_holds() {
     assert_eq!(log.trim(third, "their age").await.unwrap(), 2);
     let report = check(folder.path());
     assert!(report.ok() && report.first == third, "{report:?}");
+
+    // An anchor that went with them is no fault, as long as a newer one is in the log.
+    let newest = crate::read_head(&chain(folder.path())).unwrap().unwrap();
+    let anchored = |anchors: &[crate::Head]| verify(&chain(folder.path()), None, anchors).unwrap();
+    let both = anchored(&[early.clone(), newest]);
+    assert!(both.ok() && both.anchors == 1, "{both:?}");
+    let wrong = anchored(&[early]).bad.unwrap().wrong;
+    assert!(matches!(wrong, crate::Wrong::AnchorsDropped { first, .. } if first == third), "{wrong:?}");
+
     assert_eq!(log.trim(u64::MAX, "their age").await.unwrap() + 1, report.segments as u64);
     drop(log);
     assert!(check(folder.path()).ok());

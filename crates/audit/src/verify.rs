@@ -215,11 +215,20 @@ impl<'a> Chain<'a> {
         if head.seq > last {
             return Some(Bad { place: after, wrong: Wrong::Cut { last, head: head.seq } });
         }
-        if let Some(anchor) =
-            self.anchors.iter().filter(|a| a.chain == head.chain).find(|anchor| anchor.seq > last)
-        {
+        let anchors = || self.anchors.iter().filter(|anchor| anchor.chain == head.chain);
+        if let Some(anchor) = anchors().find(|anchor| anchor.seq > last) {
             let wrong = Wrong::Old { last, anchor: anchor.seq, at: anchor.signed_at.clone() };
             return Some(Bad { place: after, wrong });
+        }
+        // Retention drops what was before an anchor, too. But whoever has the key could sign any beginning: a log that
+        // begins after its last anchor is not held by one.
+        if self.anchored == 0
+            && let Some(anchor) = anchors().max_by_key(|anchor| anchor.seq)
+            && anchor.last() != head.before_first()
+        {
+            let at = anchor.signed_at.clone();
+            let wrong = Wrong::AnchorsDropped { first: head.begins, anchor: anchor.seq, at };
+            return Some(Bad { place: Place::new("head", 0, None), wrong });
         }
         if let Some(place) = &self.unsigned {
             return Some(Bad { place: place.clone(), wrong: Wrong::Unsigned });

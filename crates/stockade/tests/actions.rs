@@ -146,7 +146,11 @@ fn one_element_is_hit_whichever_way_it_is_named() {
     }
     let several = ok(&mut mcp, &session, "browser_click", json!({"role": "button", "name": "Save"}));
     let notes = several["notes"].to_string();
-    assert!(notes.contains("2 elements matched") && notes.contains("index 0 to 1"), "{notes}");
+    assert!(notes.contains("2 elements matched, and the first was used"), "{notes}");
+    assert!(notes.contains("index 0 to 1"), "{notes}");
+    let second = json!({"role": "button", "name": "Save", "index": 1});
+    let notes = ok(&mut mcp, &session, "browser_click", second)["notes"].to_string();
+    assert!(notes.contains("2 elements matched, and the one at index 1 was used"), "{notes}");
     let shot = ok(&mut mcp, &session, "browser_screenshot", json!({"selector": "#save"}));
     assert!(shot["width"].as_u64() < Some(400), "a picture of a button: {shot}");
 }

@@ -7,6 +7,7 @@ use common::machine::{PATIENCE, until};
 use common::site::Site;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 
 fn events(home: &Home, arguments: &[&str]) -> Vec<Value> {
@@ -52,6 +53,8 @@ fn the_log_is_followed_filtered_shown_checked_and_exported() {
     assert_eq!(count(&["--session", "s-other"]), 0);
     assert_eq!(count(&["--actor", "agent", "--since", "1h"]), count(&["--session", &session]));
     assert_eq!(count(&["--since", "2999-01-01T00:00:00Z"]), 0);
+    let (code, wrong) = home.json(&["audit", "tail", "--decision", "maybe"]);
+    assert_eq!((code, &wrong["error"]["code"]), (2, &json!("usage")), "{wrong}");
 
     let intent = &events(&home, &["--action", "navigate"])[0];
     for field in ["actor", "tenant", "jail_id", "url", "user_agent", "risk", "rule", "decision", "decided_by"]
@@ -94,6 +97,103 @@ fn the_log_is_followed_filtered_shown_checked_and_exported() {
     let mut mcp = home.mcp();
     assert_eq!(mcp.code("browser_open_session", json!({})), "audit_corrupt");
     assert_eq!(events(&home, &[]).len(), text.lines().count(), "reading goes on");
+}
+
+/// The log of control planes that run side by side, one a chain, and their heads.
+fn write_log(state: &Path, chains: usize) -> Vec<audit::Head> {
+    let open = |_| {
+        let key = audit::Key::load_or_create(&state.join("keys/audit.key")).unwrap();
+        let options = audit::LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
+        audit::Log::open(&state.join("audit"), "i1", options).unwrap()
+    };
+    let logs: Vec<audit::Log> = (0..chains).map(open).collect();
+    logs.iter().map(|log| audit::read_head(log.folder()).unwrap().unwrap()).collect()
+}
+
+/// The exit code of a check, what it found wrong, and how many heads it was not asked about.
+fn verified(home: &Home, arguments: &[&str]) -> (i32, String, u64) {
+    let (code, answer) = home.json(&[&["audit", "verify"][..], arguments].concat());
+    let left_out = answer["anchors_left_out"].as_u64().unwrap_or(0);
+    if let Some(error) = answer["error"]["code"].as_str() {
+        return (code, error.to_owned(), left_out);
+    }
+    let chains = answer["chains"].as_array().unwrap();
+    let wrong: Vec<&str> = chains.iter().filter_map(|chain| chain["bad"]["message"].as_str()).collect();
+    assert_eq!((answer["ok"] == true, code), (wrong.is_empty(), i32::from(!wrong.is_empty())), "{answer}");
+    (code, wrong.join("; "), left_out)
+}
+
+#[test]
+fn each_head_in_an_anchor_file_has_to_be_part_of_a_log_that_is_here() {
+    let home = Home::new("");
+    let (state, folder) = (home.state(), home.folder.path());
+    let ours = write_log(&state, 2);
+    let theirs = write_log(&folder.join("theirs"), 1);
+    let file = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let lines = |heads: &[&audit::Head]| -> String {
+        heads.iter().map(|head| format!("{}\n", serde_json::to_string(head).unwrap())).collect()
+    };
+    let own = &*file("own", lines(&[&ours[0], &ours[1]]));
+    let second = &*file("second", lines(&[&ours[1]]));
+    let shared = &*file("shared", lines(&[&ours[0], &ours[1], &theirs[0]]));
+    let foreign = &*file("foreign", lines(&[&theirs[0]]));
+    let empty = &*file("empty", String::new());
+    // Words, no head, and one that somebody changed.
+    let changed = lines(&[&ours[0]]).replacen("\"seq\":", "\"seq\":7", 1);
+    let junk = &*file("junk", format!("junk\n{{}}\n{changed}"));
+    let nowhere = folder.join("nowhere");
+    let nowhere = nowhere.to_str().unwrap();
+    let first_chain = state.join("audit/chain-1");
+    let first_chain = first_chain.to_str().unwrap();
+    let key = ours[0].key.as_str();
+
+    let check = |rows: &[(&[&str], i32, &str, u64)]| {
+        for (arguments, code, wrong, left_out) in rows {
+            let found = verified(&home, arguments);
+            assert_eq!((found.0, found.2), (*code, *left_out), "{arguments:?}: {found:?}");
+            assert!(
+                found.1.contains(wrong) && found.1.is_empty() == wrong.is_empty(),
+                "{arguments:?}: {found:?}"
+            );
+        }
+    };
+    let other_key = "no log of that key is here";
+    check(&[
+        (&["--anchor", own], 0, "", 0),
+        (&["--anchor", second], 0, "", 0),
+        (&["--anchor", shared], 1, other_key, 0),
+        (&["--anchor", shared, "--key", key], 0, "", 1),
+        (&["--anchor", foreign], 1, other_key, 0),
+        (&["--anchor", foreign, "--key", key], 1, "bad_arguments", 0),
+        (&["--anchor", empty], 1, "bad_arguments", 0),
+        (&["--anchor", junk], 1, "bad_arguments", 0),
+        (&["--anchor", nowhere], 1, "audit_unreadable", 0),
+        (&[first_chain, "--anchor", own], 0, "", 1),
+        (&[first_chain, "--anchor", second], 1, "the chain is not here", 0),
+        (&[first_chain, "--anchor", shared], 1, other_key, 1),
+        (&["--key", "zz"], 2, "usage", 0),
+    ]);
+
+    // Another log in its place, with a key of its own.
+    std::fs::rename(state.join("audit"), folder.join("old-audit")).unwrap();
+    std::fs::rename(state.join("keys"), folder.join("old-keys")).unwrap();
+    write_log(&state, 1);
+    check(&[
+        (&[], 0, "", 0),
+        (&["--anchor", own], 1, other_key, 0),
+        (&["--anchor", own, "--key", key], 1, "another key", 0),
+        (&[first_chain, "--anchor", own], 1, other_key, 0),
+    ]);
+    // Or none, with that key or without.
+    std::fs::remove_dir_all(state.join("audit")).unwrap();
+    std::fs::create_dir(state.join("audit")).unwrap();
+    check(&[(&[], 0, "", 0), (&["--anchor", own], 1, other_key, 0)]);
+    std::fs::remove_dir_all(state.join("keys")).unwrap();
+    check(&[(&["--anchor", own], 1, other_key, 0), (&[nowhere, "--anchor", own], 1, "audit_unreadable", 0)]);
 }
 
 /// A small file system in place of the state folder; the user that runs the tests has to be allowed to mount.

@@ -73,6 +73,10 @@ pub enum Wrong {
     HeadDiffers { seq: u64 },
     #[error("number {seq} is not the line that was anchored")]
     AnchorDiffers { seq: u64 },
+    #[error(
+        "the log begins with number {first}, after its last anchor, number {anchor} at {at}: none is in it"
+    )]
+    AnchorsDropped { first: u64, anchor: u64, at: String },
     #[error("the log goes on to number {last} after its signed head at {head}; the next start signs it")]
     Ahead { head: u64, last: u64 },
     #[error("there is no signed head")]

@@ -161,8 +161,12 @@ fn say(path: &Path, text: &str) -> io::Result<()> {
 
 /// The heads in an anchor file. What is no head, or was not signed by the key it names, is nobody's word.
 pub fn read_anchors(path: &Path) -> io::Result<Vec<Head>> {
-    let file = BufReader::new(std::fs::File::open(path)?.take(LONGEST_READ));
-    let lines = file.lines().collect::<io::Result<Vec<String>>>()?;
+    let mut file = BufReader::new(std::fs::File::open(path)?.take(LONGEST_READ));
+    let lines = file.by_ref().lines().collect::<io::Result<Vec<String>>>()?;
+    // The newest heads say the most, and they are at the end.
+    if file.into_inner().limit() == 0 {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 16 MiB; give its last lines"));
+    }
     // Syslog puts words of its own before the head.
     let heads = lines.iter().filter_map(|line| serde_json::from_str::<Head>(&line[line.find('{')?..]).ok());
     Ok(heads.filter(Head::is_genuine).collect())

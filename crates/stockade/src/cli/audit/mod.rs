@@ -40,6 +40,9 @@ enum AuditCommand {
     Export(export::ExportArgs),
 }
 
+/// All that an event has as its `decision`: about an action, a question, or a session that was paused.
+const DECISIONS: [&str; 5] = ["allow", "deny", "ask", "resume", "end"];
+
 /// Which events are wanted.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which events")]
@@ -53,8 +56,8 @@ struct FilterArgs {
     /// Of this action, such as click, or of this kind, such as page_dialog
     #[arg(long)]
     action: Option<String>,
-    /// Decided like this: allow or deny
-    #[arg(long)]
+    /// Decided like this
+    #[arg(long, value_parser = DECISIONS)]
     decision: Option<String>,
     /// Not before this time, or so long ago: 2026-11-16T08:00:00Z, 90s, 10m, 2h, 3d
     #[arg(long, value_parser = since)]

@@ -1,6 +1,7 @@
 //! `stockade audit verify`: whether the log is as it was written, and if not, where.
 
-use super::{told::wrapped, unreadable};
+use super::told::{fit, wrapped};
+use super::unreadable;
 use crate::cli::output::{BAD, DIM, GOOD};
 use crate::cli::{Context, Reply};
 use crate::error::Fault;
@@ -14,21 +15,20 @@ use std::path::{Path, PathBuf};
 pub struct VerifyArgs {
     /// A bundle, a chain's folder or an audit folder [default: the one in the state folder]
     path: Option<PathBuf>,
-    /// The only key that may have signed: its public half in hexadecimal
-    #[arg(long)]
-    key: Option<String>,
-    /// A file of anchored heads that must be part of the log [default: audit.anchor.file]
+    /// The only key that may have signed: its public half in hexadecimal, as this command tells it where the log was
+    /// written
+    #[arg(long, value_parser = PublicKey::parse)]
+    key: Option<PublicKey>,
+    /// A file of anchored heads that must all be part of the log, or with --key all of that key's [default:
+    /// audit.anchor.file]
     #[arg(long, value_name = "FILE")]
     anchor: Option<PathBuf>,
 }
 
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
-    let given = args.key.as_deref().map(PublicKey::parse).transpose().map_err(|e| {
-        Fault::caused("bad_arguments", &e)
-            .hint("`stockade audit verify` on the machine that wrote it tells its key.")
-    })?;
+    let given = args.key.as_ref();
     if let Some(bundle) = args.path.as_ref().filter(|path| path.is_file()) {
-        let checked = crate::record::check_bundle(bundle, given.as_ref()).map_err(|e| unreadable(&e))?;
+        let checked = crate::record::check_bundle(bundle, given).map_err(|e| unreadable(&e))?;
         return Ok(reply_on_bundle(&checked, given.is_some()));
     }
     let (folder, own, anchor) = match &args.path {
@@ -41,13 +41,13 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
             (state.audit(), own, anchor)
         }
     };
-    let anchors = match &anchor {
-        Some(file) => crate::record::read_anchors(file).map_err(|e| unreadable(&e))?,
-        None => Vec::new(),
+    let mut anchors = match &anchor {
+        Some(file) => Anchors::read(file, given)?,
+        None => Anchors::default(),
     };
-    let key = given.or(own);
-    let reports = chains(&folder, key.as_ref(), &anchors).map_err(|e| unreadable(&e))?;
-    if reports.is_empty() && args.path.is_some() && anchors.is_empty() {
+    let key = given.or(own.as_ref());
+    let reports = chains(&folder, key, &anchors.heads).map_err(|e| unreadable(&e))?;
+    if reports.is_empty() && args.path.is_some() && anchors.heads.is_empty() {
         let place = audit::plain(&folder.display().to_string());
         return Err(Fault::new(
             "audit_unreadable",
@@ -55,34 +55,80 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
         )
         .hint("Name a bundle, a chain's folder, or the audit folder of a state folder."));
     }
-    // One chain's folder says nothing about the others.
-    let gone = if reports.len() == 1 && !folder.join(&reports[0].0).exists() {
-        Vec::new()
-    } else {
-        gone(&anchors, &reports, key.as_ref())
-    };
-    Ok(reply(&reports, &gone, key.is_some()))
+    if args.path.is_some() && audit::chain_folders(&folder).map_err(|e| unreadable(&e))?.is_empty() {
+        anchors.leave_out_other_chains(&reports);
+    }
+    Ok(reply(&reports, &anchors, key))
 }
 
-/// The last anchored head of each chain that is not there any more. Chains are never dropped: one that was anchored and
-/// is gone was taken away. An anchor file may tell of other logs as well, which have keys of their own.
-fn gone<'a>(anchors: &'a [Head], reports: &[(String, Report)], key: Option<&PublicKey>) -> Vec<&'a Head> {
-    let known: Vec<String> = match key {
-        Some(key) => vec![key.to_string()],
-        None => reports.iter().filter_map(|(_, report)| report.key.clone()).collect(),
-    };
-    let mut gone: Vec<&Head> = Vec::new();
-    for anchor in anchors.iter().filter(|anchor| known.is_empty() || known.contains(&anchor.key)) {
-        if reports.iter().any(|(_, report)| report.chain.as_ref() == Some(&anchor.chain)) {
-            continue;
+/// What an anchor file asks for.
+#[derive(Debug, Default)]
+struct Anchors {
+    /// Each must be part of a chain that is here.
+    heads: Vec<Head>,
+    /// How many more the file has that this command was not asked about.
+    left_out: usize,
+}
+
+impl Anchors {
+    /// Whose heads are looked for is for the operator to say, never for the log: one that was replaced has a key of its
+    /// own, and by that all heads of the true one would be somebody else's.
+    fn read(file: &Path, only: Option<&PublicKey>) -> Result<Anchors, Fault> {
+        let place = audit::plain(&file.display().to_string());
+        let all = crate::record::read_anchors(file).map_err(|e| {
+            Fault::io("audit_unreadable", format!("cannot read the anchor file {place}"), &e)
+                .hint_if_none("Name a file of anchored heads that this user may read.")
+        })?;
+        let genuine = all.len();
+        let only = only.map(ToString::to_string);
+        let mut anchors = Anchors { heads: all, left_out: 0 };
+        anchors.keep(|head| only.as_ref().is_none_or(|key| *key == head.key));
+        if !anchors.heads.is_empty() {
+            return Ok(anchors);
         }
-        match gone.iter_mut().find(|known| known.chain == anchor.chain) {
-            Some(known) if known.seq < anchor.seq => *known = anchor,
-            Some(_) => {}
-            None => gone.push(anchor),
+        let whose = if genuine > 0 { " of that key" } else { "" };
+        Err(Fault::new("bad_arguments", format!("the anchor file {place} has no signed head{whose}"))
+            .hint("Name the file of audit.anchor.file or a copy of it, or the lines of a syslog."))
+    }
+
+    fn keep(&mut self, wanted: impl Fn(&Head) -> bool) {
+        let before = self.heads.len();
+        self.heads.retain(wanted);
+        self.left_out += before - self.heads.len();
+    }
+
+    /// One chain's folder says nothing about other chains of its key. If the file has no head of this one, though, it
+    /// may stand in the place of any of them.
+    fn leave_out_other_chains(&mut self, reports: &[(String, Report)]) {
+        if self.heads.iter().any(|head| is_here(head, reports)) {
+            self.keep(|head| is_here(head, reports) || !has_key(&head.key, reports));
         }
     }
-    gone
+
+    /// The last head of each chain that is not here. Chains are never dropped: one that was anchored and is gone was
+    /// taken away, or replaced.
+    fn missing(&self, reports: &[(String, Report)]) -> Vec<&Head> {
+        let mut missing: Vec<&Head> = Vec::new();
+        for head in self.heads.iter().filter(|head| !is_here(head, reports)) {
+            match missing.iter_mut().find(|known| known.chain == head.chain && known.key == head.key) {
+                Some(known) if known.seq < head.seq => *known = head,
+                Some(_) => {}
+                None => missing.push(head),
+            }
+        }
+        missing
+    }
+}
+
+fn is_here(head: &Head, reports: &[(String, Report)]) -> bool {
+    let is_its = |report: &Report| {
+        report.chain.as_ref() == Some(&head.chain) && report.key.as_ref() == Some(&head.key)
+    };
+    reports.iter().any(|(_, report)| is_its(report))
+}
+
+fn has_key(key: &str, reports: &[(String, Report)]) -> bool {
+    reports.iter().any(|(_, report)| report.key.as_deref() == Some(key))
 }
 
 /// The chains of an audit folder, or the one chain that the folder is.
@@ -129,7 +175,7 @@ fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
     Reply { human, json, ok: bad.is_none() }
 }
 
-fn reply(reports: &[(String, Report)], gone: &[&Head], key_is_known: bool) -> Reply {
+fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey>) -> Reply {
     let mut human = String::new();
     let mut json = Vec::new();
     for (name, report) in reports {
@@ -142,23 +188,41 @@ fn reply(reports: &[(String, Report)], gone: &[&Head], key_is_known: bool) -> Re
         }
         json.push(value);
     }
-    for head in gone {
+    let missing = anchors.missing(reports);
+    for head in &missing {
         let chain = audit::plain(&head.chain);
-        let message = format!(
-            "the chain is gone; its line {} was anchored at {}",
-            head.seq,
-            audit::plain(&head.signed_at)
-        );
-        human.push_str(&format!("{BAD}BAD{BAD:#}    {chain}\n       {}\n", wrapped(&message, 7)));
-        json.push(json!({ "name": head.chain, "ok": false, "bad": { "message": message } }));
+        let is_known = has_key(&head.key, reports) || key.is_some_and(|key| key.to_string() == head.key);
+        let message = why_missing(head, is_known);
+        human.push_str(&format!(
+            "{BAD}BAD{BAD:#}    {chain}\n       {}\n       {DIM}key {}{DIM:#}\n",
+            wrapped(&message, 7),
+            audit::plain(&head.key)
+        ));
+        json.push(json!({ "name": head.chain, "key": head.key, "ok": false, "bad": { "message": message } }));
     }
-    if reports.is_empty() && gone.is_empty() {
+    if reports.is_empty() && missing.is_empty() {
         human.push_str("Nothing is on record.\n");
-    } else if !key_is_known {
+    } else if key.is_none() {
         human.push_str("Signed by the key that each head names; --key insists on one.\n");
     }
-    let ok = gone.is_empty() && reports.iter().all(|(_, report)| report.ok());
-    Reply { human, json: json!({ "ok": ok, "chains": json }), ok }
+    let left_out = anchors.left_out;
+    if left_out > 0 {
+        human.push_str(&format!("Not looked for: {left_out} anchored heads of other keys or chains.\n"));
+    }
+    let ok = missing.is_empty() && reports.iter().all(|(_, report)| report.ok());
+    Reply { human, json: json!({ "ok": ok, "chains": json, "anchors_left_out": left_out }), ok }
+}
+
+fn why_missing(head: &Head, is_known_key: bool) -> String {
+    let (seq, at) = (head.seq, audit::plain(&head.signed_at));
+    if is_known_key {
+        return format!("the chain is not here; its line {seq} was anchored at {at}");
+    }
+    let key = fit(&head.key, 9);
+    format!(
+        "the anchor file has heads of key {key}, up to line {seq} at {at}, and no log of that key is here: it was \
+         replaced, or --key has to say whose heads to look for"
+    )
 }
 
 fn told(name: &str, report: &Report) -> String {
@@ -198,20 +262,36 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_was_anchored_and_is_gone_is_told() {
+    fn a_chain_that_was_anchored_and_is_not_here_is_told_by_its_last_head() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let heads = anchored(folder.path());
+        let (ours, theirs) = (anchored(folder.path()).remove(0), anchored(other.path()).remove(0));
+        let earlier = Head { seq: 0, ..theirs.clone() };
+        let own = PublicKey::parse(&ours.key).unwrap();
         let audit = folder.path().join("audit");
-        let own = PublicKey::parse(&heads[0].key).unwrap();
-        let all: Vec<Head> = heads.iter().cloned().chain(anchored(other.path())).collect();
-        let reports = chains(&audit, Some(&own), &all).unwrap();
-        assert!(gone(&all, &reports, Some(&own)).is_empty());
-        assert!(gone(&all, &reports, None).is_empty(), "another log's anchors are not ours");
+        let anchors = Anchors { heads: vec![ours.clone(), earlier, theirs.clone()], left_out: 0 };
+        let reports = chains(&audit, Some(&own), &anchors.heads).unwrap();
+        assert_eq!(anchors.missing(&reports), [&theirs]);
         std::fs::remove_dir_all(audit.join("chain-1")).unwrap();
-        let reports = chains(&audit, Some(&own), &all).unwrap();
-        let missing = gone(&all, &reports, Some(&own));
-        assert_eq!(missing, [&heads[0]]);
-        let reply = reply(&reports, &missing, true);
-        assert!(!reply.ok && reply.human.contains("the chain is gone"), "{}", reply.human);
+        let reports = chains(&audit, Some(&own), &anchors.heads).unwrap();
+        assert_eq!(anchors.missing(&reports), [&ours, &theirs]);
+
+        let reply = reply(&reports, &anchors, Some(&own));
+        assert!(!reply.ok);
+        for words in ["the chain is not here", "no log of that key"] {
+            assert!(reply.json.to_string().contains(words), "{words}: {}", reply.json);
+        }
+        let human = anstream::adapter::strip_str(&reply.human).to_string();
+        for line in human.lines().filter(|line| !line.trim_start().starts_with("key ")) {
+            assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_log_with_the_name_of_a_chain_and_another_key_is_another_log() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (ours, theirs) = (anchored(folder.path()).remove(0), anchored(other.path()).remove(0));
+        let anchors = Anchors { heads: vec![Head { chain: theirs.chain, ..ours }], left_out: 0 };
+        let reports = chains(&other.path().join("audit"), None, &[]).unwrap();
+        assert_eq!(anchors.missing(&reports).len(), 1);
     }
 }

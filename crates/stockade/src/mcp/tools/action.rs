@@ -3,7 +3,7 @@
 use super::super::answer::Answer;
 use super::super::server::Call;
 use super::page::{self, Picture};
-use super::{bad_arguments, timeout};
+use super::{bad_arguments, target, timeout};
 use crate::error::Fault;
 use crate::session::RecordMode;
 use policy::{Action, Screenshot};
@@ -55,13 +55,14 @@ pub async fn perform(
     action: Action,
 ) -> Result<Answer, Fault> {
     let timeout = timeout(tool, asked.timeout_seconds)?;
+    let index = action.target().and_then(target::index);
     let session = call.session(asked.session_id).await?;
     let patience = if asked.wait == Some(false) { Duration::ZERO } else { call.patience };
     let mut reply = call.act_within(&session, action, timeout, asked.full, patience).await?;
     let picture =
         if asked.after_screenshot { Some(picture(call, reply.session.id.as_str()).await) } else { None };
     reply.actions_left = reply.session.actions_left();
-    page::answer(reply, picture)
+    page::answer(reply, picture, index)
 }
 
 /// An action of its own, decided and recorded as any other. The one before it is done, so its failure is a note.

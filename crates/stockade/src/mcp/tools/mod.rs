@@ -10,6 +10,7 @@ mod drag;
 mod find;
 mod forward;
 mod hover;
+mod misfit;
 mod navigate;
 mod open_session;
 mod page;
@@ -234,8 +235,13 @@ pub fn check_names(place: &str, known: &JsonObject, arguments: &JsonObject) -> R
 }
 
 /// Arguments that do not fit get an answer that says what does.
-pub fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Fault> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| bad_arguments(tool, &error.to_string()))
+pub fn parse<T: DeserializeOwned + JsonSchema>(tool: &str, arguments: JsonObject) -> Result<T, Fault> {
+    let arguments = Value::Object(arguments);
+    T::deserialize(&arguments).map_err(|error| {
+        let schema = schemars::schema_for!(T).to_value();
+        let why = arguments.as_object().and_then(|arguments| misfit::misfit(&schema, arguments));
+        bad_arguments(tool, &why.unwrap_or_else(|| error.to_string()))
+    })
 }
 
 fn bad_arguments(tool: &str, why: &str) -> Fault {

@@ -113,8 +113,8 @@ pub enum Picture {
     Failed(Fault),
 }
 
-/// The answer of whatever may change the page.
-pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
+/// The answer of whatever may change the page. `index` is the place among the matches, where it is still known.
+pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> Result<Answer, Fault> {
     let mut notes = Vec::new();
     let (after, status) = match reply.outcome {
         Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
@@ -132,8 +132,13 @@ pub fn answer(reply: Reply, picture: Option<Picture>) -> Result<Answer, Fault> {
     notes.extend(after.told);
     notes.extend(after.incidents.iter().map(told));
     if reply.matches > 1 {
+        let used = match index {
+            Some(0) => "the first".to_owned(),
+            Some(index) => format!("the one at index {index}"),
+            None => "the one that was asked for, or else the first,".to_owned(),
+        };
         notes.push(format!(
-            "{} elements matched, and the one at the index asked for was used; name another by index 0 to {}, or by its ref",
+            "{} elements matched, and {used} was used; name another by index 0 to {}, or by its ref",
             reply.matches,
             reply.matches - 1
         ));

@@ -107,7 +107,7 @@ pub async fn fetch(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<
     match call.control.gate.pendings.find(&call.scope, &found.id) {
         Some(pending) => match pending.result(patience).await {
             Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
-                page::answer(reply, None)
+                page::answer(reply, None, None)
             }
             Ok(_) => told(
                 found,

@@ -101,6 +101,16 @@ fn point(tool: &str, x: f64, y: f64) -> Result<Target, Fault> {
     Err(bad_arguments(tool, &format!("x and y are from 0 to {FARTHEST}")))
 }
 
+/// The place among the matches, for the ways of naming that may have several.
+pub fn index(target: &Target) -> Option<usize> {
+    match target {
+        Target::Role { index, .. } | Target::Selector { index, .. } | Target::Text { index, .. } => {
+            Some(*index)
+        }
+        Target::Ref(_) | Target::Point { .. } | Target::Focused => None,
+    }
+}
+
 /// A second element, in an object of its own.
 pub fn nested(tool: &str, argument: &str, fields: JsonObject) -> Result<Target, Fault> {
     let place = format!("{tool}: {argument}");
