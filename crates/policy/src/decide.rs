@@ -281,6 +281,51 @@ mod tests {
     }
 
     #[test]
+    fn whatever_sets_off_a_link_or_a_form_stays_on_the_list() {
+        let target = || Target::Ref("e1".into());
+        let element = |role: &str, tag: &str, href: Option<&str>, action: Option<&str>| {
+            let form = action.map(|action| crate::FormFacts {
+                method: "post".into(),
+                action: action.into(),
+                ..Default::default()
+            });
+            let (role, tag, href) = (role.into(), tag.into(), href.map(str::to_owned));
+            ElementFacts { role, tag, href, form, name: "x".into(), input_type: None, ..field(false) }
+        };
+        let away = Some("http://news.test/x");
+        let link = || element("link", "a", away, None);
+        let list = || element("combobox", "select", None, away);
+        let tick = || element("checkbox", "input", None, away);
+        let select = Action::Select(Select { target: target(), options: Vec::new() });
+        let check = || Action::Check(crate::Check { target: target(), checked: true });
+        let drag = || Action::Drag(Drag { from: target(), to: target() });
+        let click = || Action::Click(Click::on(target()));
+        let here = || on(element("generic", "div", None, None));
+        for (action, facts) in [
+            (select, on(list())),
+            (check(), on(tick())),
+            (check(), on(link())),
+            (click(), on(tick())),
+            (click(), on(link())),
+            (drag(), on(link())),
+            (drag(), Facts { to: Some(link()), ..here() }),
+            (drag(), Facts { to: Some(element("button", "button", None, away)), ..here() }),
+            (press("End"), on(list())),
+            (press("b"), on(list())),
+            (press("Control+Enter"), on(link())),
+            (press("Control+Space"), on(element("button", "button", None, away))),
+        ] {
+            let allowlist = Some(vec![DomainPattern::parse("shop.test").unwrap()]);
+            let policy = Policy::new(Settings { allowlist, ..Settings::default() });
+            let asked = format!("{action:?} {facts:?}");
+            let Decision::Ask(question) = policy.decide(action, facts, &Standing::default()) else {
+                panic!("done unasked: {asked}");
+            };
+            assert_eq!(question.domain().map(DomainPattern::as_str), Some("news.test"), "{asked}");
+        }
+    }
+
+    #[test]
     fn a_signed_in_session_leaves_its_sites_by_a_persons_word_only() {
         let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
         let home = |domains: &[&str]| Standing {

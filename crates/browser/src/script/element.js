@@ -119,6 +119,17 @@ const closestLink = (el) => {
   return null;
 };
 
+// All that can be chosen in a list: a key chooses, and nobody knows what before it did.
+const MOST_CHOICES = 2000;
+const choicesIn = (list) => {
+  let text = '';
+  for (const option of optionsOf(list)) {
+    if (text.length > MOST_CHOICES) break;
+    text += `${text && ' · '}${labelOf(option)}`;
+  }
+  return text.slice(0, MOST_CHOICES);
+};
+
 const factsOf = (prefix, el) => {
   const role = roleOf(el);
   const secret = isSecret(el);
@@ -127,7 +138,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: visibleText(el, 200),
+    text: el instanceof HTMLSelectElement && !secret ? choicesIn(el) : visibleText(el, 200),
     tag: tagOf(el),
     input_type: inputType(el),
     editable: isEditable(el),

@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, click, outline_of, role, typing};
 use browser::BrowserError;
-use policy::{Action, Check, Select, SelectOption, Target};
+use policy::{Action, Check, Chord, Press, Select, SelectOption, Target};
 
 fn select(target: Target, options: &[&str]) -> Action {
     let options = options.iter().map(|label| SelectOption::Label((*label).to_owned())).collect();
@@ -134,6 +134,10 @@ async fn the_facts_tell_what_would_be_chosen_and_nothing_else_is() {
         }
     }
     assert_eq!(driver.browser.resolve(&by_index(7)).await.unwrap_err().code(), "no_such_option");
+    // Keys choose as well, and what they choose is not known before.
+    let target = role("combobox", "Role");
+    let key = Action::Press(Press { target, chord: Chord::parse("End").unwrap() });
+    assert_eq!(driver.facts(&key).await.text, "Reader · Administrator · Owner");
 }
 
 #[tokio::test]

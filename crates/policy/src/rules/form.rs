@@ -2,7 +2,7 @@
 
 use crate::rules::catalog::*;
 use crate::rules::navigate::{host_of, is_blocked, is_same_site};
-use crate::rules::{Findings, Refusal, say};
+use crate::rules::{Findings, Refusal, address, say};
 use crate::words::{Sense, Senses};
 use crate::{ElementFacts, FormFacts, Settings};
 use url::Url;
@@ -95,16 +95,33 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
             say::words(findings, "form.button", &button.text);
         }
     }
-    let target = host_of(&form.action);
     if form.payment {
         findings.found(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);
     }
+    changed(findings, element, settings);
+    sent(findings, element, form);
+    let looks_up = element.role == "searchbox" || senses.has(Sense::Search);
+    if form.method == "get" && looks_up {
+        findings.found(&CLICK_SEARCH, &[("form.method", "get")]);
+    } else {
+        findings.found(&FORM_SUBMIT, &[("form.method", &form.method), ("form.action", &form.action)]);
+    }
+}
+
+/// The form of this element, in which something is chosen. A page that sends it upon that could as well without, and who
+/// chooses a country at a checkout has not paid yet; only where the agent may not go at all, it does not go that way either.
+pub(super) fn changed(findings: &mut Findings, element: &ElementFacts, settings: &Settings) {
+    let target = element.form.as_ref().and_then(|form| host_of(&form.action));
     if let Some(host) = target.as_deref().filter(|host| is_blocked(host, settings)) {
         findings.refused(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
     }
-    let posts = form.method == "post";
-    if posts {
-        address(findings, form);
+}
+
+/// Where a form goes that is sent.
+fn sent(findings: &mut Findings, element: &ElementFacts, form: &FormFacts) {
+    let target = host_of(&form.action);
+    if form.method == "post" {
+        posted(findings, form);
     } else {
         destroying(findings, "form.action", &form.action);
     }
@@ -113,12 +130,6 @@ pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &S
         && !is_same_site(target, own)
     {
         findings.found(&FORM_ELSEWHERE, &[("form.action", &form.action), ("origin", own)]);
-    }
-    let looks_up = element.role == "searchbox" || senses.has(Sense::Search);
-    if form.method == "get" && looks_up {
-        findings.found(&CLICK_SEARCH, &[("form.method", "get")]);
-    } else {
-        findings.found(&FORM_SUBMIT, &[("form.method", &form.method), ("form.action", &form.action)]);
     }
 }
 
@@ -129,7 +140,7 @@ pub(super) fn destroying(findings: &mut Findings, fact: &'static str, address: &
     }
 }
 
-fn address(findings: &mut Findings, form: &FormFacts) {
+fn posted(findings: &mut Findings, form: &FormFacts) {
     let action = form.action.as_str();
     for (parts, rule) in [(&PAYS[..], &FORM_PAYS), (&POWER[..], &FORM_POWER), (&DESTROYS[..], &FORM_DESTROYS)]
     {
@@ -142,13 +153,23 @@ fn address(findings: &mut Findings, form: &FormFacts) {
 /// What is looked for under such a name is not done.
 const ASKED_FOR: [&str; 9] = ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text"];
 
-/// The first of these words that is a part of the address's path, or a value in its query.
+/// Names of what is only said along, such as `?order=asc` and `?token=…`, though a path of that name does something.
+const SAID_ALONG: [&str; 6] = ["order", "orders", "token", "tokens", "keys", "bid"];
+
+/// The first of these words that is a part of the address's path, a value in its query or a name there, whatever the
+/// value: `?delete=0` is for the page to make sense of.
 fn part_of(address: &str, words: &[&'static str]) -> Option<&'static str> {
     let url = Url::parse(address).ok()?;
-    let is = |part: &str| words.iter().find(|word| part.eq_ignore_ascii_case(word)).copied();
-    let in_path = url.path().split(['/', '.', ';']).find_map(is);
-    in_path.or_else(|| {
-        let pairs = url.query()?.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(name, _)| !ASKED_FOR.contains(name)).find_map(|(_, value)| is(value))
-    })
+    let is = |part: &str| {
+        let part = part.trim();
+        words.iter().find(|word| part.eq_ignore_ascii_case(word)).copied()
+    };
+    let in_path = address::path(&url).split(['/', '\\', '.', ';']).find_map(is);
+    in_path.or_else(|| address::pairs(&url).find_map(|(name, value)| in_query(name, value, is)))
+}
+
+fn in_query<'a>(name: &str, value: &str, is: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    let plain = |text: &str| address::decoded(text).replace('+', " ");
+    let named = plain(name).split(['[', ']']).find_map(&is).filter(|word| !SAID_ALONG.contains(word));
+    named.or_else(|| if ASKED_FOR.contains(&name) { None } else { is(&plain(value)) })
 }

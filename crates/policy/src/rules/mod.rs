@@ -1,5 +1,6 @@
 //! The rules, one file for each kind of action, and the strictest of what they found.
 
+mod address;
 pub(crate) mod catalog;
 mod click;
 mod custom;
@@ -139,9 +140,9 @@ pub(crate) fn strictest(action: &Action, facts: &Facts, settings: &Settings) -> 
         Action::Click(_) => click::on(&mut findings, facts, settings),
         Action::Type(typing) => typing::text(&mut findings, typing, facts, settings),
         Action::Press(press) => typing::key(&mut findings, press, facts, settings),
-        Action::Select(_) => others::select(&mut findings, facts),
-        Action::Check(check) => others::check(&mut findings, check.checked, facts),
-        Action::Drag(_) => others::drag(&mut findings, facts),
+        Action::Select(_) => others::select(&mut findings, facts, settings),
+        Action::Check(check) => others::check(&mut findings, check.checked, facts, settings),
+        Action::Drag(_) => others::drag(&mut findings, facts, settings),
         Action::Dialog(answer) => {
             typing::scan(&mut findings, answer.text.as_deref().unwrap_or_default(), settings);
             others::dialog(&mut findings, answer.accept, facts);

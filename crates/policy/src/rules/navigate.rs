@@ -2,7 +2,7 @@
 
 use crate::domains::listed;
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal, form};
+use crate::rules::{Findings, Refusal, address, form};
 use crate::{DomainPattern, Facts, Settings};
 use url::Url;
 
@@ -86,8 +86,8 @@ fn sensitive(url: &Url, host: &str, settings: &Settings) -> Option<(&'static str
     if let Some(label) = host.split('.').find(|label| SENSITIVE_LABELS.contains(label)) {
         return Some(("domain label", label.to_owned()));
     }
-    let first = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
-    ADMIN_PATHS.contains(&first.to_ascii_lowercase().as_str()).then(|| ("path", url.path().to_owned()))
+    let first = address::first_part(url);
+    ADMIN_PATHS.contains(&first.as_str()).then(|| ("path", url.path().to_owned()))
 }
 
 pub(crate) fn host_of(address: &str) -> Option<String> {

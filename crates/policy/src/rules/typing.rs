@@ -1,7 +1,7 @@
 //! Typed text and pressed keys: into which field, and what Enter sets off.
 
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal, click, form};
+use crate::rules::{Findings, Refusal, click, form, say};
 use crate::words::{Sense, Senses};
 use crate::{Chord, ElementFacts, Facts, Key, Press, Settings, TypeText, credential};
 
@@ -13,7 +13,13 @@ pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, se
     // In an editor a line break is Enter; a field of one line gets none, and one of several lines keeps it.
     let breaks = typing.text.contains(['\n', '\r']) && !matches!(element.tag.as_str(), "input" | "textarea");
     if typing.submit || breaks {
+        if !click::is_field(element) {
+            click::on(findings, facts, settings);
+        }
         enter(findings, element, "Enter", settings);
+    }
+    if is_list(element) {
+        chosen(findings, element, "a character", settings);
     }
 }
 
@@ -74,11 +80,18 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, setting
         findings.refused(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
     }
     let is_field = click::is_field(element);
-    if sets_off(chord) && !is_field {
-        // Enter or Space on what has the focus is a click on it.
+    if is_choosing(chord, element) {
+        chosen(findings, element, &shown, settings);
+    }
+    if chord.activates() && !is_field {
+        // Enter or Space on what has the focus is a click on it, whatever is held down with it.
         click::on(findings, facts, settings);
-        if is_named(chord, "Enter") && (form::is_sent_by_enter(element) || click::is_called_field(element)) {
+        let sends = form::is_sent_by_enter(element) || click::is_called_field(element) || is_sending(chord);
+        if is_named(chord, "Enter") && sends {
             enter(findings, element, &shown, settings);
+        }
+        if is_command(chord) {
+            findings.found(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
         }
     } else if is_named(chord, "Enter") && element.tag != "textarea" || is_sending(chord) {
         enter(findings, element, &shown, settings);
@@ -88,8 +101,6 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, setting
         } else {
             findings.found(&PRESS_DELETE, &[("key", &shown), ("role", &element.role)]);
         }
-    } else if is_arrow(chord) && chooses(element) {
-        findings.found(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
     } else if is_move(chord) {
         findings.found(&PRESS_MOVE, &[("key", &shown)]);
     } else if is_field && chord.edits() && !is_command(chord) {
@@ -97,6 +108,21 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, setting
     } else {
         findings.found(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
     }
+}
+
+/// Something in a list or on a scale, and nobody knows what: it may be the worst that the element tells of.
+fn chosen(findings: &mut Findings, element: &ElementFacts, shown: &str, settings: &Settings) {
+    findings.found(&PRESS_KEY, &[("key", shown), ("role", &element.role)]);
+    for (fact, text) in [("name", &element.name), ("text", &element.text)] {
+        if fact == "text" && element.text == element.name {
+            continue;
+        }
+        let senses = say::words(findings, fact, text);
+        if let Some(word) = senses.word(Sense::Admin) {
+            findings.found(&SELECT_ADMIN, &[(fact, text), ("word", word)]);
+        }
+    }
+    form::changed(findings, element, settings);
 }
 
 /// Enter in a field sends its form; without a form, a page may do anything.
@@ -109,10 +135,6 @@ fn enter(findings: &mut Findings, element: &ElementFacts, shown: &str, settings:
         (None, false) => findings.found(&PRESS_KEY, &[("key", shown), ("role", &element.role)]),
         (Some(_), _) => {}
     }
-}
-
-fn sets_off(chord: &Chord) -> bool {
-    !is_command(chord) && (is_named(chord, "Enter") || chord.key == Key::Character(' '))
 }
 
 /// What many pages send a message by.
@@ -135,15 +157,27 @@ fn is_move(chord: &Chord) -> bool {
         && !chord.modifiers.alt
 }
 
-fn is_arrow(chord: &Chord) -> bool {
-    matches!(chord.key, Key::Named(key) if key.name.starts_with("Arrow"))
+/// Whether this key chooses there: arrows and the keys that go to the end, and letters in what has no text of its own.
+fn is_choosing(chord: &Chord, element: &ElementFacts) -> bool {
+    match chord.key {
+        Key::Named(key) => {
+            let moves = matches!(key.name, "Home" | "End" | "PageUp" | "PageDown");
+            (moves || key.name.starts_with("Arrow")) && (is_list(element) || is_scale(element))
+        }
+        Key::Character(_) => is_list(element) || is_scale(element) && !click::is_field(element),
+    }
 }
 
-/// Whether an arrow changes what it holds.
-fn chooses(element: &ElementFacts) -> bool {
+fn is_list(element: &ElementFacts) -> bool {
     element.tag == "select"
+        || element.input_type.as_deref() == Some("radio")
+        || matches!(element.role.as_str(), "radio" | "radiogroup" | "menuitemradio" | "listbox" | "option")
+}
+
+fn is_scale(element: &ElementFacts) -> bool {
+    matches!(element.role.as_str(), "slider" | "spinbutton" | "scrollbar")
         || matches!(
-            element.role.as_str(),
-            "radio" | "slider" | "spinbutton" | "listbox" | "option" | "scrollbar"
+            element.input_type.as_deref(),
+            Some("range" | "number" | "date" | "datetime-local" | "month" | "week" | "time")
         )
 }

@@ -4,18 +4,25 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// Without case, odd widths, invisible letters and repeated spaces.
 pub(crate) fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return spaced(text.chars().map(|c| c.to_ascii_lowercase()), text.len());
-    }
-    let composed = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
-    // The Turkish capital İ is lowered to an i with a dot above it.
-    let lowered = composed.chars().flat_map(char::to_lowercase).filter(|c| *c != '\u{307}' && !is_unseen(*c));
-    spaced(lowered, text.len())
+    spellings(text).0
 }
 
-/// The text with the letters that look Latin written in Latin, if it has such.
-pub(crate) fn undisguised(folded: &str) -> Option<String> {
-    folded.chars().any(|c| twin(c) != c).then(|| folded.chars().map(twin).collect())
+/// The text, folded; and once more with the letters that look Latin written in Latin, if it has such. Capitals are looked
+/// at as such: the Greek Υ looks like a Y, and its small letter like a u.
+pub(crate) fn spellings(text: &str) -> (String, Option<String>) {
+    if text.is_ascii() {
+        return (spaced(text.chars().map(|c| c.to_ascii_lowercase()), text.len()), None);
+    }
+    let composed = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
+    let folded = lowered(composed.chars(), text.len());
+    let is_disguised = composed.chars().any(|c| twin(c) != c || is_stroke(c));
+    let plain = || lowered(composed.chars().filter(|c| !is_stroke(*c)).map(twin), text.len());
+    (folded, is_disguised.then(plain))
+}
+
+fn lowered(letters: impl Iterator<Item = char>, length: usize) -> String {
+    // The Turkish capital İ is lowered to an i with a dot above it.
+    spaced(letters.flat_map(char::to_lowercase).filter(|c| *c != '\u{307}' && !is_unseen(*c)), length)
 }
 
 fn spaced(letters: impl Iterator<Item = char>, length: usize) -> String {
@@ -41,31 +48,40 @@ fn is_unseen(c: char) -> bool {
     )
 }
 
-/// The Latin letter that a small Cyrillic or Greek one looks like, or itself.
+/// Marks that are drawn over, under or through a letter and have not become one letter with it.
+fn is_stroke(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
+/// The Latin letter that a Cyrillic, a Greek or a small capital one looks like, or itself.
 fn twin(c: char) -> char {
     match c {
-        'а' | 'α' => 'a',
-        'в' | 'β' => 'b',
-        'с' | 'ϲ' => 'c',
-        'ԁ' => 'd',
-        'е' | 'ё' | 'ε' => 'e',
-        'һ' => 'h',
-        'і' | 'ї' | 'ι' => 'i',
-        'ј' => 'j',
-        'к' | 'κ' => 'k',
-        'ӏ' => 'l',
-        'м' => 'm',
-        'н' => 'h',
-        'о' | 'ο' => 'o',
-        'р' | 'ρ' => 'p',
-        'ԛ' => 'q',
-        'ѕ' => 's',
-        'т' | 'τ' => 't',
-        'υ' => 'u',
-        'ѵ' | 'ν' => 'v',
-        'ԝ' => 'w',
-        'х' | 'χ' => 'x',
-        'у' | 'γ' => 'y',
+        'а' | 'А' | 'α' | 'Α' | 'ᴀ' => 'a',
+        'в' | 'В' | 'β' | 'Β' | 'ʙ' => 'b',
+        'с' | 'С' | 'ς' | 'ᴄ' => 'c',
+        'ԁ' | 'Ԁ' | 'ᴅ' => 'd',
+        'е' | 'Е' | 'ё' | 'Ё' | 'ε' | 'Ε' | 'ᴇ' => 'e',
+        'ꜰ' => 'f',
+        'ɢ' => 'g',
+        'һ' | 'Һ' | 'н' | 'Н' | 'Η' | 'ʜ' => 'h',
+        'і' | 'І' | 'ї' | 'Ї' | 'ι' | 'Ι' | 'ɪ' => 'i',
+        'ј' | 'Ј' | 'ᴊ' => 'j',
+        'к' | 'К' | 'κ' | 'Κ' | 'ᴋ' => 'k',
+        'ӏ' | 'Ӏ' | 'ʟ' => 'l',
+        'м' | 'М' | 'Μ' | 'ᴍ' => 'm',
+        'η' | 'Ν' | 'ɴ' => 'n',
+        'о' | 'О' | 'ο' | 'Ο' | 'σ' | 'ᴏ' => 'o',
+        'р' | 'Р' | 'ρ' | 'Ρ' | 'ᴘ' => 'p',
+        'ԛ' | 'Ԛ' | 'ꞯ' => 'q',
+        'ʀ' => 'r',
+        'ѕ' | 'Ѕ' | 'ꜱ' => 's',
+        'т' | 'Т' | 'τ' | 'Τ' | 'ᴛ' => 't',
+        'υ' | 'μ' | 'ᴜ' => 'u',
+        'ѵ' | 'Ѵ' | 'ν' | 'ᴠ' => 'v',
+        'ԝ' | 'Ԝ' | 'ω' | 'ᴡ' => 'w',
+        'х' | 'Х' | 'χ' | 'Χ' => 'x',
+        'у' | 'У' | 'γ' | 'Υ' | 'ʏ' => 'y',
+        'Ζ' | 'ᴢ' => 'z',
         other => other,
     }
 }

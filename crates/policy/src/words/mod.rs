@@ -10,8 +10,9 @@ pub(crate) use fold::fold;
 use aho_corasick::AhoCorasick;
 use std::sync::LazyLock;
 
-/// A name is cut here before it is looked at; nobody reads a longer one on a button.
-const LONGEST: usize = 400;
+/// Of a longer text its beginning and its end are looked at, each this long in bytes: a page that fills a name up hides
+/// nothing behind the filling, and no text takes long.
+const LONGEST: usize = 2000;
 
 /// What a word can mean, in the order of the headings in `words.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +72,12 @@ pub struct Senses([Option<&'static str>; SENSES.len()]);
 impl Senses {
     pub fn of(text: &str) -> Senses {
         let mut found = Senses::default();
-        let folded = fold(cut(text));
-        LEXICON.look(&folded, &mut found);
-        if let Some(plain) = fold::undisguised(&folded) {
-            LEXICON.look(&plain, &mut found);
+        for part in ends(text) {
+            let (folded, plain) = fold::spellings(part);
+            LEXICON.look(&folded, &mut found);
+            if let Some(plain) = plain {
+                LEXICON.look(&plain, &mut found);
+            }
         }
         found
     }
@@ -172,9 +175,13 @@ fn counts(place: Place, text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-fn cut(text: &str) -> &str {
-    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
-    &text[..end]
+/// All of it, or where that is too long its beginning and its end.
+fn ends(text: &str) -> impl Iterator<Item = &str> {
+    let is_long = text.len() > 2 * LONGEST;
+    let boundary = |mut places: std::ops::Range<usize>| places.find(|at| text.is_char_boundary(*at));
+    let first = boundary(LONGEST..text.len()).filter(|_| is_long).map_or(text, |at| &text[..at]);
+    let last = boundary(text.len().saturating_sub(LONGEST)..text.len()).filter(|_| is_long);
+    std::iter::once(first).chain(last.map(|at| &text[at..]))
 }
 
 #[cfg(test)]
@@ -244,10 +251,23 @@ mod tests {
         // Cyrillic letters throughout.
         assert!(Senses::of("\u{440}\u{430}\u{443}").has(Sense::Pay));
         assert!(Senses::of("Xo\u{301}a").has(Sense::Destroy));
+        // Greek capitals, of which some look like other letters than their small ones; small capitals.
+        for text in ["ΡΑΥ now", "ΒUΥ", "ΤRΑΝSFΕR", "ᴘᴀʏ ɴᴏᴡ", "ᴄʜᴇᴄᴋᴏᴜᴛ"] {
+            assert!(Senses::of(text).has(Sense::Pay), "{text}");
+        }
+        for text in ["ΡURGE", "ΤERΜΙΝΑΤΕ", "ᴅᴇʟᴇᴛᴇ", "dele\u{336}te\u{336}"] {
+            assert!(Senses::of(text).has(Sense::Destroy), "{text}");
+        }
     }
 
     #[test]
-    fn a_very_long_name_is_looked_at_as_far_as_anyone_reads() {
-        assert!(!Senses::of(&format!("{} delete", "a ".repeat(300))).has(Sense::Destroy));
+    fn what_stands_before_or_behind_a_word_does_not_hide_it() {
+        for fill in [0, 300, 1_500, 5_000, 500_000] {
+            for fill in ["a ".repeat(fill), "é ".repeat(fill), "字 ".repeat(fill)] {
+                assert!(Senses::of(&format!("{fill} delete")).has(Sense::Destroy));
+                assert!(Senses::of(&format!("delete {fill}")).has(Sense::Destroy));
+            }
+        }
+        assert!(Senses::of(&format!("{0}delete {0}", "a ".repeat(900))).has(Sense::Destroy));
     }
 }

@@ -211,6 +211,9 @@ impl Card {
     }
 }
 
+/// What a yes is worth where a site is off the list.
+pub const OFF_THE_LIST: &str = "this session may go to that site until it ends, without being asked again";
+
 /// Whether an element of this origin is not of the page's own site. By the origins: one host's name may begin with another's.
 pub fn is_other_site(page: &str, origin: &str) -> bool {
     !origin.is_empty() && Origin::of(page).as_str() != origin

@@ -13,8 +13,8 @@ mod waiting;
 mod tests;
 
 pub use approval::{
-    Approval, ApprovalId, ApprovalPicture, Card, Change, Decider, Door, ElementCard, Filter, Kind, Said,
-    State, Verdict, is_other_site,
+    Approval, ApprovalId, ApprovalPicture, Card, Change, Decider, Door, ElementCard, Filter, Kind,
+    OFF_THE_LIST, Said, State, Verdict, is_other_site,
 };
 pub use book::{Ask, Book, pending, unknown};
 pub use bound::{Bound, Given, Yes};

@@ -1,6 +1,6 @@
 //! `stockade approvals`, `approve` and `deny`: what waits for a person, answered by one who is logged in for it.
 
-use crate::approvals::is_other_site;
+use crate::approvals::{OFF_THE_LIST, is_other_site};
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
@@ -177,6 +177,9 @@ pub(super) fn card(approval: &Value) -> String {
     );
     if approval["irreversible"] == true {
         out.push_str(&format!("  {BAD}This cannot be undone.{BAD:#}\n"));
+    }
+    if approval["kind"] == "domain" {
+        out.push_str(&wrapped("a yes means", OFF_THE_LIST));
     }
     let session = said_list(&approval["for_session"]);
     if !session.is_empty() {

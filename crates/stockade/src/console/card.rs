@@ -2,7 +2,7 @@
 
 use super::picture;
 use super::words::{said, word};
-use crate::approvals::{Approval, ApprovalPicture, Card, Door, Kind, Said, State};
+use crate::approvals::{Approval, ApprovalPicture, Card, Door, Kind, OFF_THE_LIST, Said, State};
 use crate::html::Text;
 use jiff::Timestamp;
 
@@ -119,6 +119,9 @@ fn facts(approval: &Approval) -> String {
         rows.extend(element.href.as_ref().map(|href| ("Leads to", word(href.as_str()))));
     }
     rows.extend(card.input.as_ref().map(|input| ("Puts in", word(input.as_str()))));
+    if approval.kind == Kind::Domain {
+        rows.push(("A yes means", Text(OFF_THE_LIST).to_string()));
+    }
     let rule = if card.rule.is_empty() {
         String::new()
     } else {
