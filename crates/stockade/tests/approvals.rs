@@ -97,6 +97,42 @@ fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
     }
 }
 
+/// Ways to do with a button what a click on it does, none of which may be done without a person.
+#[test]
+fn whichever_way_a_button_is_set_off_a_person_is_asked_and_sees_the_button() {
+    let page = "<form method=post action=/gone><button id=b><i>Delete</i> <svg role=img aria-label=x width=20 height=20></svg></button></form>
+        <select aria-label=What id=s onchange=\"location = '/gone'\"><option>Nothing<option>Delete account</select>
+        <form method=post action=/gone><button role=switch aria-label=Delete id=t>x</button></form>";
+    let site = Site::serve(&[("/", page), ("/gone", "<h1>It is gone</h1>")]);
+    let home = home(&site, "      approval_timeout: 20\n      approvals_per_minute: 60\n");
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    let operator = Operator::of(&home);
+    let key = |selector: &str, key: &str| json!({"selector": selector, "key": key});
+    for (tool, arguments, role) in [
+        ("browser_click", json!({"selector": "#b"}), "button"),
+        ("browser_click", json!({"selector": "#b i"}), "button"),
+        ("browser_click", json!({"role": "img"}), "button"),
+        ("browser_press_key", key("#b", "Space"), "button"),
+        ("browser_press_key", key("#b", "Control+Space"), "button"),
+        ("browser_press_key", key("#b", "Meta+Enter"), "button"),
+        ("browser_press_key", key("#s", "End"), "combobox"),
+        ("browser_press_key", key("#s", "PageDown"), "combobox"),
+        ("browser_check", json!({"selector": "#t"}), "switch"),
+        ("browser_drag", json!({"selector": "#b", "to": {"selector": "#b"}}), "button"),
+    ] {
+        let call = mcp.begin("tools/call", json!({"name": tool, "arguments": arguments}));
+        let asked = operator.next();
+        let element = asked.card.element.clone().unwrap();
+        assert_eq!(element.role.as_str(), role, "{tool} {arguments}");
+        assert!(element.form_target.is_some() || role == "combobox", "{tool} {arguments}: {element:?}");
+        operator.denies(&asked.id);
+        let answer = mcp.answer_to(call);
+        assert_eq!(answer["error"]["code"], "denied_by_operator", "{tool} {arguments}: {answer}");
+    }
+    assert!(site.requests().iter().all(|one| !one.ends_with("/gone")), "{:?}", site.requests());
+}
+
 #[test]
 fn a_session_may_be_given_leave_for_exactly_this() {
     let page = "<form method=post action=/gone><button>Delete item</button></form>\
