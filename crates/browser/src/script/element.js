@@ -221,7 +221,7 @@ const factsAt = (prefix, hit, el) => {
   const facts = factsOf(prefix, control ?? el);
   const words = inside.slice(0, MOST_BETWEEN).flatMap((at) => [nameOf(at, roleOf(at) || 'button'), visibleText(at, 200)]);
   facts.text = [...new Set([...words, facts.text])].filter(Boolean).join(' ');
-  if (control && control !== el && isInside(el, control)) facts.element = `${prefix}e${refOf(el)}`;
+  if (control && control !== el && !isInside(control, el)) facts.element = `${prefix}e${refOf(el)}`;
   return facts;
 };
 

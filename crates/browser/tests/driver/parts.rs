@@ -44,12 +44,18 @@ async fn a_part_of_a_control_has_the_facts_of_what_it_sets_off() {
         }
     }
     // What was named is what is pressed, and what it sets off comes of it.
-    let pressed = "<a href=#gone><span id=inner style='float:right'>in</span> text that is long enough for another middle</a>
-        <p id=log></p><script>addEventListener('click', (e) => { log.textContent = e.target.id || e.target.tagName })</script>";
+    let pressed = "<label>Accept <input type=checkbox id=box> the <span role=button tabindex=0 id=terms>terms</span></label>
+        <a href=#gone><span id=inner style='float:right'>in</span> text that is long enough for another middle</a>
+        <p id=log></p><script>let first; addEventListener('click', (e) => { log.textContent = e.target.id || e.target.tagName; if (e.detail) first = log.textContent })</script>";
     let driver = Driver::with(&[("shop.test/", pressed)]).await;
     driver.goto("http://shop.test/").await;
     assert!(driver.click(selector("#inner")).await.unwrap().contains("\"inner\""));
     assert_eq!(driver.value("location.hash").await, "#gone");
+    let terms = click(role("button", "terms"));
+    assert_eq!(driver.facts(&terms).await.role, "checkbox", "the label around it ticks its box");
+    driver.after(terms).await.unwrap();
+    let came = "`${first} ${box.checked}`";
+    assert_eq!(driver.value(came).await, "terms true");
 }
 
 #[tokio::test]
