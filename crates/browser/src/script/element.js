@@ -130,6 +130,12 @@ const choicesIn = (list) => {
   return text.slice(0, MOST_CHOICES);
 };
 
+// What a person reads on an element, and when the mouse rests on it.
+const readOn = (el) => {
+  const [text, title] = [visibleText(el, 200), clean(attribute(el, 'title') ?? '', 200).trim()];
+  return title === '' || text.includes(title) ? text : `${text} ${title}`.trim();
+};
+
 const factsOf = (prefix, el) => {
   const role = roleOf(el);
   const secret = isSecret(el);
@@ -138,7 +144,7 @@ const factsOf = (prefix, el) => {
     element: `${prefix}e${refOf(el)}`,
     role: role || 'generic',
     name: nameOf(el, role || 'button'),
-    text: el instanceof HTMLSelectElement && !secret ? choicesIn(el) : visibleText(el, 200),
+    text: el instanceof HTMLSelectElement && !secret ? choicesIn(el) : readOn(el),
     tag: tagOf(el),
     input_type: inputType(el),
     editable: isEditable(el),

@@ -19,7 +19,7 @@ async fn a_part_of_a_control_has_the_facts_of_what_it_sets_off() {
         <label for=b4 id=l4>Label of <span>it</span></label>
         <a href=/items/3/delete id=a5><div role=button tabindex=0>Open</div></a>
         <div role=button aria-label='Delete account' id=d6 tabindex=0><em>x</em></div>
-        <div id=d7><p>Plain</p></div>";
+        <div id=d7><p>Plain</p></div><button id=b8 type=button title='Empty the bin'>x</button>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let checkout = Some("http://shop.test/checkout");
@@ -43,6 +43,7 @@ async fn a_part_of_a_control_has_the_facts_of_what_it_sets_off() {
             assert_eq!(facts.text.contains("Delete all"), part.starts_with("#l4"), "{part}: {}", facts.text);
         }
     }
+    assert_eq!(driver.facts(&click(selector("#b8"))).await.text, "x Empty the bin");
     // What was named is what is pressed, and what it sets off comes of it.
     let pressed = "<label>Accept <input type=checkbox id=box> the <span role=button tabindex=0 id=terms>terms</span></label>
         <a href=#gone><span id=inner style='float:right'>in</span> text that is long enough for another middle</a>

@@ -53,6 +53,18 @@ impl Context {
         self.global.json
     }
 
+    /// The arguments with which another program of ours finds the same configuration and state as this one.
+    pub(super) fn whereabouts(&self) -> Vec<String> {
+        let given = [("--config", &self.global.config), ("--state", &self.global.state)];
+        let given = given.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
+        given
+            .flat_map(|(flag, path)| {
+                let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                [flag.to_owned(), whole.display().to_string()]
+            })
+            .collect()
+    }
+
     pub(super) fn verbosity(&self) -> u8 {
         self.global.verbose
     }

@@ -55,7 +55,8 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         let control = Arc::new(Control::start(&config, &state, storage).await?);
         let key = first.map(|first| first.agent_key);
         let way_in = way_in(context, &control, bound.address).await?;
-        let banner = banner(&config, bound.address, key.as_ref(), &way_in, args.demo, control.is_weaker());
+        let shown = Shown { key: key.as_ref(), way_in: &way_in, joining: &joining(context) };
+        let banner = banner(&config, bound.address, shown, args.demo, control.is_weaker());
         output::print_now(context, &banner)?;
         drop((key, banner, way_in));
 
@@ -102,11 +103,23 @@ async fn way_in(context: &Context, control: &Control, address: SocketAddr) -> Re
     ))
 }
 
+/// What is told at a start and nowhere else.
+struct Shown<'a> {
+    key: Option<&'a AgentKey>,
+    way_in: &'a str,
+    joining: &'a str,
+}
+
+/// The arguments of a client that starts `stockade mcp`, which joins this server: it has to look in the same places.
+fn joining(context: &Context) -> String {
+    let arguments: Vec<String> = ["mcp".to_owned()].into_iter().chain(context.whereabouts()).collect();
+    json!(arguments).to_string()
+}
+
 fn banner(
     config: &Config,
     address: SocketAddr,
-    key: Option<&AgentKey>,
-    way_in: &str,
+    Shown { key, way_in, joining }: Shown,
     demo: bool,
     weaker: bool,
 ) -> Reply {
@@ -144,7 +157,7 @@ fn banner(
 {BOLD}Claude Desktop{BOLD:#}  claude_desktop_config.json
   {{"mcpServers": {{"stockade": {{
     "command": "{program}",
-    "args": ["mcp"]}}}}}}
+    "args": {joining}}}}}}}
 
 {BOLD}Cursor{BOLD:#}  ~/.cursor/mcp.json
   {{"mcpServers": {{"stockade": {{"url": "{url}",
