@@ -70,10 +70,11 @@ const pointInView = (el) => {
   return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
 };
 
-// A page may draw anew what is scrolled to, and does so a moment later.
-let scrolls = 0;
+// A page may draw anew what is scrolled to, and hears of it with the next frame.
+let unheard = false;
 const scrollTowards = (el, block) => {
-  scrolls += 1;
+  if (!unheard) requestAnimationFrame(() => { unheard = false; });
+  unheard = true;
   scrollIntoView(el, { block, inline: 'center', behavior: 'instant' });
 };
 
@@ -230,11 +231,12 @@ const aim = async ({ prefix, number, how, steady, wait, arming, options }) => {
   let frames = 0;
   for (;;) {
     const el = elementOf(number);
-    const scrolled = scrolls;
     const seen = el ? look(prefix, el, how, !aligned) : { problem: 'gone' };
-    if (!drawnAnew && !seen.problem && scrolls !== scrolled) {
+    if (!drawnAnew && !seen.problem && unheard) {
       drawnAnew = true;
-      if (await nextFrame()) frames += 1;
+      const drawn = performance.now() + UNDRAWN_MILLISECONDS;
+      while (unheard && performance.now() < drawn) await nextFrame();
+      frames += 1;
       continue;
     }
     // Once is enough: a page must not be scrolled to and fro while something covers it.

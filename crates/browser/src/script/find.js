@@ -102,9 +102,8 @@ const find = ({ prefix, by, index, look: how, words, options }) => {
   if (words) found.words = kept.map((els) => els.map(wordsToCheck));
   const best = kept.find((els) => els.length);
   if (how && best && index < best.length) {
-    const before = scrolls;
     const looked = look(prefix, best[index], how);
-    if (scrolls === before) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
+    if (!unheard) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
   }
   return found;
 };

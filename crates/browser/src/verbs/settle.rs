@@ -14,7 +14,7 @@ const STARTING: Duration = Duration::from_secs(1);
 /// What a page asks for because of an action may take this long.
 const FETCHING: Duration = Duration::from_secs(3);
 /// What answers hold beside their heads; a page that has not read them by then is taken for one that does not want to.
-const READING: Duration = Duration::from_millis(500);
+const READING: Duration = Duration::from_secs(1);
 /// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
 const MOST_HOPS: u64 = 5;
 /// Looks at what is awaited; each waits for something else.

@@ -145,7 +145,10 @@ async fn typed_text_and_enter_stay_in_the_field_that_was_meant() {
 
 #[tokio::test]
 async fn names_that_lead_to_each_other_end() {
-    let nested = |open: &str| format!("{}x{}", open.repeat(2000), "</div>".repeat(2000));
+    let nested = |open: &str| {
+        let close = "</div>".repeat(2000 * open.matches("<div").count());
+        format!("{}x{close}", open.repeat(2000))
+    };
     let fields = nested("<div role=textbox style='display:contents'>");
     let lists = nested(
         "<div role=listbox style='display:contents'><div role=option aria-selected=true style='display:contents'>",
