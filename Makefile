@@ -3,8 +3,8 @@ ARGS ?=
 FUZZ_SECONDS ?= 600
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
-# Tests mostly wait for a browser, so twice as many as there are cores.
-export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
+# Tests mostly wait for a browser, so one more than there are cores; with many more each waits for the others.
+export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
 .PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
 

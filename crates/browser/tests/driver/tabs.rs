@@ -1,6 +1,6 @@
 //! Tabs and popups: every page that opens is one of the session's, and none of them stops the session.
 
-use crate::support::{Driver, click, outline_of, reference, role, wait_for_text};
+use crate::support::{Driver, click, outline_of, reference, role, wait_for_text, within};
 use browser::{Incident, TabInfo};
 use policy::{Action, Read, TabId, Tabs};
 
@@ -86,7 +86,8 @@ async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
     for (count, opened) in [(3, 3), (20, 7), (300, 7)] {
         let page = opening(count);
         let pages = [("shop.test/", page.as_str()), ("shop.test/pop", "<h1>popped</h1>"), NEXT];
-        let driver = Driver::with(&pages).await;
+        // Three hundred take ten seconds of a machine that has nothing else to do.
+        let driver = Driver::with_options(&pages, within(120)).await;
         driver.goto("http://shop.test/").await;
         let after = driver.after(click(role("button", "Open"))).await.unwrap();
         assert!(outline_of(&after).contains("went on"), "{count}: {after:?}");

@@ -145,6 +145,24 @@ mod tests {
         String::from_utf8(answer).unwrap()
     }
 
+    /// A route that says when it has begun, and goes on when it is told to.
+    #[derive(Clone, Default)]
+    struct Slow {
+        begun: Arc<Notify>,
+        go_on: Arc<Notify>,
+    }
+
+    impl Slow {
+        fn route(&self) -> axum::routing::MethodRouter {
+            let Slow { begun, go_on } = self.clone();
+            get(async move || {
+                begun.notify_one();
+                go_on.notified().await;
+                "slow"
+            })
+        }
+    }
+
     fn request(path: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
     }
@@ -162,20 +180,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_connection_that_was_quiet_the_longest_makes_room_and_a_busy_one_does_not() {
-        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (begun_too, go_on_too) = (begun.clone(), go_on.clone());
-        let slow = async move || {
-            begun_too.notify_one();
-            go_on_too.notified().await;
-            "slow"
-        };
+        let slow = Slow::default();
         let router = Router::new()
-            .route("/slow", get(slow))
+            .route("/slow", slow.route())
             .route("/quick", get(async || "quick"))
             .route("/body", post(async |body: String| body));
         let address = start(router, 3, LONG).await;
         let busy = send(address, &request("/slow")).await;
-        begun.notified().await;
+        slow.begun.notified().await;
         let body = "POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nwho";
         for (what, dawdling) in [("nothing", ""), ("a head", "GET /quick HTTP/1.1\r\n"), ("a body", body)] {
             let first = send(address, dawdling).await;
@@ -185,29 +197,23 @@ mod tests {
             assert_eq!(answer(first).await, "", "{what}");
             drop(second);
         }
-        go_on.notify_one();
+        slow.go_on.notify_one();
         let slow = answer(busy).await;
         assert!(slow.ends_with("slow") && slow.contains("content-length: 4\r\n"), "{slow}");
     }
 
     #[tokio::test]
     async fn agents_leave_places_to_others() {
-        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (begun_too, go_on_too) = (begun.clone(), go_on.clone());
-        let slow = async move || {
-            begun_too.notify_one();
-            go_on_too.notified().await;
-            "slow"
-        };
+        let slow = Slow::default();
         let agents = Router::new()
-            .route("/agent", get(slow))
+            .route("/agent", slow.route())
             .layer(middleware::from_fn_with_state(Agents::new(2), bounded));
         let router = agents.route("/console", get(async || "console"));
         let address = start(router, 3, LONG).await;
         let mut busy = Vec::new();
         for _ in 0..2 {
             busy.push(send(address, &request("/agent")).await);
-            begun.notified().await;
+            slow.begun.notified().await;
         }
         let refused = answer(send(address, &request("/agent")).await).await;
         assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
@@ -217,13 +223,13 @@ mod tests {
         assert_eq!(fault["retryable"], true);
         let console = answer(send(address, &request("/console")).await).await;
         assert!(console.starts_with("HTTP/1.1 200"), "{console}");
-        for slow in busy {
-            go_on.notify_one();
-            assert!(answer(slow).await.ends_with("slow"));
+        for one in busy {
+            slow.go_on.notify_one();
+            assert!(answer(one).await.ends_with("slow"));
         }
         let next = send(address, &request("/agent")).await;
-        begun.notified().await;
-        go_on.notify_one();
+        slow.begun.notified().await;
+        slow.go_on.notify_one();
         assert!(answer(next).await.ends_with("slow"), "a place that is left is free again");
     }
 }
