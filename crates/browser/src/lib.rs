@@ -1,6 +1,6 @@
 //! The driver: CDP, pages, snapshots, actions and screenshots.
 //!
-//! It acts on one thing only, a [`policy::Permitted`] action, and on the element that was decided on.
+//! It acts on one thing only, a [`audit::Permitted`] action, and on the element that was decided on.
 //! What it tells of a page comes from a script in an isolated world, which the page cannot reach.
 
 mod aim;

@@ -104,7 +104,7 @@ fn write_log(state: &Path, chains: usize) -> Vec<audit::Head> {
     let open = |_| {
         let key = audit::Key::load_or_create(&state.join("keys/audit.key")).unwrap();
         let options = audit::LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
-        audit::Log::open(&state.join("audit"), "i1", options).unwrap()
+        audit::Log::open(&state.join("audit"), "i1", options).unwrap().0
     };
     let logs: Vec<audit::Log> = (0..chains).map(open).collect();
     logs.iter().map(|log| audit::read_head(log.folder()).unwrap().unwrap()).collect()

@@ -45,7 +45,7 @@ fn bought(home: &Home, mcp: &mut Mcp) -> Vec<Value> {
 }
 
 fn digest(path: &Path) -> String {
-    audit::digest(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+    audit::sha256_hex(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The operator's own rules: tools, a risk, conditions on what was asked and on what was found, a description.
+//! The operator's own rules: tools, a risk, a description, and conditions on parameters and facts.
 
-use crate::rules::Because;
-use crate::{Action, Facts, Risk, Scroll, SelectOption, Target};
+use crate::rules::Evidence;
+use crate::{Action, ActionKind, Facts, Risk, Scroll, SelectOption, Target};
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ const LONGEST_PATTERN: usize = 1000;
 const MOST_CONDITIONS: usize = 20;
 const COMPILED_BYTES: usize = 1 << 20;
 
-/// A rule as it is written.
+/// A rule as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleText {
+pub struct RuleDefinition {
     pub name: String,
     /// `browser_click`, `click`, or `*` for every one.
     pub tools: Vec<String>,
     pub risk: Risk,
-    pub conditions: Vec<(Subject, String, Operator)>,
+    pub conditions: Vec<(Subject, String, Comparison)>,
     pub description: String,
 }
 
-/// Whether a condition looks at a parameter or at a fact.
+/// Whether a condition tests a parameter or a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     Param,
@@ -28,7 +28,7 @@ pub enum Subject {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operator {
+pub enum Comparison {
     Equals(String),
     NotEquals(String),
     OneOf(Vec<String>),
@@ -39,14 +39,14 @@ pub enum Operator {
     NotMatches(String),
 }
 
-/// A rule that was understood.
+/// A rule that was validated.
 #[derive(Clone, Debug)]
 pub struct CustomRule {
     pub name: String,
     pub risk: Risk,
     pub description: String,
-    pub text: RuleText,
-    tools: Vec<&'static str>,
+    pub text: RuleDefinition,
+    tools: Vec<ActionKind>,
     conditions: Vec<Condition>,
 }
 
@@ -54,12 +54,12 @@ pub struct CustomRule {
 struct Condition {
     subject: Subject,
     field: &'static str,
-    operator: Operator,
+    comparison: Comparison,
     regex: Option<Regex>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadRule {
+pub enum InvalidRule {
     #[error("a rule has no tools")]
     NoTools,
     #[error("there is no tool {0:?}")]
@@ -97,30 +97,30 @@ const FACTS: [&str; 18] = [
 ];
 
 impl CustomRule {
-    pub fn new(text: RuleText) -> Result<CustomRule, BadRule> {
+    pub fn new(text: RuleDefinition) -> Result<CustomRule, InvalidRule> {
         if text.tools.is_empty() {
-            return Err(BadRule::NoTools);
+            return Err(InvalidRule::NoTools);
         }
         if text.conditions.len() > MOST_CONDITIONS {
-            return Err(BadRule::TooMany);
+            return Err(InvalidRule::TooMany);
         }
         let mut tools = Vec::new();
         for tool in &text.tools {
             let bare = tool.strip_prefix("browser_").unwrap_or(tool);
-            match Action::NAMES.iter().find(|name| **name == bare) {
-                Some(name) => tools.push(*name),
-                None if tool == "*" => tools.extend(Action::NAMES),
-                None => return Err(BadRule::Tool(tool.clone())),
+            match ActionKind::ALL.iter().find(|kind| kind.name() == bare) {
+                Some(kind) => tools.push(*kind),
+                None if tool == "*" => tools.extend(ActionKind::ALL),
+                None => return Err(InvalidRule::Tool(tool.clone())),
             }
         }
         let conditions = text.conditions.iter().map(Condition::new).collect::<Result<_, _>>()?;
-        let RuleText { name, risk, description, .. } = text.clone();
+        let RuleDefinition { name, risk, description, .. } = text.clone();
         Ok(CustomRule { name, risk, description, text, tools, conditions })
     }
 
-    /// What it rests on, if each of its conditions holds.
-    pub(super) fn applies(&self, action: &Action, facts: &Facts) -> Option<Vec<Because>> {
-        if !self.tools.contains(&action.name()) {
+    /// The evidence, if every condition holds.
+    pub(super) fn applies(&self, action: &Action, facts: &Facts) -> Option<Vec<Evidence>> {
+        if !self.tools.contains(&action.kind()) {
             return None;
         }
         self.conditions.iter().map(|condition| condition.holds(action, facts)).collect()
@@ -128,27 +128,27 @@ impl CustomRule {
 }
 
 impl Condition {
-    fn new((subject, field, operator): &(Subject, String, Operator)) -> Result<Condition, BadRule> {
-        let (known, unknown): (&[&'static str], fn(String) -> BadRule) = match subject {
-            Subject::Param => (&PARAMS, BadRule::Param),
-            Subject::Fact => (&FACTS, BadRule::Fact),
+    fn new((subject, field, comparison): &(Subject, String, Comparison)) -> Result<Condition, InvalidRule> {
+        let (known, unknown): (&[&'static str], fn(String) -> InvalidRule) = match subject {
+            Subject::Param => (&PARAMS, InvalidRule::Param),
+            Subject::Fact => (&FACTS, InvalidRule::Fact),
         };
         let field = known.iter().find(|name| *name == field).ok_or_else(|| unknown(field.clone()))?;
-        let regex = match operator {
-            Operator::Matches(pattern) | Operator::NotMatches(pattern) => Some(compile(pattern)?),
+        let regex = match comparison {
+            Comparison::Matches(pattern) | Comparison::NotMatches(pattern) => Some(compile(pattern)?),
             _ => None,
         };
-        Ok(Condition { subject: *subject, field, operator: operator.clone(), regex })
+        Ok(Condition { subject: *subject, field, comparison: comparison.clone(), regex })
     }
 
-    fn holds(&self, action: &Action, facts: &Facts) -> Option<Because> {
+    fn holds(&self, action: &Action, facts: &Facts) -> Option<Evidence> {
         let values = match self.subject {
             Subject::Param => params(self.field, action, facts),
             Subject::Fact => fact(self.field, facts).into_iter().collect(),
         };
-        // Of a parameter there are two readings, what was said and what is there: one is enough to be risky, and
-        // "not" has to be true of both.
-        let negative = matches!(self.operator, Operator::NotEquals(_) | Operator::NotMatches(_));
+        // A parameter has two values, as the agent gave it and as the page has it. One match is enough to be risky; a
+        // negated comparison has to hold for both.
+        let negative = matches!(self.comparison, Comparison::NotEquals(_) | Comparison::NotMatches(_));
         let holds = if negative {
             values.iter().all(|value| self.accepts(value))
         } else {
@@ -157,26 +157,26 @@ impl Condition {
         let shown = values.iter().find(|value| self.accepts(value)).map_or("", |value| value);
         let is_typed = self.subject == Subject::Param && matches!(self.field, "text" | "key");
         let shown = if is_typed { "[not told]" } else { shown };
-        holds.then(|| Because::new(self.field, shown))
+        holds.then(|| Evidence::new(self.field, shown))
     }
 
     fn accepts(&self, value: &str) -> bool {
         let matches = || self.regex.as_ref().is_some_and(|regex| regex.is_match(value));
-        match &self.operator {
-            Operator::Equals(wanted) => value == wanted,
-            Operator::NotEquals(wanted) => value != wanted,
-            Operator::OneOf(wanted) => wanted.iter().any(|wanted| value == wanted),
-            Operator::Contains(part) => value.contains(part.as_str()),
-            Operator::StartsWith(part) => value.starts_with(part.as_str()),
-            Operator::EndsWith(part) => value.ends_with(part.as_str()),
-            Operator::Matches(_) => matches(),
-            Operator::NotMatches(_) => !matches(),
+        match &self.comparison {
+            Comparison::Equals(wanted) => value == wanted,
+            Comparison::NotEquals(wanted) => value != wanted,
+            Comparison::OneOf(wanted) => wanted.iter().any(|wanted| value == wanted),
+            Comparison::Contains(part) => value.contains(part.as_str()),
+            Comparison::StartsWith(part) => value.starts_with(part.as_str()),
+            Comparison::EndsWith(part) => value.ends_with(part.as_str()),
+            Comparison::Matches(_) => matches(),
+            Comparison::NotMatches(_) => !matches(),
         }
     }
 }
 
-fn compile(pattern: &str) -> Result<Regex, BadRule> {
-    let bad = || BadRule::Pattern(pattern.chars().take(60).collect());
+fn compile(pattern: &str) -> Result<Regex, InvalidRule> {
+    let bad = || InvalidRule::Pattern(pattern.chars().take(60).collect());
     if pattern.len() > LONGEST_PATTERN {
         return Err(bad());
     }
@@ -191,7 +191,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
     let yes = |value: bool| Cow::Borrowed(if value { "true" } else { "false" });
     match field {
         "page_url" => Some(facts.page_url.as_str().into()),
-        "domain" => super::navigate::host_of(&facts.page_url).map(Cow::Owned),
+        "domain" => super::host_of(&facts.page_url).map(Cow::Owned),
         "origin" => target.map(|element| element.origin.as_str().into()),
         "role" => target.map(|element| element.role.as_str().into()),
         "name" => target.map(|element| element.name.as_str().into()),
@@ -203,7 +203,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
         "form.method" => form.map(|form| form.method.as_str().into()),
         "form.action" => form.map(|form| form.action.as_str().into()),
         "form.payment" => form.map(|form| yes(form.payment)),
-        "form.button" => form.and_then(|form| form.button.as_ref()).map(|button| button.told().into()),
+        "form.button" => form.and_then(|form| form.button.as_ref()).map(|button| button.label().into()),
         "to.role" => facts.to.as_ref().map(|element| element.role.as_str().into()),
         "to.name" => facts.to.as_ref().map(|element| element.name.as_str().into()),
         "dialog.kind" => facts.dialog.as_ref().map(|dialog| dialog.kind.as_str().into()),
@@ -212,13 +212,13 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What was said, and for an element's role and name and for an option what is there as well.
+/// The values of a parameter: as the agent gave it and, for roles, names and options, as the page has it.
 fn params<'a>(field: &str, action: &'a Action, facts: &'a Facts) -> Vec<Cow<'a, str>> {
     let yes = |value: bool| vec![Cow::Borrowed(if value { "true" } else { "false" })];
     match (field, action) {
         ("url", Action::Navigate(go)) => vec![go.url.as_str().into()],
         ("role" | "name", _) => {
-            said(field, action).map(Cow::Borrowed).into_iter().chain(fact(field, facts)).collect()
+            given_target(field, action).map(Cow::Borrowed).into_iter().chain(fact(field, facts)).collect()
         }
         ("text", Action::Type(typing)) => vec![typing.text.as_str().into()],
         ("text", Action::Dialog(answer)) => answer.text.as_deref().map(Cow::Borrowed).into_iter().collect(),
@@ -241,7 +241,7 @@ fn label(option: &SelectOption) -> Cow<'_, str> {
     }
 }
 
-fn said<'a>(field: &str, action: &'a Action) -> Option<&'a str> {
+fn given_target<'a>(field: &str, action: &'a Action) -> Option<&'a str> {
     let target = match action {
         Action::Scroll(Scroll::By { over, .. }) => over.as_ref(),
         other => other.target(),

@@ -10,7 +10,7 @@ use crate::config::values::{
     Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, choice, domains, fraction, hosts,
     https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
 };
-use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
+use policy::{CustomRule, DomainPattern, ImageFormat, RiskResponse, RiskResponses};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// What stands under `security.browser`.
@@ -89,7 +89,7 @@ pub struct Hitl {
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
     /// What is done about each risk.
-    pub levels: Levels,
+    pub levels: RiskResponses,
     /// The operator's own rules, in S1's form.
     pub rules: Vec<CustomRule>,
     /// What nobody answers in this time is denied.
@@ -245,13 +245,13 @@ impl Hitl {
     fn read(s: &mut Section) -> Hitl {
         // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
         // S1's sensitive ones make nothing looser, and stay.
-        let levels = Levels::default();
+        let levels = RiskResponses::default();
         Hitl {
             enabled: s.get("enabled", true, truth),
             trusted_domains: s.get("trusted_domains", Vec::new(), domains),
             sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
-            levels: Levels {
-                low: s.get("low", levels.low, choice::<Level>),
+            levels: RiskResponses {
+                low: s.get("low", levels.low, choice::<RiskResponse>),
                 medium: s.get("medium", levels.medium, choice),
                 high: s.get("high", levels.high, choice),
                 critical: s.get("critical", levels.critical, choice),

@@ -1,7 +1,7 @@
 //! The kinds of value that a setting can have, how each is read, and how it is shown.
 
 use crate::config::yaml::{Kind, Node};
-use policy::{DomainPattern, ImageFormat, Level, is_host_name};
+use policy::{DomainPattern, ImageFormat, RiskResponse, is_host_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -193,7 +193,7 @@ choice!(MasterKeyPlace {
 
 choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
 
-choice!(Level { "allow" => Level::Allow, "trusted" => Level::Trusted, "ask" => Level::Ask, "deny" => Level::Deny });
+choice!(RiskResponse { "allow" => RiskResponse::Allow, "trusted" => RiskResponse::Trusted, "ask" => RiskResponse::Ask, "deny" => RiskResponse::Deny });
 
 /// What pictures for the audit are kept as: WebP is small, PNG is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

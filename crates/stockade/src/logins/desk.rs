@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::gate::audit_fault;
 use crate::logins::Logins;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use jiff::{SignedDuration, Timestamp};
 use policy::Tenant;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub struct By<'a> {
 
 impl By<'_> {
     async fn note(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
-        let mut event = Event::new(kind, About::tenant(self.tenant)).detail(detail);
-        event.decided_by = Some(audit::plain(self.who));
+        let mut event = Event::new(kind, EventSubject::tenant(self.tenant)).detail(detail);
+        event.decided_by = Some(audit::sanitize(self.who));
         self.log.append(&event).await.map_err(audit_fault)
     }
 }
@@ -105,7 +105,7 @@ impl Logins {
         let before = now.checked_sub(KEPT).map_err(|error| Fault::caused("internal", &error))?;
         let collected = self.grants.collect(before).await?;
         if collected > 0 {
-            let event = Event::new(EventKind::GrantsCollected, About::stockade()).count(collected);
+            let event = Event::new(EventKind::GrantsCollected, EventSubject::stockade()).count(collected);
             log.append(&event).await.map_err(audit_fault)?;
         }
         Ok(collected)
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
         assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
         assert!(logins.grants.list(&tenant, 10).await.unwrap().is_empty());
-        let entries = audit::last(&state.audit(), &audit::Filter::default(), 10).unwrap();
+        let entries = audit::read_last(&state.audit(), &audit::EventFilter::default(), 10).unwrap();
         let lines: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
         let lines = lines.join("\n");
         assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");

@@ -91,15 +91,15 @@ fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
                 if found.len() == most {
                     return;
                 }
-                if name.is_some_and(|name| policy::credential::is_name_of_one(&name)) && is_token(&text) {
+                if name.is_some_and(|name| policy::credential::is_credential_name(&name)) && is_token(&text) {
                     found.push(Secret::new(text.to_string()));
                 } else if text.len() >= SHORTEST_LOOK {
-                    add_places(&text, &policy::credential::places(&text), found, most);
+                    add_places(&text, &policy::credential::find_all(&text), found, most);
                 }
             }
         }
-        (ReplyKind::Data, None) => add_places(text, &policy::credential::places(text), found, most),
-        (ReplyKind::Document, None) => add_places(text, &policy::credential::named(text), found, most),
+        (ReplyKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
+        (ReplyKind::Document, None) => add_places(text, &policy::credential::find_named(text), found, most),
     }
 }
 

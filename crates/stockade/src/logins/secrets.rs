@@ -55,7 +55,7 @@ impl Secrets {
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Some(known) = self.known() else { return Cow::Borrowed(text) };
         let known_gone = known.redactor.text(text);
-        let places = policy::credential::places(&known_gone);
+        let places = policy::credential::find_all(&known_gone);
         if places.is_empty() {
             return known_gone;
         }

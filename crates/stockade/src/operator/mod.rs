@@ -13,7 +13,7 @@ pub use teller::Teller;
 use crate::error::Fault;
 
 /// An operator's name, in the form that tenants and actors have.
-pub fn parse_name(name: &str) -> Result<String, policy::BadName> {
+pub fn parse_name(name: &str) -> Result<String, policy::InvalidName> {
     policy::Actor::parse(name).map(|name| name.to_string())
 }
 

@@ -5,11 +5,11 @@ use crate::approvals::Given;
 use crate::error::Fault;
 use crate::gate::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use browser::{Blank, Browser, ProbePage, TimeLimit};
 use egress::Egress;
 use jiff::Timestamp;
-use policy::{DomainPattern, Scope, listed};
+use policy::{DomainPattern, Scope, first_match};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
@@ -32,7 +32,7 @@ impl Registry {
         &self,
         scope: &Scope,
         wanted: &Wanted,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<Leave, Fault> {
         let consumed = self.logins.consume(scope, wanted).await;
         if let Err(fault) = &consumed {
@@ -47,7 +47,7 @@ impl Registry {
         &self,
         leave: Leave,
         wanted: &Wanted,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<Released, Fault> {
         let used = told(&leave);
         let on_record = async {
@@ -70,7 +70,7 @@ impl Registry {
     }
 
     /// Nothing went into a browser.
-    pub(super) async fn give_back(&self, released: Released, about: &About) {
+    pub(super) async fn give_back(&self, released: Released, about: &EventSubject) {
         let leave = released.into_leave();
         let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&leave));
         self.logins.give_back(leave).await;
@@ -85,7 +85,7 @@ impl Registry {
         blank: Blank,
         released: &Released,
         egress: &Egress,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
@@ -125,11 +125,9 @@ impl Registry {
     pub(super) fn rules(&self, home: Option<&Vec<DomainPattern>>, given: &Arc<Given>) -> Arc<egress::Rules> {
         let Some(home) = home.cloned() else { return self.settings.egress.clone() };
         let given = given.clone();
-        Arc::new(
-            self.settings.egress.at_home(move |host| {
-                listed(&home, host).is_some() || listed(&given.domains(), host).is_some()
-            }),
-        )
+        Arc::new(self.settings.egress.at_home(move |host| {
+            first_match(&home, host).is_some() || first_match(&given.domains(), host).is_some()
+        }))
     }
 }
 

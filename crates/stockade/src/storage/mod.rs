@@ -118,7 +118,8 @@ pub fn default_scope() -> Result<Scope, StorageError> {
 }
 
 fn scope(tenant: &str, actor: &str) -> Result<Scope, StorageError> {
-    let bad = |source| StorageError::BadName { tenant: tenant.to_owned(), actor: actor.to_owned(), source };
+    let bad =
+        |source| StorageError::InvalidName { tenant: tenant.to_owned(), actor: actor.to_owned(), source };
     Ok(Scope { tenant: Tenant::parse(tenant).map_err(bad)?, actor: Actor::parse(actor).map_err(bad)? })
 }
 

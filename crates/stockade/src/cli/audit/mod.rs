@@ -8,7 +8,7 @@ mod verify;
 
 use crate::cli::{Context, Reply};
 use crate::error::Fault;
-use audit::Filter;
+use audit::EventFilter;
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 
@@ -65,8 +65,8 @@ struct FilterArgs {
 }
 
 impl FilterArgs {
-    fn filter(&self) -> Filter {
-        Filter {
+    fn filter(&self) -> EventFilter {
+        EventFilter {
             session: self.session.clone(),
             actor: self.actor.clone(),
             action: self.action.clone(),

@@ -1,31 +1,35 @@
-//! One spelling for texts that read the same.
+//! Text normalization: one spelling for texts that look the same.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// Without case, odd widths, invisible letters and repeated spaces.
-pub(crate) fn fold(text: &str) -> String {
+/// Removes case, width variants, invisible characters and repeated spaces.
+pub(crate) fn normalize(text: &str) -> String {
     spellings(text).0
 }
 
-/// The text, folded; and once more with the letters that look Latin written in Latin, if it has such. Capitals are looked
-/// at as such: the Greek Υ looks like a Y, and its small letter like a u.
+/// The normalized text; and, if it has letters that look Latin, once more with those replaced. Capitals are replaced
+/// before lower-casing: the Greek Υ looks like a Y, and its lower case like a u.
 pub(crate) fn spellings(text: &str) -> (String, Option<String>) {
     if text.is_ascii() {
-        return (spaced(text.chars().map(|c| c.to_ascii_lowercase()), text.len()), None);
+        return (collapse_spaces(text.chars().map(|c| c.to_ascii_lowercase()), text.len()), None);
     }
     let composed = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
-    let folded = lowered(composed.chars(), text.len());
-    let is_disguised = composed.chars().any(|c| twin(c) != c || is_stroke(c));
-    let plain = || lowered(composed.chars().filter(|c| !is_stroke(*c)).map(twin), text.len());
-    (folded, is_disguised.then(plain))
+    let normalized = lowered(composed.chars(), text.len());
+    let has_lookalikes = composed.chars().any(|c| latin_lookalike(c) != c || is_combining_mark(c));
+    let latin =
+        || lowered(composed.chars().filter(|c| !is_combining_mark(*c)).map(latin_lookalike), text.len());
+    (normalized, has_lookalikes.then(latin))
 }
 
 fn lowered(letters: impl Iterator<Item = char>, length: usize) -> String {
-    // The Turkish capital İ is lowered to an i with a dot above it.
-    spaced(letters.flat_map(char::to_lowercase).filter(|c| *c != '\u{307}' && !is_unseen(*c)), length)
+    // The lower case of the Turkish İ is an i with a combining dot above.
+    collapse_spaces(
+        letters.flat_map(char::to_lowercase).filter(|c| *c != '\u{307}' && !is_invisible(*c)),
+        length,
+    )
 }
 
-fn spaced(letters: impl Iterator<Item = char>, length: usize) -> String {
+fn collapse_spaces(letters: impl Iterator<Item = char>, length: usize) -> String {
     let mut text = String::with_capacity(length);
     for letter in letters {
         if !letter.is_whitespace() {
@@ -38,8 +42,8 @@ fn spaced(letters: impl Iterator<Item = char>, length: usize) -> String {
     text
 }
 
-/// Joiners, marks of direction, soft hyphens and the like: they part a word without being seen.
-fn is_unseen(c: char) -> bool {
+/// Joiners, direction marks, soft hyphens and the like: they split a word invisibly.
+fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180e}'
@@ -48,13 +52,13 @@ fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Marks that are drawn over, under or through a letter and have not become one letter with it.
-fn is_stroke(c: char) -> bool {
+/// Marks over, under or through a letter that did not compose with it.
+fn is_combining_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// The Latin letter that a Cyrillic, a Greek or a small capital one looks like, or itself.
-fn twin(c: char) -> char {
+/// The Latin letter that a Cyrillic, Greek or small-capital letter looks like, or the letter itself.
+fn latin_lookalike(c: char) -> char {
     match c {
         'а' | 'А' | 'α' | 'Α' | 'ᴀ' => 'a',
         'в' | 'В' | 'β' | 'Β' | 'ʙ' => 'b',

@@ -1,28 +1,28 @@
-//! What can be wrong with a log, and where.
+//! Defects of a log and their locations.
 
-use crate::line::Flaw;
+use crate::line::LineDefect;
 use serde::Serialize;
 use std::fmt;
 
-/// A line, as a person finds it.
+/// A line in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct Location {
     /// The file's name in the chain's folder.
     pub segment: String,
-    /// Counted from 1; 0 for what is no line.
+    /// Counted from 1; 0 for a whole file.
     pub line: u64,
-    /// The number that the line has, or should have, in the chain.
+    /// The sequence number that the line has, or should have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
-impl Place {
-    pub fn new(segment: &str, line: u64, seq: Option<u64>) -> Place {
-        Place { segment: segment.to_owned(), line, seq }
+impl Location {
+    pub fn new(segment: &str, line: u64, seq: Option<u64>) -> Location {
+        Location { segment: segment.to_owned(), line, seq }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}", self.segment),
@@ -31,24 +31,24 @@ impl fmt::Display for Place {
     }
 }
 
-/// The first thing that is wrong with a log.
+/// A defect of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bad {
+pub struct Defect {
     #[serde(flatten)]
-    pub place: Place,
+    pub location: Location,
     #[serde(flatten)]
-    pub wrong: Wrong,
+    pub kind: DefectKind,
 }
 
-impl fmt::Display for Bad {
+impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.wrong)
+        write!(f, "{}: {}", self.location, self.kind)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "wrong", rename_all = "snake_case")]
-pub enum Wrong {
+pub enum DefectKind {
     #[error("it has not the form of a line of the log")]
     Malformed,
     #[error("its text was changed: it does not have the hash that it says")]
@@ -93,38 +93,38 @@ pub enum Wrong {
     ManifestDamaged,
 }
 
-impl Wrong {
-    /// The number of the line, where what is wrong tells it.
+impl DefectKind {
+    /// The number of the line, if the defect knows it.
     pub(super) fn seq(&self) -> Option<u64> {
         match self {
-            Wrong::Missing { from: seq, .. }
-            | Wrong::Again { expected: seq, .. }
-            | Wrong::Unlinked { seq }
-            | Wrong::HeadDiffers { seq }
-            | Wrong::AnchorDiffers { seq } => Some(*seq),
+            DefectKind::Missing { from: seq, .. }
+            | DefectKind::Again { expected: seq, .. }
+            | DefectKind::Unlinked { seq }
+            | DefectKind::HeadDiffers { seq }
+            | DefectKind::AnchorDiffers { seq } => Some(*seq),
             _ => None,
         }
     }
 
-    /// Whether a log that is being written can look like this for a moment.
-    pub(super) fn may_pass(&self) -> bool {
+    /// Whether a log that is being written can have this defect for a moment.
+    pub(super) fn is_transient(&self) -> bool {
         matches!(
             self,
-            Wrong::Ahead { .. }
-                | Wrong::Cut { .. }
-                | Wrong::HeadDamaged
-                | Wrong::Missing { .. }
-                | Wrong::Torn { .. }
-                | Wrong::Unsigned
+            DefectKind::Ahead { .. }
+                | DefectKind::Cut { .. }
+                | DefectKind::HeadDamaged
+                | DefectKind::Missing { .. }
+                | DefectKind::Torn { .. }
+                | DefectKind::Unsigned
         )
     }
 }
 
-impl From<Flaw> for Wrong {
-    fn from(flaw: Flaw) -> Wrong {
+impl From<LineDefect> for DefectKind {
+    fn from(flaw: LineDefect) -> DefectKind {
         match flaw {
-            Flaw::Malformed => Wrong::Malformed,
-            Flaw::Changed => Wrong::Changed,
+            LineDefect::Malformed => DefectKind::Malformed,
+            LineDefect::Changed => DefectKind::Changed,
         }
     }
 }

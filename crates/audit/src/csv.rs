@@ -1,6 +1,6 @@
-//! The log as a table for other programs. Cells are data there too: none of them is a formula.
+//! CSV export. No cell is a formula for a spreadsheet.
 
-use crate::read::Entry;
+use crate::read::LogEntry;
 use serde_json::Value;
 
 /// The columns, in their order.
@@ -39,7 +39,7 @@ pub fn csv_header() -> String {
     format!("chain,{}\r\n", COLUMNS.join(","))
 }
 
-pub fn csv_row(entry: &Entry) -> String {
+pub fn csv_row(entry: &LogEntry) -> String {
     let cells = COLUMNS.iter().map(|column| match entry.fields.get(*column) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => cell(text),
@@ -48,9 +48,9 @@ pub fn csv_row(entry: &Entry) -> String {
     format!("{},{}\r\n", cell(&entry.chain), cells.collect::<Vec<_>>().join(","))
 }
 
-/// Quoted where needed; what a spreadsheet would compute is made text by an apostrophe before it.
+/// Quotes where needed, and puts an apostrophe before what a spreadsheet would take for a formula.
 fn cell(text: &str) -> String {
-    // Some programs look for a formula after white space and quotes too.
+    // Some programs accept a formula after white space and quotes, too.
     let begins = text.trim_start_matches([' ', '\t', '\r', '\n', '"', '\'']).chars().next();
     let is_formula = matches!(begins, Some('=' | '+' | '-' | '@' | '|' | '%' | '＝' | '＋' | '－' | '＠'));
     let text = if is_formula { format!("'{text}") } else { text.to_owned() };
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cell_is_a_formula_and_none_breaks_out() {
+    fn no_cell_is_a_formula_or_ends_early() {
         for (text, expected) in [
             ("plain", "plain"),
             ("=HYPERLINK(\"http://x\")", "\"'=HYPERLINK(\"\"http://x\"\")\""),
