@@ -11,8 +11,10 @@ pub const MAX_WAITING: usize = 1024;
 /// Intents without an outcome; beyond that, the next intent is refused.
 const MAX_INTENTS: usize = 1024;
 
-/// A reserved place in the queue, released when the job in it is done.
-pub struct Slot(OwnedSemaphorePermit);
+/// Room for one job in the queue, released when the writer takes the job.
+pub struct Slot {
+    _permit: OwnedSemaphorePermit,
+}
 
 /// A job and the slot that it takes up.
 pub struct Queued {
@@ -53,5 +55,5 @@ impl Queue {
 }
 
 fn take_slot(slots: &Arc<Semaphore>) -> Result<Slot, AuditError> {
-    Arc::clone(slots).try_acquire_owned().map(Slot).map_err(|_| AuditError::Busy)
+    Arc::clone(slots).try_acquire_owned().map(|_permit| Slot { _permit }).map_err(|_| AuditError::Busy)
 }

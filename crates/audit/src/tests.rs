@@ -191,7 +191,7 @@ async fn trimming_drops_old_segments_and_the_chain_still_verifies() {
     let both = anchored(&[early.clone(), newest]);
     assert!(both.ok() && both.anchors == 1, "{both:?}");
     let kind = anchored(&[early]).defect.unwrap().kind;
-    assert!(matches!(kind, crate::DefectKind::AnchorsDropped { first, .. } if first == third), "{wrong:?}");
+    assert!(matches!(kind, crate::DefectKind::AnchorsDropped { first, .. } if first == third), "{kind:?}");
 
     assert_eq!(log.trim(u64::MAX, "their age").await.unwrap() + 1, report.segments as u64);
     drop(log);

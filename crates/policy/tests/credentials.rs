@@ -153,7 +153,7 @@ fn private_key(dice: &mut Dice) -> String {
 }
 
 #[test]
-fn of_a_thousand_credentials_99_in_100_are_found() {
+fn at_least_99_percent_of_a_thousand_credentials_are_found() {
     let mut dice = Dice(7);
     let mut missed: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found_as: BTreeMap<&str, usize> = BTreeMap::new();
@@ -297,7 +297,7 @@ fn product(number: usize, dice: &mut Dice) -> (String, String) {
 }
 
 #[test]
-fn of_ten_thousand_ordinary_lines_at_most_one_in_a_thousand_is_taken_for_a_credential() {
+fn at_most_one_in_a_thousand_ordinary_lines_is_a_false_positive() {
     let manual = root().join("target/pgdoc/usr/share/doc");
     assert!(manual.is_dir(), "the PostgreSQL manual is missing: run script/setup bench");
     let mut code = Vec::new();
@@ -323,7 +323,7 @@ fn of_ten_thousand_ordinary_lines_at_most_one_in_a_thousand_is_taken_for_a_crede
 }
 
 #[test]
-fn what_is_found_is_found_where_it_stands() {
+fn credentials_are_found_at_their_position() {
     let mut dice = Dice(23);
     for form in FORMS {
         let secret = made(form, &mut dice);
@@ -333,16 +333,16 @@ fn what_is_found_is_found_where_it_stands() {
         let text = format!("Grüße ∂ {secret} — und weiter");
         let marked = find_all(&text);
         let (start, end) = (text.find(&secret).unwrap(), text.find(&secret).unwrap() + secret.len());
-        let told: usize = marked.iter().map(|at| at.end.min(end).saturating_sub(at.start.max(start))).sum();
+        let found: usize = marked.iter().map(|at| at.end.min(end).saturating_sub(at.start.max(start))).sum();
         // A word before the value itself, such as `token=`, may stand.
-        assert!(told * 2 >= secret.len(), "{form}: {told} of {}", secret.len());
+        assert!(found * 2 >= secret.len(), "{form}: {found} of {}", secret.len());
         assert!(marked.iter().all(|at| at.start >= start && at.end <= end), "{form}: more than the secret");
     }
     assert!(find_all("The quick brown fox, order 4711, https://shop.test/p/bosch-123456").is_empty());
 }
 
 #[test]
-fn a_very_long_text_is_looked_at_in_little_time() {
+fn a_very_long_text_is_searched_in_little_time() {
     let text = "aB3 ".repeat(1_000_000);
     assert_eq!(detect(&text), None);
     let digits = "4".repeat(200_000);

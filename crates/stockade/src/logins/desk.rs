@@ -162,7 +162,7 @@ mod tests {
     async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
         let (_folder, state, config) = room();
         let logins = Logins::open(&config, &state).unwrap();
-        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let (log, _) = crate::record::open_log(&config, &state, "i1").unwrap();
         let tenant = Tenant::parse("default").unwrap();
         let by = By { log: &log, tenant: &tenant, who: "ada" };
         let (token, grant) = logins.issue(by, request(&tenant)).await.unwrap();
@@ -183,7 +183,7 @@ mod tests {
         let (_folder, state, config) = room();
         let logins = Logins::open(&config, &state).unwrap();
         let tenant = Tenant::parse("default").unwrap();
-        let log = crate::record::open_log(&config, &state, "i1").unwrap();
+        let (log, _) = crate::record::open_log(&config, &state, "i1").unwrap();
         let by = By { log: &log, tenant: &tenant, who: "ada" };
         let (_, good) = logins.issue(by, request(&tenant)).await.unwrap();
         drop(log);
@@ -193,7 +193,7 @@ mod tests {
         let text = std::fs::read_to_string(&segment).unwrap();
         std::fs::write(&segment, text.replace("\"ada\"", "\"eve\"")).unwrap();
         let log = loop {
-            let log = crate::record::open_log(&config, &state, "i1").unwrap();
+            let (log, _) = crate::record::open_log(&config, &state, "i1").unwrap();
             // The writer that held this chain takes a moment to let go of it.
             if log.folder() == chain {
                 break log;
