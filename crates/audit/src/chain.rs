@@ -2,6 +2,7 @@
 //!
 //! A chain outlives the process that writes it: the next process continues the first chain that is not locked.
 
+use crate::line::Link;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -70,6 +71,15 @@ impl Segment {
     pub fn name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
+}
+
+/// The end of a chain.
+pub struct ChainPosition {
+    pub chain: String,
+    pub last: Link,
+    pub begins: Link,
+    /// The segment to go on with, and its length in whole lines; `None` for a new chain.
+    pub segment: Option<(u64, u64)>,
 }
 
 pub fn segment_path(folder: &Path, first: u64) -> PathBuf {

@@ -1,5 +1,7 @@
 //! The events of the log.
 
+use crate::error::AuditError;
+use crate::line::LONGEST_LINE;
 use crate::sanitize::{sanitize, sanitize_within};
 use policy::{Scope, SessionId, Tenant};
 use serde::Serialize;
@@ -255,4 +257,24 @@ impl Event {
         }
         self
     }
+}
+
+/// The size of the number, the hashes and the signature of a line.
+const FRAME_BYTES: usize = 512;
+
+#[derive(Serialize)]
+struct Stamped<'a> {
+    timestamp: jiff::Timestamp,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+/// The event and the time, as the fields of a JSON object without its braces.
+pub fn fields(event: &Event) -> Result<String, AuditError> {
+    let text = serde_json::to_string(&Stamped { timestamp: jiff::Timestamp::now(), event })
+        .map_err(|source| AuditError::Encode { source })?;
+    if text.len() + FRAME_BYTES > LONGEST_LINE {
+        return Err(AuditError::TooLong { bytes: text.len() });
+    }
+    Ok(text[1..text.len() - 1].to_owned())
 }

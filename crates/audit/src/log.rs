@@ -4,18 +4,16 @@ use crate::approval::ApprovalAuthority;
 use crate::authorization::{Authorization, Permitted};
 use crate::chain;
 use crate::error::AuditError;
-use crate::event::{CorrelationId, Event, EventKind, EventSubject, StoredScreenshot};
+use crate::event::{CorrelationId, Event, EventKind, EventSubject, StoredScreenshot, fields};
 use crate::head::{Head, HeadFile};
 use crate::key::Key;
-use crate::line::LONGEST_LINE;
-use crate::queue::{Queue, Slot};
+use crate::queue::{Answer, Job, Line, LineClass, Queue, Slot};
 use crate::recover::{self, RecoveredChain};
 use crate::sanitize::sanitize;
 use crate::store::Store;
 use crate::verify::Defect;
-use crate::writer::{self, Job, Line, LineClass};
+use crate::writer;
 use policy::{Action, Denial, Facts};
-use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,8 +23,6 @@ use tokio::sync::{oneshot, watch};
 
 /// A caller waits this long for the disk. A line that is written later is on record without its action.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// What the number, the hashes and the signature add to an event.
-const FRAME_BYTES: usize = 512;
 
 /// How a log is stored.
 pub struct LogOptions {
@@ -227,7 +223,7 @@ impl Intent {
     fn hand_over(
         &mut self,
         outcome: &Event,
-        durable: Option<oneshot::Sender<writer::Answer>>,
+        durable: Option<oneshot::Sender<Answer>>,
     ) -> Result<(), AuditError> {
         let line = Line { fields: fields(outcome)?, class: LineClass::Closing, durable };
         let queue = self.log.queue()?;
@@ -294,23 +290,6 @@ fn start(
     let head = store.sign_head()?;
     let (queue, heads) = writer::spawn(store, head)?;
     Ok(State::Open { queue, heads })
-}
-
-#[derive(Serialize)]
-struct Stamped<'a> {
-    timestamp: jiff::Timestamp,
-    #[serde(flatten)]
-    event: &'a Event,
-}
-
-/// The event and the time, as the fields of a JSON object without its braces.
-pub fn fields(event: &Event) -> Result<String, AuditError> {
-    let text = serde_json::to_string(&Stamped { timestamp: jiff::Timestamp::now(), event })
-        .map_err(|source| AuditError::Encode { source })?;
-    if text.len() + FRAME_BYTES > LONGEST_LINE {
-        return Err(AuditError::TooLong { bytes: text.len() });
-    }
-    Ok(text[1..text.len() - 1].to_owned())
 }
 
 fn describe(

@@ -1,15 +1,48 @@
 //! The queue to the writer: bounded, with a slot reserved for the outcome of every intent.
 
 use crate::error::AuditError;
-use crate::writer::Job;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Jobs that may wait for the disk; beyond that, callers get [`AuditError::Busy`].
 pub const MAX_WAITING: usize = 1024;
 /// Intents without an outcome; beyond that, the next intent is refused.
 const MAX_INTENTS: usize = 1024;
+
+pub type Answer = Result<(), Arc<io::Error>>;
+
+/// How an event is treated when the disk is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineClass {
+    /// Starts something whose end must be recorded: refused if there is no space for both.
+    Opening,
+    /// The end of something: never refused.
+    Closing,
+    /// Refused if there is no space.
+    Required,
+    /// Has happened already, and nobody waits for it: counted if there is no space.
+    BestEffort,
+}
+
+pub enum Job {
+    Line(Line),
+    /// Drop the segments that begin before this line, with the reason.
+    Trim {
+        before: u64,
+        why: String,
+        done: oneshot::Sender<Result<u64, Arc<io::Error>>>,
+    },
+}
+
+pub struct Line {
+    /// The fields of the event, as JSON without its braces.
+    pub fields: String,
+    pub class: LineClass,
+    /// Where the caller waits, if one does.
+    pub durable: Option<oneshot::Sender<Answer>>,
+}
 
 /// Room for one job in the queue, released when the writer takes the job.
 pub struct Slot {

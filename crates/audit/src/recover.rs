@@ -1,11 +1,10 @@
 //! Recovery: finds the end of a chain, and what a crash did to it.
 
-use crate::chain::{Segment, segments};
+use crate::chain::{ChainPosition, Segment, segments};
 use crate::head::{self, Head, Heads};
 use crate::key::PublicKey;
 use crate::line::{LONGEST_LINE, Link};
 use crate::sanitize::sanitize_within;
-use crate::store::ChainPosition;
 use crate::verify::{ChainWalk, Defect, DefectKind, LineReader, Location};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Seek, SeekFrom, Write};

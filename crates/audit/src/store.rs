@@ -1,6 +1,6 @@
 //! The open chain: appends to the last segment, with disk space reserved for outcomes that are still to come.
 
-use crate::chain::{self, ChainLock, Segment, segment_path, sync_folder};
+use crate::chain::{self, ChainLock, ChainPosition, Segment, segment_path, sync_folder};
 use crate::head::{Head, HeadFile};
 use crate::key::Key;
 use crate::line::{Link, parse, seal};
@@ -36,15 +36,6 @@ pub struct Store {
     segment_bytes: u64,
     most_bytes: u64,
     older_bytes: u64,
-}
-
-/// The end of a chain.
-pub struct ChainPosition {
-    pub chain: String,
-    pub last: Link,
-    pub begins: Link,
-    /// The segment to go on with, and its length in whole lines; `None` for a new chain.
-    pub segment: Option<(u64, u64)>,
 }
 
 impl Store {

@@ -6,8 +6,7 @@ mod recovery;
 
 use crate::head::Head;
 use crate::line::Link;
-use crate::queue::Queue;
-use crate::writer::Job;
+use crate::queue::{Job, Queue};
 use crate::{ActionContext, AuditError, Event, EventKind, EventSubject, Key, Log, LogOptions, verify};
 use policy::{Action, Decision, Facts, Permit, Policy, SessionContext, Target, TypeText};
 use std::path::{Path, PathBuf};

@@ -5,16 +5,16 @@
 //! written before anything else once there is space.
 
 use crate::chain::Segment;
-use crate::event::{Event, EventKind, EventSubject};
+use crate::event::{Event, EventKind, EventSubject, fields};
 use crate::head::Head;
-use crate::queue::{MAX_WAITING, Queue, Queued};
+use crate::queue::{Answer, Job, Line, LineClass, MAX_WAITING, Queue, Queued};
 use crate::store::Store;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 /// Lines written under one sync.
 const GROUP: usize = 256;
@@ -28,39 +28,6 @@ const MAX_EXPECTED: u64 = 1024;
 const FRAME_BYTES: usize = 512;
 /// The time between two attempts to write held outcomes.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
-
-pub type Answer = Result<(), Arc<io::Error>>;
-
-/// How an event is treated when the disk is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineClass {
-    /// Starts something whose end must be recorded: refused if there is no space for both.
-    Opening,
-    /// The end of something: never refused.
-    Closing,
-    /// Refused if there is no space.
-    Required,
-    /// Has happened already, and nobody waits for it: counted if there is no space.
-    BestEffort,
-}
-
-pub enum Job {
-    Line(Line),
-    /// Drop the segments that begin before this line, with the reason.
-    Trim {
-        before: u64,
-        why: String,
-        done: oneshot::Sender<Result<u64, Arc<io::Error>>>,
-    },
-}
-
-pub struct Line {
-    /// The fields of the event, as JSON without its braces.
-    pub fields: String,
-    pub class: LineClass,
-    /// Where the caller waits, if one does.
-    pub durable: Option<oneshot::Sender<Answer>>,
-}
 
 pub struct Writer {
     store: Store,
@@ -213,11 +180,11 @@ impl Writer {
         let event = Event::new(EventKind::EventsLost, EventSubject::stockade())
             .detail("there was no room to record them")
             .count(self.lost);
-        let fields = crate::log::fields(&event);
-        if let Err(error) = &fields {
+        let written = fields(&event);
+        if let Err(error) = &written {
             tracing::error!(%error, lost = self.lost, "lost events are not on record");
         }
-        fields.ok()
+        written.ok()
     }
 
     /// Closing lines are held for later; all other callers get the error.
@@ -253,7 +220,7 @@ impl Writer {
         let event = Event::new(EventKind::LogTrimmed, EventSubject::stockade())
             .detail(&detail)
             .count(dropped.len() as u64);
-        let fields = crate::log::fields(&event).map_err(io::Error::other)?;
+        let fields = fields(&event).map_err(io::Error::other)?;
         self.store.make_room((fields.len() + FRAME_BYTES) as u64, self.expected * OUTCOME_BYTES)?;
         self.store.write(&[&fields])?;
         if let Some(head) = self.store.drop_segments(dropped)? {

@@ -1,8 +1,10 @@
 //! The assessment: an action's risk, the rule that found it, the evidence, and what is decided.
 
 use crate::domains::first_match;
-use crate::rules::{Evidence, Refusal, RuleContext, evaluate, host_of};
+use crate::evidence::Evidence;
+use crate::rules::{Refusal, RuleContext, evaluate};
 use crate::settings::DomainLimits;
+use crate::url::host_of;
 use crate::{Action, DecisionKind, Facts, Policy, Risk, RiskResponse, RuleName, SessionMode};
 use serde::Serialize;
 use std::borrow::Cow;

@@ -2,16 +2,9 @@
 
 use crate::settings::DomainLimits;
 use crate::{
-    Action, Assessment, DecisionKind, DomainPattern, Facts, Permit, Question, Refusal, Risk, RuleName,
-    SessionContext, SessionMode, Settings,
+    Action, Assessment, DecisionKind, DomainPattern, Facts, Permit, Policy, Question, Refusal, Risk,
+    RuleName, SessionContext, SessionMode,
 };
-use std::sync::Arc;
-
-/// What the operator allows.
-#[derive(Clone, Debug, Default)]
-pub struct Policy {
-    pub(crate) settings: Arc<Settings>,
-}
 
 #[derive(Debug)]
 pub enum Decision {
@@ -32,10 +25,6 @@ pub struct Denial {
 }
 
 impl Policy {
-    pub fn new(settings: Settings) -> Policy {
-        Policy { settings: Arc::new(settings) }
-    }
-
     /// Decides by what was found in the page (`facts`), not by how the agent named it.
     ///
     /// The only maker of a [`Permit`] and of a [`Question`].
@@ -126,7 +115,7 @@ mod tests {
     use super::*;
     use crate::{
         Appearance, Chord, Click, Drag, ElementFacts, Find, Navigate, Origin, Press, Read, RiskResponse,
-        RiskResponses, Select, Target, TypeText, WebUrl,
+        RiskResponses, Select, Settings, Target, TypeText, WebUrl,
     };
 
     fn field(secret: bool) -> ElementFacts {

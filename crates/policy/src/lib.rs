@@ -32,13 +32,16 @@
 mod action;
 mod assess;
 pub mod credential;
+mod custom_rule;
 mod decide;
 mod domains;
+mod evidence;
 mod facts;
 mod ids;
 mod keys;
 mod lexicon;
 mod permit;
+mod policy;
 mod question;
 mod reading;
 mod risk;
@@ -54,21 +57,21 @@ pub use action::{
     TabId, Tabs, TypeText, WaitFor,
 };
 pub use assess::Assessment;
-pub use decide::{Decision, Denial, Policy};
+pub use custom_rule::{Comparison, CustomRule, InvalidRule, RuleDefinition, Subject};
+pub use decide::{Decision, Denial};
 pub use domains::{DomainPattern, first_match, is_host_name};
+pub use evidence::Evidence;
 pub use facts::{Appearance, DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts};
 pub use ids::{Actor, InvalidName, Name, Scope, SessionId, Tenant};
 pub use keys::{
     ARROW_DOWN, ARROW_LEFT, ARROW_RIGHT, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey,
 };
 pub use permit::{Permit, RuleName};
+pub use policy::Policy;
 pub use question::{AllowanceScope, Changed, Question};
 pub use reading::{Find, Part, Pattern, Read, ReadFormat, TokenBudget};
 pub use risk::{DecisionKind, Risk, RiskResponse, RiskResponses};
-pub use rules::{
-    BuiltinRule, Comparison, CustomRule, Evidence, InvalidRule, Refusal, RuleDefinition, Subject,
-    builtin_rules,
-};
+pub use rules::{BuiltinRule, Refusal, builtin_rules};
 pub use selector::{InvalidSelector, Selector};
 pub use settings::{SENSITIVE, SessionContext, SessionMode, Settings};
 pub use target::Target;

@@ -96,6 +96,11 @@ impl fmt::Display for Origin {
     }
 }
 
+/// The host of a URL, if it has one.
+pub(crate) fn host_of(address: &str) -> Option<String> {
+    Url::parse(address).ok()?.host_str().map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -107,6 +107,6 @@ fn an_outcome_always_fits_the_room_that_is_set_aside_for_it() {
         .at(&text, &text)
         .picture(Some(picture));
     event.subject.jail_id = Some("j".repeat(64));
-    let fields = crate::log::fields(&event).unwrap();
+    let fields = crate::event::fields(&event).unwrap();
     assert!((fields.len() as u64) < crate::writer::OUTCOME_BYTES - 1024, "{}", fields.len());
 }

@@ -2,8 +2,9 @@
 
 use crate::lexicon::{Meaning, Meanings};
 use crate::rules::catalog::*;
-use crate::rules::navigate::{host_of, is_same_site};
+use crate::rules::navigate::is_same_site;
 use crate::rules::{Findings, Refusal, RuleContext, address, wording};
+use crate::url::host_of;
 use crate::{ElementFacts, FormFacts};
 use url::Url;
 

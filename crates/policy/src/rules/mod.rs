@@ -4,44 +4,22 @@ mod address;
 pub(crate) mod catalog;
 mod click;
 mod controls;
-mod custom;
 mod form;
 mod navigate;
 mod typing;
 mod wording;
 
 pub use catalog::BuiltinRule;
-pub use custom::{Comparison, CustomRule, InvalidRule, RuleDefinition, Subject};
-pub(crate) use navigate::host_of;
 
+use crate::evidence::Evidence;
 use crate::settings::DomainLimits;
-use crate::{Action, Facts, Risk, RuleName, Settings};
+use crate::{Action, CustomRule, Facts, Risk, RuleName, Settings};
 use catalog::{LOOK, RELOAD_POSTS};
-use serde::Serialize;
 use std::borrow::Cow;
 
 /// Every built-in rule.
 pub fn builtin_rules() -> &'static [&'static BuiltinRule] {
     catalog::ALL
-}
-
-/// A fact that a finding rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Evidence {
-    pub fact: &'static str,
-    pub value: String,
-}
-
-impl Evidence {
-    pub(crate) fn new(fact: &'static str, value: &str) -> Evidence {
-        const LONGEST: usize = 120;
-        let mut value: String = value.chars().take(LONGEST + 1).collect();
-        if value.chars().count() > LONGEST {
-            value.pop();
-            value.push('…');
-        }
-        Evidence { fact, value }
-    }
 }
 
 /// What is refused whatever the operator set.

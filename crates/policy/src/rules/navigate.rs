@@ -4,6 +4,7 @@ use crate::Facts;
 use crate::domains::first_match;
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal, RuleContext, address, form};
+use crate::url::host_of;
 use url::Url;
 
 /// First labels of hosts that S1's rule treats as sensitive.
@@ -78,10 +79,6 @@ fn find_sensitive(url: &Url, host: &str, context: &RuleContext<'_>) -> Option<(&
     }
     let first = address::first_segment(url);
     ADMIN_PATHS.contains(&first.as_str()).then(|| ("path", url.path().to_owned()))
-}
-
-pub(crate) fn host_of(address: &str) -> Option<String> {
-    Url::parse(address).ok()?.host_str().map(str::to_owned)
 }
 
 /// The same host, with or without `www.` in front.

@@ -13,7 +13,7 @@ use source::{SourceFile, is_test, rust_files};
 const EDGES: &[(&str, &[&str])] = &[
     ("policy", &[]),
     ("audit", &["policy"]),
-    ("browser", &["policy"]),
+    ("browser", &["audit", "policy"]),
     ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),

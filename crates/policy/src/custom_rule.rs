@@ -1,6 +1,7 @@
 //! The operator's own rules: tools, a risk, a description, and conditions on parameters and facts.
 
-use crate::rules::Evidence;
+use crate::evidence::Evidence;
+use crate::url::host_of;
 use crate::{Action, ActionKind, Facts, Risk, Scroll, SelectOption, Target};
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
@@ -47,11 +48,11 @@ pub struct CustomRule {
     pub description: String,
     pub text: RuleDefinition,
     tools: Vec<ActionKind>,
-    conditions: Vec<Condition>,
+    conditions: Vec<RuleCondition>,
 }
 
 #[derive(Clone, Debug)]
-struct Condition {
+struct RuleCondition {
     subject: Subject,
     field: &'static str,
     comparison: Comparison,
@@ -113,13 +114,13 @@ impl CustomRule {
                 None => return Err(InvalidRule::Tool(tool.clone())),
             }
         }
-        let conditions = text.conditions.iter().map(Condition::new).collect::<Result<_, _>>()?;
+        let conditions = text.conditions.iter().map(RuleCondition::new).collect::<Result<_, _>>()?;
         let RuleDefinition { name, risk, description, .. } = text.clone();
         Ok(CustomRule { name, risk, description, text, tools, conditions })
     }
 
     /// The evidence, if every condition holds.
-    pub(super) fn applies(&self, action: &Action, facts: &Facts) -> Option<Vec<Evidence>> {
+    pub(crate) fn applies(&self, action: &Action, facts: &Facts) -> Option<Vec<Evidence>> {
         if !self.tools.contains(&action.kind()) {
             return None;
         }
@@ -127,8 +128,8 @@ impl CustomRule {
     }
 }
 
-impl Condition {
-    fn new((subject, field, comparison): &(Subject, String, Comparison)) -> Result<Condition, InvalidRule> {
+impl RuleCondition {
+    fn new((subject, field, comparison): &(Subject, String, Comparison)) -> Result<RuleCondition, InvalidRule> {
         let (known, unknown): (&[&'static str], fn(String) -> InvalidRule) = match subject {
             Subject::Param => (&PARAMS, InvalidRule::Param),
             Subject::Fact => (&FACTS, InvalidRule::Fact),
@@ -138,7 +139,7 @@ impl Condition {
             Comparison::Matches(pattern) | Comparison::NotMatches(pattern) => Some(compile(pattern)?),
             _ => None,
         };
-        Ok(Condition { subject: *subject, field, comparison: comparison.clone(), regex })
+        Ok(RuleCondition { subject: *subject, field, comparison: comparison.clone(), regex })
     }
 
     fn holds(&self, action: &Action, facts: &Facts) -> Option<Evidence> {
@@ -191,7 +192,7 @@ fn fact<'a>(field: &str, facts: &'a Facts) -> Option<Cow<'a, str>> {
     let yes = |value: bool| Cow::Borrowed(if value { "true" } else { "false" });
     match field {
         "page_url" => Some(facts.page_url.as_str().into()),
-        "domain" => super::host_of(&facts.page_url).map(Cow::Owned),
+        "domain" => host_of(&facts.page_url).map(Cow::Owned),
         "origin" => target.map(|element| element.origin.as_str().into()),
         "role" => target.map(|element| element.role.as_str().into()),
         "name" => target.map(|element| element.name.as_str().into()),
