@@ -15,7 +15,7 @@ const OUTCOME_TEXT_BYTES: usize = 512;
 #[serde(transparent)]
 pub struct CorrelationId(pub String);
 
-/// Whom and what an event is subject.
+/// The tenant, actor and session that an event is about.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventSubject {
     pub tenant: String,
@@ -138,7 +138,7 @@ pub struct StoredScreenshot {
     pub mark: Option<[i32; 4]>,
 }
 
-/// One event. Text that a page or an agent wrote is cleaned and cut by [`crate::sanitize`] on its way in.
+/// One event. Text of a page or an agent is passed through [`crate::sanitize`] first.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     pub event_type: EventKind,
@@ -234,7 +234,7 @@ impl Event {
         self
     }
 
-    /// Where it left the browser, or what address it is subject.
+    /// The URL and title of the page.
     pub fn at(mut self, url: &str, title: &str) -> Event {
         let text = |text: &str| (!text.is_empty()).then(|| sanitize_within(text, OUTCOME_TEXT_BYTES));
         (self.url, self.title) = (text(url), text(title));

@@ -93,8 +93,8 @@ fn framed(context: &str, message: &[u8]) -> Vec<u8> {
     [context.as_bytes(), b"\0", message].concat()
 }
 
-/// Written beside its location and linked there whole, so that a crash leaves no half key under the name.
-fn make(path: &Path) -> Result<(), KeyError> {
+/// Written to a temporary file and linked into place, so that a crash leaves no partial key.
+fn create(path: &Path) -> Result<(), KeyError> {
     let failed = |source| KeyError::File { path: path.to_owned(), source };
     let mut seed = [0; SEED];
     getrandom::fill(&mut seed).map_err(|source| KeyError::Random { source })?;

@@ -1,8 +1,8 @@
 //! The form of a line: `{"seq":…,"prev":"…",` the event `,"sig":"…","hash":"…"}`.
 //!
-//! `prev` is the `hash` of the line before, and `hash` covers every byte that stands before it, so a line cannot
-//! change, move, come or go without a mismatch in a location that can be named. The last line of each group that was
-//! written in one go also has a `sig` over all that stands before it: what ends without one was cut off or added.
+//! `prev` is the `hash` of the line before, and `hash` covers every byte before it. So a line cannot be changed, moved,
+//! added or removed without a mismatch at a known location. The last line of each group that is written at once also has
+//! a `sig` over everything before it: a log that ends without one was truncated or extended.
 
 use crate::digest::{self, Digest, sha256};
 use crate::key::{Key, PublicKey};

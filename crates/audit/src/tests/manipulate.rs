@@ -98,7 +98,7 @@ fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)
             let parsed = crate::parse_line(original[segment].1[line].strip_suffix(b"\n").unwrap()).unwrap();
             let (forged, _) = crate::line::seal(parsed.link(), "\"event_type\":\"intent\"", None);
             text[segment].1.insert(line + 1, format!("{forged}\n").into_bytes());
-            // RecoveredChain by itself where it has no signature or takes the location of the signed head's own line, and by the
+            // Found by itself where it has no signature or replaces the signed head's own line, and by the
             // true line after it elsewhere.
             let alone = is_end(here) || is_end(next(original, segment, line));
             ("insert", if alone { (segment, line + 1) } else { next(&text, segment, line + 1) })

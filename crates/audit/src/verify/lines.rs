@@ -1,4 +1,4 @@
-//! LineReader of a file of any size, each of bounded length.
+//! Reads the lines of a file of any size, each of bounded length.
 
 use crate::line::LONGEST_LINE;
 use std::io::{self, BufRead, Read as _};
