@@ -24,7 +24,7 @@ pub fn describe_input(action: &Action, facts: &Facts) -> Option<String> {
             Some(match distance {
                 Distance::Page => format!("{direction} a page"),
                 Distance::Pixels(pixels) => format!("{direction} {pixels} pixels"),
-                Distance::TailScan => format!("{direction} to the end"),
+                Distance::End => format!("{direction} to the end"),
             })
         }
         Action::WaitFor(wanted) => Some(describe_condition(&wanted.condition)),
