@@ -4,7 +4,6 @@ use super::super::answer::Answer;
 use super::super::server::Call;
 use super::action::{self, ActionArguments};
 use super::describe;
-use super::describe;
 use super::page::PageFields;
 use super::target::TargetArguments;
 use engine::error::Fault;
