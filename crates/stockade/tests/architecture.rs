@@ -8,13 +8,18 @@ use std::path::{Path, PathBuf};
 /// Who may use whom. ARCHITECTURE.md has the same table, with reasons.
 const EDGES: &[(&str, &[&str])] = &[
     ("policy", &[]),
+    ("redact", &[]),
+    ("http-client", &[]),
     ("audit", &["policy"]),
-    ("browser", &["policy"]),
+    ("browser", &["policy", "redact"]),
     ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),
-    ("vault", &["policy"]),
-    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
+    ("vault", &["http-client", "policy", "redact"]),
+    (
+        "stockade",
+        &["audit", "bridge", "browser", "egress", "http-client", "jail", "policy", "redact", "vault"],
+    ),
 ];
 
 /// A file longer than this asks to be split by what it does; tests may be longer.
@@ -107,6 +112,12 @@ fn only_in(word: &str, allowed: &[&str]) {
 #[test]
 fn only_the_audit_log_turns_a_permit_into_something_performable() {
     only_in(".recorded()", &["crates/audit/"]);
+}
+
+/// A type that promises to hold no text of a page or an agent goes into replies as it is.
+#[test]
+fn only_the_redactors_crate_says_what_needs_no_redaction() {
+    only_in("SafeText for", &["crates/redact/"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use jail::template::{BuildOptions, Flavour, Store};
 use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
 use jiff::Timestamp;
 use policy::{Name, Scope};
+use redact::Secret;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use stockade::state::{self, State};
 use stockade::storage::{self, Storage};
 use stockade::tunnel::Tunnel;
 use tokio::net::UnixListener;
-use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer, Secret};
+use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer};
 
 /// Where the login of the bench belongs. Nobody goes there.
 const SIGNED_IN: &str = "signed-in.test";

@@ -13,9 +13,9 @@ mod recording;
 mod redact;
 mod stations;
 
+pub use self::redact::Redactor;
 pub use faults::{audit_fault, bad_address, explain};
 pub use pending::{Pending, Pendings};
-pub use redact::Redactor;
 
 use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;

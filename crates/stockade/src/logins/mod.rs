@@ -46,7 +46,7 @@ impl Logins {
         let usual = config.credentials.grant_lifetime.duration();
         Ok(Logins {
             vault: settings::vault(config, state, &database, user),
-            grants: Grants::new(database.clone()).usual_lifetime(usual),
+            grants: Grants::new(database.clone()).default_lifetime(usual),
             store: settings::store(config, state, &database),
             standing: match config.credentials.auto_inject {
                 true => config.credentials.standing.clone(),
