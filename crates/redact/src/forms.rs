@@ -1,7 +1,7 @@
 //! The forms in which a redactor looks for one secret.
 
 use crate::encode::{self, Alphabet, BASE64_SHIFTS, End};
-use crate::redactor::SHORTEST_SECRET;
+use crate::secret::SHORTEST_SECRET;
 use crate::view::View;
 use zeroize::Zeroizing;
 

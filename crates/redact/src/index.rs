@@ -103,7 +103,7 @@ impl Index {
         }
         let sums = self.sums(text);
         for end in self.shortest..=text.len() {
-            crate::redactor::count_work(1);
+            crate::work::count_work(1);
             let (word, bit) = sieve_bit(self.tail(&text[..end]));
             if self.sieve[word] & bit == 0 {
                 continue;
@@ -169,10 +169,10 @@ impl Index {
         let mask = self.slots.len() - 1;
         let mut at = scatter(fingerprint) as usize & mask;
         while self.slots[at] != 0 && self.slots[at] != fingerprint {
-            crate::redactor::count_work(1);
+            crate::work::count_work(1);
             at = (at + 1) & mask;
         }
-        crate::redactor::count_work(1);
+        crate::work::count_work(1);
         at
     }
 

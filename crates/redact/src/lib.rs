@@ -16,12 +16,13 @@ mod redacted;
 mod redactor;
 mod secret;
 mod view;
+mod work;
 
 pub use cookie::{CookiePriority, SameSite};
 pub use encode::address_forms;
 pub use phrases::PhraseSet;
 pub use random::{ALPHANUMERIC, UNAMBIGUOUS, random_text};
 pub use redacted::{Redacted, SafeText, count_holes};
-pub use redactor::{MASK, RedactedStream, Redactor, SHORTEST_SECRET};
-pub use secret::Secret;
+pub use redactor::{MASK, RedactedStream, Redactor};
+pub use secret::{SHORTEST_SECRET, Secret};
 pub use view::is_invisible;

@@ -12,15 +12,13 @@ mod tests;
 use crate::forms::forms_of;
 use crate::index::Index;
 use crate::redacted::Redacted;
-use crate::secret::Secret;
+use crate::secret::{SHORTEST_SECRET, Secret};
 use crate::view::{self, View};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// What stands in a text in place of a secret.
 pub const MASK: &str = "[redacted]";
-/// A shorter secret is not distinguishable from ordinary text, and is not looked for.
-pub const SHORTEST_SECRET: usize = 6;
 
 /// How much of a stream is held back: a part of a secret that straddles its end is seen within this, though a long tag
 /// stands before each of its characters.
@@ -120,28 +118,6 @@ impl Redactor {
         merged
     }
 }
-
-#[cfg(test)]
-thread_local! {
-    /// How much a search has done, in steps that take the same time: for the tests that show what it costs.
-    static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-#[cfg(test)]
-pub(crate) fn count_work(steps: usize) {
-    WORK.set(WORK.get() + steps);
-}
-
-/// The steps that a search takes.
-#[cfg(test)]
-pub(crate) fn work_of(search: impl FnOnce()) -> usize {
-    WORK.set(0);
-    search();
-    WORK.get()
-}
-
-#[cfg(not(test))]
-pub(crate) fn count_work(_: usize) {}
 
 /// Text that comes in pieces. The end of it is held back until it is known that no secret begins there.
 pub struct RedactedStream<'a> {

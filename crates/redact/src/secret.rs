@@ -4,6 +4,9 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer};
 use zeroize::Zeroizing;
 
+/// A shorter secret is not distinguishable from ordinary text, and is not looked for.
+pub const SHORTEST_SECRET: usize = 6;
+
 /// A secret text: a cookie's value, a password, a token, a key.
 ///
 /// It derives nothing, so it cannot be printed, copied or serialized by accident. It is wiped when it is dropped, and a

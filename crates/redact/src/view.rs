@@ -196,7 +196,7 @@ impl View {
                     end = at;
                 }
                 while self.bytes.get(end).is_some_and(|byte| *byte != b'>') {
-                    crate::redactor::count_work(1);
+                    crate::work::count_work(1);
                     end += 1;
                 }
                 if end < self.bytes.len() && end - at < LONGEST_TAG {
@@ -204,7 +204,7 @@ impl View {
                     continue;
                 }
             }
-            crate::redactor::count_work(1);
+            crate::work::count_work(1);
             out.push(*byte, self.places[at].clone());
             at += 1;
         }

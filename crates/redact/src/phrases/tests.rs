@@ -142,7 +142,7 @@ fn a_search_costs_the_length_of_the_text_and_the_parts_are_bounded() {
     all.extend((2..12).map(|length| &secrets[50_000..50_000 + length]));
     let words = PhraseSet::default().with_secrets(all);
     assert!(!words.is_too_large());
-    let work_of = |text: &str| crate::redactor::work_of(|| assert!(!words.is_in(text)));
+    let work_of = |text: &str| crate::work::work_of(|| assert!(!words.is_in(text)));
     let text = "%7%A9&#\\ 1234567890 ".repeat(5_000);
     let (short, long) = (work_of(&text[..text.len() / 10]), work_of(&text));
     assert!(long <= short * 11, "{short} steps, then {long}");
