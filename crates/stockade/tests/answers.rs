@@ -81,7 +81,7 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 fn signature(direction: &str, time: &str, nonce: &str, body: &str) -> String {
     let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
     mac.update(format!("v1.{direction}.{time}.{nonce}.{body}").as_bytes());
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(mac.finalize().into_bytes())
 }
 
 fn now() -> u64 {

@@ -12,8 +12,8 @@ mod recording;
 mod redact;
 mod stations;
 
+pub use self::redact::Redactor;
 pub use pending::{Pending, Pendings};
-pub use redact::Redactor;
 
 use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;

@@ -83,7 +83,7 @@ impl Logins {
     }
 
     /// The one-time code of this moment, and for how many seconds it is. On record before it is told.
-    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(vault::Secret, u32), Fault> {
+    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(redact::Secret, u32), Fault> {
         let told = self.vault()?.code(by.tenant, id, Timestamp::now()).await?;
         by.note(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
         Ok(told)

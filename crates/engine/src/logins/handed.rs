@@ -2,10 +2,11 @@
 
 use super::redeem::{Login, Released};
 use browser::{HandedCookie, HandedOut, HandedReply, ReplyKind};
+use redact::Secret;
 use serde_json::Value as Json;
 use std::ops::Range;
 use std::rc::Rc;
-use vault::{Cookie, Host, Secret, Value};
+use vault::{Cookie, Host, Value};
 use zeroize::Zeroizing;
 
 /// Texts within one stored value that are looked at.
@@ -182,7 +183,7 @@ mod tests {
 
     fn replied(kind: ReplyKind, body: &str) -> Vec<String> {
         let mut found = Vec::new();
-        add_replied(&HandedReply { kind, body: browser::Secret::new(body.to_owned()) }, &mut found);
+        add_replied(&HandedReply { kind, body: Secret::new(body.to_owned()) }, &mut found);
         found.iter().map(|one| one.expose_secret().to_owned()).collect()
     }
 

@@ -49,7 +49,7 @@ impl<W: Write> Writer<W> {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         self.out.write_all(&vec![0; padding(bytes)])?;
-        let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex::encode(hasher.finalize());
         self.members.push(Member { path: path.to_owned(), bytes, sha256 });
         Ok(())
     }

@@ -13,7 +13,7 @@ use policy::{DomainPattern, Scope, first_match};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
-use vault::{Issuer, Leave, Verdict};
+use vault::{ConsumedGrant, Issuer, SignInState};
 
 /// How long it may take to fill a browser and to look whether the site knows its owner.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,7 +33,7 @@ impl Registry {
         scope: &Scope,
         wanted: &Wanted,
         about: &EventSubject,
-    ) -> Result<Leave, Fault> {
+    ) -> Result<ConsumedGrant, Fault> {
         let consumed = self.logins.consume(scope, wanted).await;
         if let Err(fault) = &consumed {
             let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code);
@@ -45,7 +45,7 @@ impl Registry {
     /// Opens what the grant is for, while the jail is being started. What is used is on record before it is put to use.
     pub(super) async fn release(
         &self,
-        leave: Leave,
+        leave: ConsumedGrant,
         wanted: &Wanted,
         about: &EventSubject,
     ) -> Result<Released, Fault> {
@@ -105,7 +105,7 @@ impl Registry {
         on_record?;
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
-            if probe.judge(&path, &seen.text) == Verdict::SignedOut {
+            if probe.evaluate(&path, &seen.text) == SignInState::SignedOut {
                 let domain = login.credential.domain.as_str();
                 let event = Event::new(EventKind::CredentialExpired, about.clone());
                 let event = event.detail(&format!("{} of {domain}", login.id));
@@ -117,7 +117,7 @@ impl Registry {
     }
 
     /// Where a signed-in session is at home: its sites, and what the operator set beside them.
-    pub(super) fn home(&self, leave: &Leave) -> Vec<DomainPattern> {
+    pub(super) fn home(&self, leave: &ConsumedGrant) -> Vec<DomainPattern> {
         logins::home(leave).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
     }
 
@@ -132,7 +132,7 @@ impl Registry {
 }
 
 /// Which grant, whose and what for.
-fn told(leave: &Leave) -> String {
+fn told(leave: &ConsumedGrant) -> String {
     let hosts: Vec<String> = leave.hosts().iter().map(ToString::to_string).collect();
     format!("grant {} of {} for {}", leave.jti(), leave.operator(), hosts.join(", "))
 }

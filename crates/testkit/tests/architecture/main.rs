@@ -12,16 +12,19 @@ use source::{SourceFile, is_test, rust_files};
 /// Who may use whom. ARCHITECTURE.md has the same table, with reasons.
 const EDGES: &[(&str, &[&str])] = &[
     ("policy", &[]),
+    ("redact", &[]),
+    ("error-code", &[]),
+    ("http-client", &[]),
     ("audit", &["policy"]),
-    ("browser", &["audit", "policy"]),
+    ("browser", &["audit", "policy", "redact"]),
     ("egress", &[]),
     ("jail", &[]),
     ("bridge", &[]),
-    ("vault", &["policy"]),
-    ("engine", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
-    ("server", &["audit", "browser", "engine", "policy", "vault"]),
+    ("vault", &["http-client", "policy", "redact"]),
+    ("engine", &["audit", "bridge", "browser", "egress", "http-client", "jail", "policy", "redact", "vault"]),
+    ("server", &["audit", "browser", "engine", "http-client", "policy", "redact", "vault"]),
     ("testkit", &["engine"]),
-    ("stockade", &["audit", "browser", "engine", "jail", "policy", "server", "testkit", "vault"]),
+    ("stockade", &["audit", "browser", "engine", "jail", "policy", "redact", "server", "testkit", "vault"]),
 ];
 
 /// A file longer than this asks to be split by what it does; tests may be longer.
@@ -80,6 +83,12 @@ fn only_in(word: &str, allowed: &[&str]) {
         .filter(|path| !allowed.iter().any(|prefix| path.starts_with(prefix)))
         .collect();
     assert!(strays.is_empty(), "{word:?} may not stand in {strays:?}");
+}
+
+/// A type that promises to hold no text of a page or an agent goes into replies as it is.
+#[test]
+fn only_the_redactors_crate_says_what_needs_no_redaction() {
+    only_in("SafeText for", &["crates/redact/"]);
 }
 
 #[test]

@@ -11,18 +11,18 @@ use zeroize::Zeroizing;
 /// A document of more bytes than this is not read.
 pub(crate) const LARGEST_DOCUMENT: usize = 1024 * 1024;
 
-pub(crate) enum Node {
+pub(crate) enum SecretNode {
     Null,
     Bool(bool),
     Integer(i64),
     Float(f64),
     Text(Zeroizing<String>),
-    List(Vec<Node>),
-    Map(Vec<(String, Node)>),
+    List(Vec<SecretNode>),
+    Map(Vec<(String, SecretNode)>),
 }
 
-impl Node {
-    pub(crate) fn from_json(text: &[u8]) -> Result<Node, Malformed> {
+impl SecretNode {
+    pub(crate) fn from_json(text: &[u8]) -> Result<SecretNode, Malformed> {
         if text.len() > LARGEST_DOCUMENT {
             return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")));
         }
@@ -32,12 +32,12 @@ impl Node {
 
     fn kind(&self) -> &'static str {
         match self {
-            Node::Null => "nothing",
-            Node::Bool(_) => "a truth value",
-            Node::Integer(_) | Node::Float(_) => "a number",
-            Node::Text(_) => "a text",
-            Node::List(_) => "a list",
-            Node::Map(_) => "a map",
+            SecretNode::Null => "nothing",
+            SecretNode::Bool(_) => "a truth value",
+            SecretNode::Integer(_) | SecretNode::Float(_) => "a number",
+            SecretNode::Text(_) => "a text",
+            SecretNode::List(_) => "a list",
+            SecretNode::Map(_) => "a map",
         }
     }
 
@@ -47,7 +47,7 @@ impl Node {
 
     pub(crate) fn text(self, field: &str) -> Result<Zeroizing<String>, Malformed> {
         match self {
-            Node::Text(text) => Ok(text),
+            SecretNode::Text(text) => Ok(text),
             other => Err(other.not(field, "a text")),
         }
     }
@@ -59,7 +59,7 @@ impl Node {
 
     pub(crate) fn truth(self, field: &str) -> Result<bool, Malformed> {
         match self {
-            Node::Bool(value) => Ok(value),
+            SecretNode::Bool(value) => Ok(value),
             other => Err(other.not(field, "true or false")),
         }
     }
@@ -69,63 +69,63 @@ impl Node {
         // Beyond this a float does not name one integer.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match self {
-            Node::Integer(value) => Ok(value),
-            Node::Float(value) if value.abs() < EXACT => Ok(value.trunc() as i64),
+            SecretNode::Integer(value) => Ok(value),
+            SecretNode::Float(value) if value.abs() < EXACT => Ok(value.trunc() as i64),
             other => Err(other.not(field, "a number of reasonable size")),
         }
     }
 
-    pub(crate) fn list(self, field: &str, most: usize) -> Result<Vec<Node>, Malformed> {
+    pub(crate) fn list(self, field: &str, most: usize) -> Result<Vec<SecretNode>, Malformed> {
         match self {
-            Node::List(items) if items.len() <= most => Ok(items),
-            Node::List(_) => Err(Malformed::new(field, format!("more than {most} entries"))),
+            SecretNode::List(items) if items.len() <= most => Ok(items),
+            SecretNode::List(_) => Err(Malformed::new(field, format!("more than {most} entries"))),
             other => Err(other.not(field, "a list")),
         }
     }
 
-    pub(crate) fn fields(self, path: &str) -> Result<Fields, Malformed> {
+    pub(crate) fn fields(self, path: &str) -> Result<SecretFields, Malformed> {
         match self {
-            Node::Map(map) => Ok(Fields { path: path.to_owned(), map }),
+            SecretNode::Map(map) => Ok(SecretFields { path: path.to_owned(), map }),
             other => Err(other.not(path, "a map")),
         }
     }
 }
 
 /// A map whose fields are taken one by one; what is left over at the end was not known.
-pub(crate) struct Fields {
+pub(crate) struct SecretFields {
     path: String,
-    map: Vec<(String, Node)>,
+    map: Vec<(String, SecretNode)>,
 }
 
-impl Fields {
+impl SecretFields {
     pub(crate) fn path(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
     /// The field, unless it is missing or null.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Node> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<SecretNode> {
         let place = self.map.iter().position(|(key, _)| key == name)?;
         match self.map.swap_remove(place).1 {
-            Node::Null => None,
+            SecretNode::Null => None,
             node => Some(node),
         }
     }
 
-    pub(crate) fn need(&mut self, name: &str) -> Result<Node, Malformed> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<SecretNode, Malformed> {
         self.take(name).ok_or_else(|| Malformed::new(self.path(name), "this is missing"))
     }
 
     pub(crate) fn optional<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(Node, &str) -> Result<T, Malformed>,
+        read: impl FnOnce(SecretNode, &str) -> Result<T, Malformed>,
     ) -> Result<Option<T>, Malformed> {
         let path = self.path(name);
         self.take(name).map(|node| read(node, &path)).transpose()
     }
 
     /// Every field with its name, in the order in which they stand.
-    pub(crate) fn all(self) -> Vec<(String, Node)> {
+    pub(crate) fn all(self) -> Vec<(String, SecretNode)> {
         self.map
     }
 
@@ -136,7 +136,7 @@ impl Fields {
             Some((name, _)) => {
                 let known = known.join(", ");
                 Err(Malformed::new(
-                    self.path(&shown(name)),
+                    self.path(&printable_excerpt(name)),
                     format!("there is no such field; there are {known}"),
                 ))
             }
@@ -145,15 +145,15 @@ impl Fields {
 }
 
 /// A name out of a document, short and without control characters.
-pub(crate) fn shown(name: &str) -> String {
+pub(crate) fn printable_excerpt(name: &str) -> String {
     const LONGEST: usize = 60;
     let short: String = name.chars().take(LONGEST).collect();
     let more = if short.len() < name.len() { "…" } else { "" };
     format!("{}{more}", short.escape_debug())
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Node, D::Error> {
+impl<'de> Deserialize<'de> for SecretNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SecretNode, D::Error> {
         deserializer.deserialize_any(Reader)
     }
 }
@@ -161,57 +161,57 @@ impl<'de> Deserialize<'de> for Node {
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {
-    type Value = Node;
+    type Value = SecretNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Node, E> {
-        Ok(Node::Null)
+    fn visit_unit<E: Error>(self) -> Result<SecretNode, E> {
+        Ok(SecretNode::Null)
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bool(value))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<SecretNode, E> {
+        Ok(SecretNode::Bool(value))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Integer(value))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<SecretNode, E> {
+        Ok(SecretNode::Integer(value))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
-        Ok(i64::try_from(value).map_or(Node::Float(value as f64), Node::Integer))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<SecretNode, E> {
+        Ok(i64::try_from(value).map_or(SecretNode::Float(value as f64), SecretNode::Integer))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Float(value))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<SecretNode, E> {
+        Ok(SecretNode::Float(value))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Node, E> {
-        Ok(Node::Text(Zeroizing::new(value.to_owned())))
+    fn visit_str<E: Error>(self, value: &str) -> Result<SecretNode, E> {
+        Ok(SecretNode::Text(Zeroizing::new(value.to_owned())))
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(Zeroizing::new(value)))
+    fn visit_string<E: Error>(self, value: String) -> Result<SecretNode, E> {
+        Ok(SecretNode::Text(Zeroizing::new(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SecretNode, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(Node::List(items))
+        Ok(SecretNode::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SecretNode, A::Error> {
         let mut fields = Vec::new();
         let mut names = std::collections::HashSet::new();
-        while let Some((name, value)) = map.next_entry::<String, Node>()? {
+        while let Some((name, value)) = map.next_entry::<String, SecretNode>()? {
             if !names.insert(name.clone()) {
                 return Err(A::Error::custom("a field stands twice"));
             }
             fields.push((name, value));
         }
-        Ok(Node::Map(fields))
+        Ok(SecretNode::Map(fields))
     }
 }

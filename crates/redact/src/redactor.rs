@@ -1,4 +1,4 @@
-//! Takes secrets out of text, in whatever writing they stand there.
+//! Takes secrets out of text, however they are encoded there.
 //!
 //! Text and secrets are brought to one form before they are compared: escapes (percent, HTML, JSON and JavaScript, up to
 //! three deep) are undone, and letters and digits alone are kept, in lower case. So one comparison sees through escaping,
@@ -6,19 +6,18 @@
 //! and hex are further forms of each secret. Of a long secret parts are found too. The time it takes is that of reading the
 //! text a few times, whatever the secrets and whatever the text: it is the page that chooses both.
 
-mod forms;
-mod index;
-mod view;
-
 #[cfg(test)]
 mod tests;
 
-use crate::secret::Secret;
-use index::Index;
+use crate::forms::forms_of;
+use crate::index::Index;
+use crate::redacted::Redacted;
+use crate::secret::{SHORTEST_SECRET, Secret};
+use crate::view::{self, View};
 use std::borrow::Cow;
 use std::ops::Range;
-use view::View;
 
+/// What stands in a text in place of a secret.
 pub const MASK: &str = "[redacted]";
 
 /// How much of a stream is held back: a part of a secret that straddles its end is seen within this, though a long tag
@@ -27,6 +26,7 @@ const HELD_BACK: usize = 12 * (view::LONGEST_TAG + 48);
 /// What is held back at most; a secret that is longer is masked in several pieces.
 const MOST_HELD: usize = 4 * HELD_BACK;
 
+/// Knows secrets, and masks them. One that knows none is [`Redactor::default`].
 pub struct Redactor {
     /// For letters and digits alone, in lower case.
     squeezed: Index,
@@ -34,9 +34,16 @@ pub struct Redactor {
     literal: Index,
 }
 
+impl Default for Redactor {
+    fn default() -> Redactor {
+        Redactor::new([])
+    }
+}
+
 impl Redactor {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Redactor {
-        let mut redactor = Redactor { squeezed: Index::new(), literal: Index::new() };
+        let mut redactor =
+            Redactor { squeezed: Index::new(SHORTEST_SECRET), literal: Index::new(SHORTEST_SECRET) };
         redactor.learn(secrets);
         redactor
     }
@@ -44,8 +51,9 @@ impl Redactor {
     /// Adds secrets: what a site hands out during a session. What is known already costs nothing.
     pub fn learn<'a>(&mut self, secrets: impl IntoIterator<Item = &'a Secret>) {
         for secret in secrets {
-            for form in forms::of(secret.expose_secret()) {
-                if form.literal { &mut self.literal } else { &mut self.squeezed }.add(&form);
+            for form in forms_of(secret.expose_secret()) {
+                let index = if form.is_literal { &mut self.literal } else { &mut self.squeezed };
+                index.add(&form.bytes, form.window, form.window_starts());
             }
         }
     }
@@ -54,8 +62,13 @@ impl Redactor {
         self.squeezed.is_empty() && self.literal.is_empty()
     }
 
-    /// The text without the secrets.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// The text with every secret masked, as a value that proves it.
+    pub fn redact(&self, text: &str) -> Redacted {
+        Redacted::masked(self.mask(text).into_owned())
+    }
+
+    /// The text with every secret masked; borrowed if there is none. Only [`Redactor::redact`] gives the proof.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let found = self.find(text);
         if found.is_empty() {
             return Cow::Borrowed(text);
@@ -76,8 +89,8 @@ impl Redactor {
     }
 
     /// For text that comes in pieces.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream { redactor: self, held: String::new(), due: 2 * HELD_BACK }
+    pub fn stream(&self) -> RedactedStream<'_> {
+        RedactedStream { redactor: self, held: String::new(), due: 2 * HELD_BACK }
     }
 
     /// Where secrets stand in the text: in order, apart from each other.
@@ -106,29 +119,15 @@ impl Redactor {
     }
 }
 
-#[cfg(test)]
-thread_local! {
-    /// How much a search has done, in steps that take the same time: for the tests that show what it costs.
-    static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-#[cfg(test)]
-fn count_work(steps: usize) {
-    WORK.set(WORK.get() + steps);
-}
-
-#[cfg(not(test))]
-fn count_work(_: usize) {}
-
 /// Text that comes in pieces. The end of it is held back until it is known that no secret begins there.
-pub struct Stream<'a> {
+pub struct RedactedStream<'a> {
     redactor: &'a Redactor,
     held: String,
     /// It is searched when it is longer than this: once for so much that is new, however small the pieces are.
     due: usize,
 }
 
-impl Stream<'_> {
+impl RedactedStream<'_> {
     /// Takes a piece; gives what may go out.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
@@ -158,11 +157,11 @@ impl Stream<'_> {
 
     /// The rest.
     pub fn finish(self) -> String {
-        self.redactor.text(&self.held).into_owned()
+        self.redactor.mask(&self.held).into_owned()
     }
 }
 
-impl Drop for Stream<'_> {
+impl Drop for RedactedStream<'_> {
     fn drop(&mut self) {
         zeroize::Zeroize::zeroize(&mut self.held);
     }
