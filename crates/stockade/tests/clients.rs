@@ -93,7 +93,7 @@ fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_e
         [("auto", "2026-07-28", true), ("legacy", "2025-11-25", true), ("auto", "2026-07-28", false)]
     {
         let hosts = site.setting(&["item.test"]);
-        let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 20\n"));
+        let home = Home::asking(&format!("{hosts}    hitl:\n      approval_timeout: 300\n"));
         let server = has_console.then(|| home.serve(&[]));
         let mut command = Command::new(clients().join("python/bin/python"));
         command.arg(script("approving.py")).args([
@@ -120,8 +120,9 @@ fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_e
                 let page = format!("led http://{}/console/approvals/{}", server.address(), asked.id);
                 assert_eq!(said.next(), Some(page), "{mode}");
             }
-            if let Some(verdict) = verdict {
-                operator.says(&asked.id, verdict).unwrap();
+            match verdict {
+                Some(verdict) => drop(operator.says(&asked.id, verdict).unwrap()),
+                None => operator.expires(&asked.id),
             }
             assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
         }

@@ -5,16 +5,27 @@ use crate::common;
 use common::Home;
 use common::asking::{Asking, MARKUP};
 use common::login::PASSWORD;
+use common::operator::Operator;
 use common::person::Person;
 use common::site::Site;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use stockade::approvals::ApprovalId;
 
 fn logged_in(asking: &Asking) -> Person {
+    log_in(asking, Person::start())
+}
+
+/// On a console that fetches its list several times a second.
+fn hurried(asking: &Asking) -> Person {
     let mut person = Person::start();
+    person.hurry_timers();
+    log_in(asking, person)
+}
+
+fn log_in(asking: &Asking, mut person: Person) -> Person {
     person.window(1280, 900, false);
     person.log_in(&asking.console(), PASSWORD);
     person.until("document.querySelector('.live.on')");
@@ -28,7 +39,7 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
 
 #[test]
 fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 40\n");
+    let mut asking = Asking::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
 
     // The console looks for itself now and then as well, so the news are counted on their own.
@@ -38,9 +49,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     );
     person.until("window.ours.readyState === EventSource.OPEN");
     let call = asking.click("Delete");
-    let begun = Instant::now();
     person.until("document.querySelector('.card')");
-    println!("a question was on the screen {:?} after the call", begun.elapsed());
     person.until("window.news > 0");
     person.until(SHOWN);
     let text = person.eval("document.querySelector('.card').innerText");
@@ -84,12 +93,33 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     // Nobody answers.
     let call = asking.click("Delete");
     person.until(SHOWN);
+    let operator = Operator::of(&asking.home);
+    operator.expires(&operator.next().id);
     assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
     );
     let log = asking.home.audit_log();
     assert!(log.contains("operator operator by console"), "who and by which door");
+}
+
+/// The one test that waits for a real deadline.
+#[test]
+fn a_question_that_nobody_answers_is_denied_at_its_deadline() {
+    let mut asking = Asking::start("      approval_timeout: 1\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
+    );
+    let log = asking.home.audit_log();
+    assert!(log.contains(r#""result":"expired""#), "{log}");
+    let (code, listed) = asking.home.as_operator(&["approvals"]);
+    assert_eq!((code, &listed["approvals"][0]["state"]), (0, &json!("expired")), "{listed}");
+    let id = ApprovalId::parse(listed["approvals"][0]["id"].as_str().unwrap()).unwrap();
+    let asked = Operator::of(&asking.home).find(&id);
+    assert!(asked.decided_at.unwrap() >= asked.expires_at, "{:?}", (asked.decided_at, asked.expires_at));
 }
 
 #[test]
@@ -142,7 +172,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 #[test]
 fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
     let mut asking = Asking::start("      approval_timeout: 300\n");
-    let mut person = logged_in(&asking);
+    let mut person = hurried(&asking);
     person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
     person.press("input[name=sound]");
     let call = asking.click("Delete these");
@@ -165,8 +195,8 @@ fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
     );
     assert_eq!(differs, json!(true));
     assert_eq!(person.eval("window.broken"), json!(0), "our own page keeps to its own policy");
-    // The list is looked at again every four seconds: a press that lasts longer is a press all the same.
-    person.press_for(".card button[value=deny]", Duration::from_secs(5));
+    // A press during which the list is fetched again is a press all the same.
+    person.press_while(".card button[value=deny]", Person::until_refreshed);
     assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
     person.until("document.querySelector('.past li')");
     assert_eq!(person.eval("document.querySelectorAll('.past img, .past script').length"), json!(0));
@@ -209,7 +239,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     let hostile = format!(
         "<title>Elsewhere</title><a href='{question}'>Look</a><iframe src='{question}'></iframe>
          <form method=post action='{answer}' target=there><input name=form value={token}><input name=verdict value=approve>
-         <button>Send</button></form><iframe name=there></iframe>
+         <button>Send</button></form><iframe name=there onload='window.loads = (window.loads || 0) + 1'></iframe>
          <script>
          const i = new Image(); i.onload = () => window.seen = 1; i.onerror = () => window.seen = 0; i.src = '{picture}';
          fetch('{answer}', {{method: 'POST', credentials: 'include', body: new URLSearchParams({{form: {token}, verdict: 'approve'}})}})
@@ -221,8 +251,10 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     for host in ["localhost", "127.0.0.1"] {
         person.go(&format!("http://{host}:{}/", site.address.port()));
         person.until("window.seen === 0 && window.sent === 0");
+        let loads = person.eval("window.loads");
         person.press("button");
-        std::thread::sleep(Duration::from_secs(1));
+        // The server has answered the form, which shows in the frame as one more document.
+        person.until(&format!("window.loads > {loads}"));
         assert_eq!(asking.waiting()["id"], id, "{host}: it still waits");
         assert_eq!(person.eval("frames[0].length + frames[1].length"), json!(0));
         assert_eq!(person.eval("[0, 1].map(n => { try { return frames[n].document.body.innerText } catch { return '' } }).join('')"), json!(""));
@@ -243,10 +275,11 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     let python = tests.join("../../target/clients/python/bin/python");
     assert!(python.exists(), "the public clients are not installed: run script/setup test");
     let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
-    let settings = format!("{}    hitl:\n      approval_timeout: 40\n", site.setting(&["item.test"]));
+    let settings = format!("{}    hitl:\n      approval_timeout: 300\n", site.setting(&["item.test"]));
     let home = Home::new(&settings);
     home.set_password();
     let server = home.serve(&[]);
+    let operator = Operator::of(&home);
     let mut person = Person::start();
     person.log_in(&format!("http://{}/console", server.address()), PASSWORD);
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
@@ -265,8 +298,9 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
             let led = said.next().unwrap();
             person.go(led.strip_prefix("led ").unwrap_or_else(|| panic!("{led}")));
             person.until(SHOWN);
-            if let Some(press) = press {
-                person.press(&format!(".card button[value={press}]"));
+            match press {
+                Some(press) => person.press(&format!(".card button[value={press}]")),
+                None => operator.expires(&operator.next().id),
             }
             assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
         }
@@ -278,7 +312,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
 #[test]
 fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     let mut asking = Asking::start("");
-    let mut person = logged_in(&asking);
+    let mut person = hurried(&asking);
     let fail = |asking: &mut Asking| {
         let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
         asking.mcp.call("browser_click", missing).unwrap_err()
@@ -292,8 +326,8 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     assert!(text.contains("PAUSED") && text.contains("element_not_found"), "{text}");
     person.press(".card textarea");
     person.write("Look in the menu <b>at the top</b>.");
-    // News that come meanwhile do not take away what is half written.
-    std::thread::sleep(Duration::from_secs(5));
+    // A list that is fetched meanwhile does not take away what is half written.
+    person.until_refreshed();
     person.press(".card button[value=resume]");
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('resumed')",
@@ -375,7 +409,9 @@ fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
         let press = format!("{moment}; document.querySelector('.card button[value=approve]').click(); 1");
         assert_eq!(person.eval(&press), json!(1));
     }
-    std::thread::sleep(Duration::from_millis(700));
+    // A press that counted would have sent the form before this request, which the page waits for.
+    let listed = person.eval("fetch(document.getElementById('live').dataset.from).then((it) => it.status)");
+    assert_eq!(listed, json!(200));
     assert_eq!(asking.waiting()["id"], waits, "it still waits");
     person.until(SHOWN);
     person.press(".card button[value=deny]");

@@ -351,8 +351,7 @@ fn a_renderer_that_crashes_fails_the_call_on_its_tab_and_none_on_another() {
     mcp.goto(&session, "http://hostile.test/");
     let wait = json!({"session_id": session, "text": "never"});
     let waiting = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    // Long enough for the call to have begun; one that has not meets a dead renderer, which is the same.
-    std::thread::sleep(Duration::from_millis(300));
+    machine::until("the wait begins", PATIENCE, || home.audit_log().contains("wait_for").then_some(()));
     renderers(&mcp).into_iter().for_each(|pid| machine::signal_if_there(pid, "KILL"));
     let answer = mcp.next_message();
     assert_eq!(answer["id"], waiting);

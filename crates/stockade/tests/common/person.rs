@@ -116,23 +116,35 @@ impl Person {
 
     /// Presses the mouse in the middle of the element, as it is on the screen.
     pub fn press(&mut self, selector: &str) {
-        self.press_for(selector, Duration::ZERO);
+        self.press_while(selector, |_| ());
     }
 
-    /// The same by somebody whose finger rests on the button for a while.
-    pub fn press_for(&mut self, selector: &str, rest: Duration) {
+    /// Presses, and releases the mouse after `meanwhile` is done.
+    pub fn press_while(&mut self, selector: &str, meanwhile: impl FnOnce(&mut Person)) {
         let selector = json!(selector);
         self.until(&format!("document.querySelector({selector})"));
         let place = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});
              const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
         ));
-        for (kind, rest) in [("mousePressed", rest), ("mouseReleased", Duration::ZERO)] {
-            let event =
-                json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
-            std::thread::sleep(rest);
-        }
+        let event = |kind: &str| json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
+        self.call("Input.dispatchMouseEvent", event("mousePressed"));
+        meanwhile(self);
+        self.call("Input.dispatchMouseEvent", event("mouseReleased"));
+    }
+
+    /// Timers of pages that are loaded from now on run at least this often. The console fetches its list every four
+    /// seconds, and a test that needs that does not have to wait for it.
+    pub fn hurry_timers(&mut self) {
+        let source = "{ const real = setInterval; window.setInterval = (run, ms) => real(run, Math.min(ms, 250)); }";
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }));
+    }
+
+    /// Waits until the console has fetched and shown its list twice: the first time may have begun before.
+    pub fn until_refreshed(&mut self) {
+        let fetched = "performance.getEntriesByType('resource').filter((it) => it.name.endsWith(live.dataset.from)).length";
+        let before = self.eval(fetched).as_u64().unwrap();
+        self.until(&format!("{fetched} >= {}", before + 2));
     }
 
     /// One key with a character.
