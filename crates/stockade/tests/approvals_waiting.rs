@@ -215,9 +215,10 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
 fn a_browser_that_gives_no_sign_of_life_ends_its_session() {
     let site = shop();
     let hosts = site.setting(&["item.test"]);
-    let home = Home::asking(&format!("{hosts}    health_interval: 5\n"));
+    // A machine so busy that a healthy browser misses two checks ends the session as well, and sooner.
+    let home = Home::asking(&format!("{hosts}    health_interval: 1\n"));
     let server = home.serve(&[]);
-    let session = open(&server);
+    let session = act(&server, json!({"action": "session.start"}))["session_id"].as_str().unwrap().to_owned();
     let browsers: Vec<u32> = machine::family(server.child.id())
         .into_iter()
         .filter(|process| process.arguments.first().is_some_and(|name| name.contains("headless")))

@@ -337,9 +337,9 @@ fn templates_and_jails_start_empty_and_say_what_to_do() {
 #[test]
 fn a_template_is_built_listed_verified_and_found_altered() {
     let user = User::new();
-    // Any program can stand in for the bridge here: nothing is started.
+    // Any program can stand in for bridge and browser here: nothing is started.
     let bridge = env!("CARGO_BIN_EXE_stockade");
-    let built = user.json(&["template", "build", "--bridge", bridge]);
+    let built = user.json(&["template", "build", "--bridge", bridge, "--browser", "/usr/bin/env"]);
     let id = built["template"]["id"].as_str().unwrap();
     assert!(user.ok(&["template", "list"]).contains(id));
     assert!(user.ok(&["template", "verify", id]).contains("Unchanged"));

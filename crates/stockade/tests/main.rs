@@ -42,3 +42,4 @@ mod refusals;
 mod secrets;
 mod session;
 mod snapshot;
+mod tunnel;

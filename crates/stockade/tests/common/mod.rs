@@ -6,6 +6,7 @@ pub mod chromium;
 pub mod django;
 pub mod granting;
 pub mod http;
+pub mod jails;
 pub mod login;
 pub mod machine;
 pub mod operator;

@@ -136,7 +136,8 @@ impl Person {
     /// Timers of pages that are loaded from now on run at least this often. The console fetches its list every four
     /// seconds, and a test that needs that does not have to wait for it.
     pub fn hurry_timers(&mut self) {
-        let source = "{ const real = setInterval; window.setInterval = (run, ms) => real(run, Math.min(ms, 250)); }";
+        let source =
+            "{ const real = setInterval; window.setInterval = (run, ms) => real(run, Math.min(ms, 250)); }";
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }));
     }
 
