@@ -82,7 +82,7 @@ fn site(asked: &Asked) -> String {
             "",
         ),
         ("other.test", "/popup") => {
-            html("<title>popup</title><button onclick=\"open('/hostile')\">Open</button>", "")
+            html("<title>popup</title><button onclick=\"window.open('/hostile')\">Open</button>", "")
         }
         _ => html("<title>plain</title><p>plain", ""),
     }
