@@ -8,11 +8,11 @@ use common::login::PASSWORD;
 use common::operator::Operator;
 use common::person::Person;
 use common::site::Site;
+use engine::approvals::ApprovalId;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use stockade::approvals::ApprovalId;
 
 fn logged_in(asking: &Asking) -> Person {
     log_in(asking, Person::start())

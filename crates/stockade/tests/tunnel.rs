@@ -3,12 +3,13 @@
 use crate::common::seen::seen;
 use bridge::token::Signer;
 use bridge::wire::ProcessState;
+use engine::tunnel::Tunnel;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade::tunnel::Tunnel;
+
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::time::timeout;
