@@ -38,7 +38,7 @@ bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios
 
 fuzz: setup-test ## Ten minutes of broken files for each reader of credentials (FUZZ_SECONDS=60 for less)
-	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test fuzz -- --nocapture
+	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test integration fuzz:: -- --nocapture
 
 setup: ## Install what the browser needs on this machine
 	@script/setup run

@@ -20,11 +20,12 @@ const TARGET: &str = "j-1";
 /// The bound of every wait. What is not there by then never comes.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// A program of another crate of the workspace, which cargo puts beside our own.
+/// A program of another crate of the workspace, which cargo puts beside our own or among the examples.
 fn program(name: &str) -> PathBuf {
-    let program = Path::new(crate::common::PROGRAM).with_file_name(name);
-    assert!(program.exists(), "run `cargo build -p bridge` first: {} is missing", program.display());
-    program
+    let folder = Path::new(crate::common::PROGRAM).parent().unwrap();
+    let places = [folder.join(name), folder.join("examples").join(name)];
+    let built = places.into_iter().find(|program| program.exists());
+    built.unwrap_or_else(|| panic!("{name} is missing: run `cargo test --workspace --no-run` first"))
 }
 
 #[tokio::test]
