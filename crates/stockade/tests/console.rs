@@ -1,12 +1,12 @@
-//! The console in a real Chromium, with a real agent waiting for what the person presses.
+//! The console in a real Chromium, with a real agent that waits for the operator's decision.
 
 use crate::common;
 
 use common::Home;
-use common::asking::{Asking, MARKUP};
+use common::approval_fixture::{ApprovalFixture, MARKUP};
 use common::login::PASSWORD;
 use common::operator::Operator;
-use common::person::Person;
+use common::operator_browser::OperatorBrowser;
 use common::site::Site;
 use engine::approvals::ApprovalId;
 use serde_json::json;
@@ -14,18 +14,18 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn logged_in(asking: &Asking) -> Person {
-    log_in(asking, Person::start())
+fn logged_in(asking: &ApprovalFixture) -> OperatorBrowser {
+    log_in(asking, OperatorBrowser::start())
 }
 
 /// On a console that fetches its list several times a second.
-fn hurried(asking: &Asking) -> Person {
-    let mut person = Person::start();
+fn hurried(asking: &ApprovalFixture) -> OperatorBrowser {
+    let mut person = OperatorBrowser::start();
     person.hurry_timers();
     log_in(asking, person)
 }
 
-fn log_in(asking: &Asking, mut person: Person) -> Person {
+fn log_in(asking: &ApprovalFixture, mut person: OperatorBrowser) -> OperatorBrowser {
     person.window(1280, 900, false);
     person.log_in(&asking.console(), PASSWORD);
     person.until("document.querySelector('.live.on')");
@@ -38,8 +38,8 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
     && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
-fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+fn a_question_appears_by_itself_and_approve_deny_and_no_answer_each_reach_the_agent() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
 
     // The console looks for itself now and then as well, so the news are counted on their own.
@@ -69,7 +69,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
             > 10.0
     );
     person.press(".card button[value=approve]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
     person.until("!document.querySelector('.card') && document.querySelector('.past .approved')");
     assert!(
         person
@@ -87,7 +87,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     assert_eq!(person.eval("document.querySelectorAll('.card').length"), json!(1));
     person.key("j");
     person.key("d");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("!document.querySelector('.card') && document.querySelector('.past .denied')");
 
     // Nobody answers.
@@ -95,7 +95,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     person.until(SHOWN);
     let operator = Operator::of(&asking.home);
     operator.expires(&operator.next().id);
-    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
     );
@@ -106,10 +106,10 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
 /// The one test that waits for a real deadline.
 #[test]
 fn a_question_that_nobody_answers_is_denied_at_its_deadline() {
-    let mut asking = Asking::start("      approval_timeout: 1\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 1\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
-    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
     );
@@ -124,7 +124,7 @@ fn a_question_that_nobody_answers_is_denied_at_its_deadline() {
 
 #[test]
 fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete account");
     person.until(SHOWN);
@@ -149,7 +149,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     // What has just opened takes no press for a moment.
     person.until(SHOWN);
     person.press(".card button[value=approve_irreversible]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/gone".into()));
 
     asking.again();
     let call = asking.click("Delete");
@@ -159,11 +159,11 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     assert!(meant.as_str().unwrap().contains("account.test"), "{meant}");
     person.until(SHOWN);
     person.press(".card button[value=approve_session]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
     asking.again();
     let call = asking.click("Delete");
     assert_eq!(
-        asking.came_to(call),
+        asking.outcome(call),
         Ok("http://account.test/files".into()),
         "exactly this is not asked again"
     );
@@ -171,7 +171,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 
 #[test]
 fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = hurried(&asking);
     person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
     person.press("input[name=sound]");
@@ -196,18 +196,18 @@ fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
     assert_eq!(differs, json!(true));
     assert_eq!(person.eval("window.broken"), json!(0), "our own page keeps to its own policy");
     // A press during which the list is fetched again is a press all the same.
-    person.press_while(".card button[value=deny]", Person::until_refreshed);
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    person.press_while(".card button[value=deny]", OperatorBrowser::until_refreshed);
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("document.querySelector('.past li')");
     assert_eq!(person.eval("document.querySelectorAll('.past img, .past script').length"), json!(0));
 }
 
 #[test]
 fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].as_str().unwrap().to_owned();
-    let mut person = Person::start();
+    let mut person = OperatorBrowser::start();
     person.window(390, 844, true);
     person.go(&format!("{}/approvals/{id}", asking.console()));
     person.until("location.pathname === '/console/login'");
@@ -220,13 +220,13 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     let small = "[...document.querySelectorAll('.verdict button')].every(b => !b.offsetHeight || b.offsetHeight >= 44)";
     assert_eq!(person.eval(small), json!(true));
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
 }
 
 #[test]
 fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -263,7 +263,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
         person.until(&format!("location.pathname.startsWith('/console/approvals/') && {SHOWN}"));
     }
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 }
 
 /// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
@@ -280,7 +280,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     home.set_password();
     let server = home.serve(&[]);
     let operator = Operator::of(&home);
-    let mut person = Person::start();
+    let mut person = OperatorBrowser::start();
     person.log_in(&format!("http://{}/console", server.address()), PASSWORD);
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         let mut client = Command::new(&python)
@@ -311,9 +311,9 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
 
 #[test]
 fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
-    let mut asking = Asking::start("");
+    let mut asking = ApprovalFixture::start("");
     let mut person = hurried(&asking);
-    let fail = |asking: &mut Asking| {
+    let fail = |asking: &mut ApprovalFixture| {
         let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
         asking.mcp.call("browser_click", missing).unwrap_err()
     };
@@ -351,12 +351,12 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
 /// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.
 #[test]
 fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
-    let mut asking = Asking::start("      approval_timeout: 120\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 120\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     asking.mcp.goto(&asking.session, "http://shop.test/order?product=stoneware-mug");
     asking.click("Place order");
     person.until(&format!("{SHOWN} && document.querySelector('.past li')"));
@@ -390,7 +390,7 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
 
 #[test]
 fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -415,5 +415,5 @@ fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
     assert_eq!(asking.waiting()["id"], waits, "it still waits");
     person.until(SHOWN);
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 }

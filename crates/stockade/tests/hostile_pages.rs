@@ -147,7 +147,7 @@ const PAGES: &[(&str, &str)] = &[
 /// Pages that ask for what a page may not have, or for a person.
 fn asking() -> Vec<(&'static str, Vec<Step>)> {
     let read = |end| ("browser_read", json!({}), end);
-    let asked = |name: &str, told| vec![visit_safe("permissions", Tells(&[])), click(name, Tells(&[])), told];
+    let asked = |name: &str, end| vec![visit_safe("permissions", Tells(&[])), click(name, Tells(&[])), end];
     vec![
         ("an alert", on("dialogs", click("Alert", Tells(&["dialog_answered"])))),
         (
@@ -379,10 +379,10 @@ fn a_renderer_that_crashes_fails_the_call_on_its_tab_and_none_on_another() {
     let sizes = sizes.filter_map(|pid| Some((machine::peak_megabytes(pid)? as u64, pid)));
     let (_, behind) = sizes.max().unwrap();
     machine::signal(behind, "KILL");
-    // It is told with the first reply after it.
+    // The first reply after it reports it.
     machine::until("word of the lost tab", PATIENCE, || {
         let reply = visitor.call("browser_reload", &json!({})).unwrap_or_else(|error| panic!("{error}"));
-        reply["incidents"].as_array().is_some_and(|told| told.contains(&json!("tab_gone"))).then_some(())
+        reply["incidents"].as_array().is_some_and(|all| all.contains(&json!("tab_gone"))).then_some(())
     });
     let tabs = visitor.call("browser_tabs", &json!({"action": "list"})).unwrap();
     assert_eq!(tabs["tabs"].as_array().unwrap().len(), 1, "{tabs}");

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-pub struct Person {
+pub struct OperatorBrowser {
     _chromium: Chromium,
     runtime: Runtime,
     socket: WebSocketStream<TcpStream>,
@@ -19,8 +19,8 @@ pub struct Person {
     next: u64,
 }
 
-impl Person {
-    pub fn start() -> Person {
+impl OperatorBrowser {
+    pub fn start() -> OperatorBrowser {
         let flags = [
             "--headless",
             "--disable-gpu",
@@ -33,7 +33,8 @@ impl Person {
         let chromium = Chromium::start(flags.map(str::to_owned));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let socket = runtime.block_on(chromium.socket(None));
-        let mut person = Person { _chromium: chromium, runtime, socket, session: String::new(), next: 1 };
+        let mut person =
+            OperatorBrowser { _chromium: chromium, runtime, socket, session: String::new(), next: 1 };
         let target = person.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
         let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         person.session = attached["sessionId"].as_str().unwrap().to_owned();
@@ -120,7 +121,7 @@ impl Person {
     }
 
     /// Presses, and releases the mouse after `meanwhile` is done.
-    pub fn press_while(&mut self, selector: &str, meanwhile: impl FnOnce(&mut Person)) {
+    pub fn press_while(&mut self, selector: &str, meanwhile: impl FnOnce(&mut OperatorBrowser)) {
         let selector = json!(selector);
         self.until(&format!("document.querySelector({selector})"));
         let place = self.eval(&format!(
