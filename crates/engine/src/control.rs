@@ -79,7 +79,10 @@ impl Control {
             state.folder().to_owned(),
             RetentionRules::of(config),
             log.clone(),
-            registry.clone(),
+            {
+                let registry = registry.clone();
+                move || registry.open_ids()
+            },
         );
         let sweeping = tokio::spawn(sweeping);
         let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));

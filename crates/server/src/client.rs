@@ -1,6 +1,6 @@
 //! The command line's way to a running server: HTTP over the socket in the state folder.
 
-use crate::http::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
+use crate::control_protocol::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::operator::Password;
 use engine::error::Fault;
 use engine::state::State;
@@ -116,10 +116,7 @@ async fn send(
     Ok((ok, serde_json::from_slice(&bytes).map_err(|e| no_answer(&e))?))
 }
 
-/// A path segment that holds any text.
-pub fn segment(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
-}
+pub use crate::control_protocol::path_segment;
 
 #[cfg(test)]
 mod tests {

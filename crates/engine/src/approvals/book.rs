@@ -6,7 +6,7 @@ use super::{
     Verdict, Waiting,
 };
 use crate::error::Fault;
-use crate::gate::audit_fault;
+use crate::error::audit_fault;
 use crate::storage::Storage;
 use audit::{About, Correlation, Event, EventKind, plain};
 use jiff::{SignedDuration, Timestamp};

@@ -1,9 +1,10 @@
 //! When a person has to look: what alerts them, and a session that fails again and again.
 
+use super::Gate;
 use super::asking::host;
-use super::{Gate, audit_fault};
 use crate::approvals::{Ask, Card, Kind, Said, State, Waiting};
 use crate::error::Fault;
+use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Whereabouts};
 use audit::{About, Event, EventKind, plain};
 use browser::{Outcome, PageText};

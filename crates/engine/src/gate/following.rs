@@ -2,9 +2,10 @@
 
 use super::asking::{self, Shown};
 use super::recording::PATIENCE;
-use super::{Errand, Gate, Pending, Ran, Reply, Start, audit_fault, cancelled};
+use super::{Errand, Gate, Pending, Ran, Reply, Start, cancelled};
 use crate::approvals::{ApprovalPicture, Bound, Waiting, Yes};
 use crate::error::Fault;
+use crate::error::audit_fault;
 use crate::session::{Session, Turn};
 use audit::{About, Context};
 use browser::TimeLimit;

@@ -1,8 +1,9 @@
 //! Before anything of a signed-in session is told: what its sites have handed out since is a secret too, and a site that
 //! does not know its owner any more is noticed.
 
-use super::{Gate, audit_fault};
+use super::Gate;
 use crate::error::Fault;
+use crate::error::audit_fault;
 use crate::logins::{self, handed};
 use crate::session::{Session, Turn};
 use audit::{About, Event, EventKind};

@@ -5,7 +5,6 @@
 
 mod asking;
 mod escalation;
-mod faults;
 mod following;
 mod learning;
 mod pending;
@@ -13,7 +12,6 @@ mod recording;
 mod redact;
 mod stations;
 
-pub use faults::{audit_fault, bad_address, explain};
 pub use pending::{Pending, Pendings};
 pub use redact::Redactor;
 
@@ -237,7 +235,7 @@ impl Gate {
                 let (fault, end) = self.sessions.recover(session, &mut turn.runtime).await;
                 (Err(fault), end)
             }
-            Err(Failure::Browser(error)) => (Err(faults::explain(error, &turn.runtime.egress)), None),
+            Err(Failure::Browser(error)) => (Err(crate::error::explain(error, &turn.runtime.egress)), None),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The stations that an action passes with the turn in hand: resolve, decide, record, perform, record.
 
 use super::asking::Shown;
-use super::{Errand, GRACE, Gate, audit_fault, cancelled, recording};
+use super::{Errand, GRACE, Gate, cancelled, recording};
 use crate::error::Fault;
+use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Stored, Turn};
 use audit::{About, Context};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};

@@ -1,7 +1,7 @@
 //! What operators do to grants and credentials, each on record; and the old grants that nobody needs any more.
 
 use crate::error::Fault;
-use crate::gate::audit_fault;
+use crate::error::audit_fault;
 use crate::logins::Logins;
 use audit::{About, Event, EventKind, Log};
 use jiff::{SignedDuration, Timestamp};

@@ -1,7 +1,7 @@
 //! Opens the log as the settings say.
 
 use crate::error::Fault;
-use crate::gate::audit_fault;
+use crate::error::audit_fault;
 use crate::settings::Audit;
 use crate::state::State;
 use audit::{Key, Log, LogOptions};

@@ -5,7 +5,6 @@
 
 mod book;
 
-use crate::session::Registry;
 use crate::settings::Config;
 use audit::{About, Event, EventKind, Log};
 use book::{Book, Uptime};
@@ -14,7 +13,6 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Between two sweeps.
@@ -54,9 +52,16 @@ struct Item {
 }
 
 /// Sweeps now and then for as long as the control plane lives.
-pub async fn keep_sweeping(state: PathBuf, rules: Rules, log: Log, sessions: Arc<Registry>) {
+///
+/// `open_ids` lists the sessions that are open: their recordings are not touched.
+pub async fn keep_sweeping(
+    state: PathBuf,
+    rules: Rules,
+    log: Log,
+    open_ids: impl Fn() -> Vec<String> + Send + 'static,
+) {
     loop {
-        let open = sessions.open_ids();
+        let open = open_ids();
         let (folder, rules_now) = (state.clone(), rules.clone());
         let swept =
             tokio::task::spawn_blocking(move || sweep(&folder, &rules_now, &open, &Uptime::now()?)).await;

@@ -57,7 +57,7 @@ impl Registry {
         let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event =
             Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
-        self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
+        self.log.append(&event).await.map_err(crate::error::audit_fault)?;
         let closed_at = session.ended().map_or_else(Timestamp::now, |ended| ended.at);
         Ok(Archived { session_id: session.id.clone(), path, files, sha256, closed_at })
     }

@@ -3,7 +3,7 @@
 use super::{Registry, Session};
 use crate::approvals::Given;
 use crate::error::Fault;
-use crate::gate::{audit_fault, explain};
+use crate::error::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
 use audit::{About, Event, EventKind};
 use browser::{Blank, Browser, ProbePage, TimeLimit};

@@ -112,7 +112,7 @@ impl Registry {
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         event.recording = Some(record.as_str());
         event.user_agent = Some(audit::plain(&user_agent));
-        self.log.append(&event).await.map_err(crate::gate::audit_fault)?;
+        self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
         let images = match record {
@@ -153,7 +153,7 @@ impl Registry {
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
         tokio::spawn(self.clone().guard_health(session.clone()));
-        tokio::spawn(crate::record::note_pages(session.clone(), self.log.clone(), page_events));
+        tokio::spawn(super::page_events::note_pages(session.clone(), self.log.clone(), page_events));
         tracing::info!(session = %session.id, jail = %session.jail, ms = begun.elapsed().as_millis(), "session opened");
         Ok(session)
     }

@@ -43,7 +43,7 @@ enum Sqlite {
 }
 
 impl StorageError {
-    pub(super) fn because(doing: &'static str) -> impl Fn(sqlx::Error) -> StorageError {
+    pub(crate) fn because(doing: &'static str) -> impl Fn(sqlx::Error) -> StorageError {
         move |source| StorageError::Database { doing, source }
     }
 

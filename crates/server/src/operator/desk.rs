@@ -4,7 +4,7 @@ use crate::operator::Password;
 use crate::operator::attempts::Attempts;
 use audit::{About, Event, EventKind, Log};
 use engine::error::Fault;
-use engine::gate::audit_fault;
+use engine::error::audit_fault;
 use engine::storage::{OperatorToken, Storage, Visit};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

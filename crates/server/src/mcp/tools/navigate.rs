@@ -44,7 +44,7 @@ acted on. Only http: and https: addresses; addresses inside private networks are
 }
 
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    let url = WebUrl::parse(&arguments.url).map_err(|refusal| engine::gate::bad_address(&refusal))?;
+    let url = WebUrl::parse(&arguments.url).map_err(|refusal| engine::error::bad_address(&refusal))?;
     let action = Action::Navigate(Navigate { url, wait_for: arguments.wait_for.unwrap_or_default() });
     action::perform(call, NAME, arguments.action, action).await
 }

@@ -1,6 +1,6 @@
 //! The rows of questions to people. A row that waits is changed by one statement and so by one answer.
 
-use crate::approvals::{Approval, ApprovalId, Decider, Door, Filter, Kind, State};
+use super::{Approval, ApprovalId, Decider, Door, Filter, Kind, State};
 use crate::storage::{Storage, StorageError, scope, time};
 use jiff::Timestamp;
 use policy::{Name, SessionId};

@@ -1,6 +1,6 @@
 //! Errors of the crates below, in the one form that callers get.
 
-use crate::error::{Fault, is_disk_full, with_causes};
+use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
 use browser::BrowserError;
 use egress::Egress;

@@ -1,6 +1,6 @@
 //! What a session's pages do by themselves goes on record too, at a bounded pace.
 
-use crate::session::Session;
+use super::Session;
 use audit::{About, Event, EventKind, Log};
 use browser::{PageEvent, PageEventKind, PageEvents};
 use std::sync::Arc;

@@ -1,5 +1,9 @@
 //! The one form an error has at every door: a stable code, a message, a next step.
 
+mod convert;
+
+pub use convert::{audit_fault, bad_address, explain};
+
 use browser::mark_page_text;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
