@@ -27,8 +27,8 @@ test: setup-test lint ## Everything that must hold, with all its set-up
 
 # Unit tests are those in src/. What needs a browser, a network, a service or another program of the workspace is in a
 # crate's tests/ folder.
-check: lint ## Format, clippy and unit tests: what an edit needs, in under a minute
-	$(CARGO) test --workspace --lib --quiet
+check: lint ## Format, clippy, unit tests and the architecture: what an edit needs, in under a minute
+	$(CARGO) test --workspace --lib --test architecture --quiet
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
