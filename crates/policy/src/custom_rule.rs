@@ -129,7 +129,9 @@ impl CustomRule {
 }
 
 impl RuleCondition {
-    fn new((subject, field, comparison): &(Subject, String, Comparison)) -> Result<RuleCondition, InvalidRule> {
+    fn new(
+        (subject, field, comparison): &(Subject, String, Comparison),
+    ) -> Result<RuleCondition, InvalidRule> {
         let (known, unknown): (&[&'static str], fn(String) -> InvalidRule) = match subject {
             Subject::Param => (&PARAMS, InvalidRule::Param),
             Subject::Fact => (&FACTS, InvalidRule::Fact),

@@ -243,7 +243,7 @@ fn a_disk_that_fills_up_loses_no_outcome_stops_the_next_action_and_comes_back_by
             break message["result"]["structuredContent"]["error"]["code"].as_str().unwrap().to_owned();
         }
     };
-    assert_eq!(answer, "browser_action_timeout:wait_for:2s", "it is told as if nothing had happened");
+    assert_eq!(answer, "browser_action_timeout:wait_for:2s", "the reply is as if nothing had happened");
     let log = home.audit_log();
     assert!(log.lines().any(|line| line.contains("\"outcome\"") && line.contains("wait_for")), "{log}");
 

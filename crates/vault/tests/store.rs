@@ -287,7 +287,7 @@ async fn a_key_in_a_variable_is_rotated_by_putting_the_new_one_in_front() {
 /// Runs itself again inside a session bus with a keyring, because the bus is found by the environment.
 #[tokio::test]
 async fn the_key_rests_in_the_desktops_keyring() {
-    const NAME: &str = "the_key_rests_in_the_desktops_keyring";
+    const NAME: &str = "store::the_key_rests_in_the_desktops_keyring";
     if std::env::var_os("STOCKADE_TEST_KEYRING").is_some() {
         return in_the_keyring().await;
     }

@@ -24,7 +24,7 @@ fn page() -> String {
 const DONE: &str = "<title>Done</title><h1>Done</h1>";
 
 /// A server with an operator, and an agent in a session on the page.
-pub struct Asking {
+pub struct ApprovalFixture {
     pub mcp: Mcp,
     pub server: Server,
     pub home: Home,
@@ -32,9 +32,9 @@ pub struct Asking {
     _site: Site,
 }
 
-impl Asking {
+impl ApprovalFixture {
     /// `hitl` is YAML that goes under `hitl`, each line indented by six.
-    pub fn start(hitl: &str) -> Asking {
+    pub fn start(hitl: &str) -> ApprovalFixture {
         let site = Site::serve(&[("/", &page()), ("/files", DONE), ("/gone", DONE)]);
         let hitl = format!("    hitl:\n      approvals_per_minute: 60\n{hitl}");
         // Some of it is waiting for an answer that does not come.
@@ -45,7 +45,7 @@ impl Asking {
         let mut mcp = home.mcp();
         let session = mcp.open();
         mcp.goto(&session, "http://account.test/");
-        Asking { mcp, server, home, session, _site: site }
+        ApprovalFixture { mcp, server, home, session, _site: site }
     }
 
     pub fn console(&self) -> String {
@@ -59,7 +59,7 @@ impl Asking {
     }
 
     /// What the waiting call came to: the address that the page is at, or the code of the error.
-    pub fn came_to(&mut self, call: u64) -> Result<String, String> {
+    pub fn outcome(&mut self, call: u64) -> Result<String, String> {
         let result = self.result_of(call);
         let fields = &result["structuredContent"];
         if result["isError"] == true {

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-pub struct Person {
+pub struct OperatorBrowser {
     _chromium: Chromium,
     runtime: Runtime,
     socket: WebSocketStream<TcpStream>,
@@ -19,8 +19,8 @@ pub struct Person {
     next: u64,
 }
 
-impl Person {
-    pub fn start() -> Person {
+impl OperatorBrowser {
+    pub fn start() -> OperatorBrowser {
         let flags = [
             "--headless",
             "--disable-gpu",
@@ -33,7 +33,8 @@ impl Person {
         let chromium = Chromium::start(flags.map(str::to_owned));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let socket = runtime.block_on(chromium.socket(None));
-        let mut person = Person { _chromium: chromium, runtime, socket, session: String::new(), next: 1 };
+        let mut person =
+            OperatorBrowser { _chromium: chromium, runtime, socket, session: String::new(), next: 1 };
         let target = person.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
         let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         person.session = attached["sessionId"].as_str().unwrap().to_owned();
@@ -116,23 +117,36 @@ impl Person {
 
     /// Presses the mouse in the middle of the element, as it is on the screen.
     pub fn press(&mut self, selector: &str) {
-        self.press_for(selector, Duration::ZERO);
+        self.press_while(selector, |_| ());
     }
 
-    /// The same by somebody whose finger rests on the button for a while.
-    pub fn press_for(&mut self, selector: &str, rest: Duration) {
+    /// Presses, and releases the mouse after `meanwhile` is done.
+    pub fn press_while(&mut self, selector: &str, meanwhile: impl FnOnce(&mut OperatorBrowser)) {
         let selector = json!(selector);
         self.until(&format!("document.querySelector({selector})"));
         let place = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});
              const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
         ));
-        for (kind, rest) in [("mousePressed", rest), ("mouseReleased", Duration::ZERO)] {
-            let event =
-                json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
-            std::thread::sleep(rest);
-        }
+        let event = |kind: &str| json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
+        self.call("Input.dispatchMouseEvent", event("mousePressed"));
+        meanwhile(self);
+        self.call("Input.dispatchMouseEvent", event("mouseReleased"));
+    }
+
+    /// Timers of pages that are loaded from now on run at least this often. The console fetches its list every four
+    /// seconds, and a test that needs that does not have to wait for it.
+    pub fn hurry_timers(&mut self) {
+        let source =
+            "{ const real = setInterval; window.setInterval = (run, ms) => real(run, Math.min(ms, 250)); }";
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }));
+    }
+
+    /// Waits until the console has fetched and shown its list twice: the first time may have begun before.
+    pub fn until_refreshed(&mut self) {
+        let fetched = "performance.getEntriesByType('resource').filter((it) => it.name.endsWith(live.dataset.from)).length";
+        let before = self.eval(fetched).as_u64().unwrap();
+        self.until(&format!("{fetched} >= {}", before + 2));
     }
 
     /// One key with a character.
