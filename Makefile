@@ -6,7 +6,7 @@ export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so one more than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench fuzz build lint check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -15,13 +15,15 @@ run: setup build ## Install what is missing, build, try the browser on the demo 
 	@script/run $(ARGS)
 
 build: ## Build the release binaries
-	$(CARGO) build --release --workspace --bins
+	$(CARGO) build --release -p stockade -p bridge
 
-test: setup-test lint ## Everything that must hold, with all its set-up
-	$(CARGO) build --workspace --bins --examples
+test: setup-test lint test-programs ## Everything that must hold, with all its set-up
 	rm -rf target/codes && mkdir -p target/codes
 	STOCKADE_CODES_SEEN=$(CURDIR)/target/codes $(CARGO) test --workspace --no-fail-fast
 	@script/codes target/codes
+
+test-programs: ## Build the binaries that tests start, and those that only tests have
+	$(CARGO) build --workspace --bins --examples
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check

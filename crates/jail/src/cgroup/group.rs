@@ -1,6 +1,6 @@
 //! The cgroup of one jail: its limits, its counts, its end.
 
-use super::{Folders, REMOVE_WAIT, Stats, Version, read_pids, remove_folder};
+use super::{Folders, JailStats, REMOVE_WAIT, Version, read_pids, remove_folder};
 use crate::{JailError, Limits};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -59,13 +59,15 @@ impl Group {
         Ok(())
     }
 
-    /// Where that fails, pages are slower and nothing else.
-    fn carry_over(&self, most_us: u64) {
+    /// Not an error: without it pages are slower, and the share is the same.
+    fn carry_over(&self, max_us: u64) {
         let name = match self.version {
             Version::V1 => "cpu.cfs_burst_us",
             Version::V2 => "cpu.max.burst",
         };
-        write_if_there(&self.folders.cpu, name, &most_us.to_string()).ok();
+        if let Err(error) = write_if_there(&self.folders.cpu, name, &max_us.to_string()) {
+            tracing::debug!(%error, "unused CPU time is not carried over");
+        }
     }
 
     fn set_quota(&self, quota: Option<u64>) -> Result<(), JailError> {
@@ -95,12 +97,12 @@ impl Group {
         self.folders.each().into_iter().all(Path::is_dir)
     }
 
-    pub fn stats(&self) -> Result<Stats, JailError> {
+    pub fn stats(&self) -> Result<JailStats, JailError> {
         let (usage, oom_file) = match self.version {
             Version::V1 => ("memory.usage_in_bytes", "memory.oom_control"),
             Version::V2 => ("memory.current", "memory.events"),
         };
-        Ok(Stats {
+        Ok(JailStats {
             memory_bytes: read_number(&self.folders.memory, usage)?,
             oom_kills: read_keyed(&self.folders.memory, oom_file, "oom_kill")?,
             pids: read_number(&self.folders.pids, "pids.current")?,

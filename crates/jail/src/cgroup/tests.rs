@@ -116,8 +116,8 @@ fn fake(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn id(text: &str) -> Id {
-    Id::parse(text).unwrap()
+fn id(text: &str) -> InstanceId {
+    InstanceId::parse(text).unwrap()
 }
 
 const KNOBS_V1: &[(&str, &str)] = &[
@@ -176,7 +176,7 @@ fn limits_are_written_and_counts_read_in_both_versions() {
         for (name, value) in expected {
             assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), *value, "{name}");
         }
-        let stats = Stats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
+        let stats = JailStats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
         assert_eq!(group.stats().unwrap(), stats);
         group.set_cpu(None).unwrap();
         for (name, value) in lifted[index] {

@@ -26,9 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Path of the bridge in every template.
-pub const BRIDGE: &str = "/stockade/bridge";
-
 /// Of a store and its templates, whatever the umask: jails run as other users, who must not write.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -168,7 +165,7 @@ impl Template {
         self.manifest.flavour
     }
 
-    /// The tree, for [`JailSpec::root`](crate::JailSpec).
+    /// The file tree that a jail sees as `/`.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -325,7 +325,7 @@ async fn the_listener_goes_with_the_tunnel() {
 fn program(name: &str) -> std::path::PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join(name);
-    assert!(program.exists(), "run `cargo build -p bridge` first: {} is missing", program.display());
+    assert!(program.exists(), "run `make test-programs` first: {} is missing", program.display());
     program
 }
 
@@ -344,7 +344,7 @@ async fn a_real_bridge_is_driven_from_start_to_its_last_restart() {
         .args(["--public-key", &signer.public_key(), "--scope", SCOPE, "--target", TARGET])
         .args(["--restarts", "1", "--proxy-port", &free.to_string(), "--"])
         .args(["/bin/bash", "-c", "exec \"$0\" <&3 >&4 3<&- 4>&-"])
-        .arg(program("fake-chromium"))
+        .arg(program("examples/fake-chromium"))
         .spawn()
         .unwrap();
     let tunnel = Tunnel::new(listener, signer, SCOPE.to_owned(), TARGET.to_owned());

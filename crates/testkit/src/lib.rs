@@ -1,0 +1,3 @@
+//! Test and demo code outside the product crates.
+
+pub mod runtime;
