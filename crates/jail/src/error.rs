@@ -15,9 +15,9 @@ pub enum JailError {
     #[error("bubblewrap {version} is too old: it has no --ro-bind-fd")]
     BubblewrapOld { version: String },
     #[error("this machine does not let an ordinary user make namespaces: {why}")]
-    NamespacesForbidden { why: String, mend: String },
+    NamespacesForbidden { why: String, fix: String },
     #[error("the limits of a jail cannot be set: {why}")]
-    LimitsUnavailable { why: String, mend: String },
+    LimitsUnavailable { why: String, fix: String },
     #[error("the keeper, which holds the jails, is gone: {why}")]
     RuntimeLost { why: String },
     #[error("jail {id} did not start: {log}")]
@@ -84,8 +84,8 @@ impl JailError {
                  Ubuntu 22.04 have it)"
                     .to_owned()
             }
-            JailError::NamespacesForbidden { mend, .. } | JailError::LimitsUnavailable { mend, .. } => {
-                mend.clone()
+            JailError::NamespacesForbidden { fix, .. } | JailError::LimitsUnavailable { fix, .. } => {
+                fix.clone()
             }
             JailError::RuntimeLost { .. } => {
                 "Every jail ended with it. Start the control plane again; then run: stockade jail reap"

@@ -77,7 +77,7 @@ fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
         if read(&path).is_some_and(|value| value.trim() == bad) {
             return JailError::NamespacesForbidden {
                 why: format!("{name} is {bad} ({stderr})"),
-                mend: format!(
+                fix: format!(
                     "Run: echo {name}={good} | sudo tee /etc/sysctl.d/60-stockade.conf && sudo sysctl --system"
                 ),
             };
@@ -85,7 +85,7 @@ fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
     }
     JailError::NamespacesForbidden {
         why: stderr.to_owned(),
-        mend: "In a container, allow user namespaces (Docker: --security-opt seccomp=unconfined \
+        fix: "In a container, allow user namespaces (Docker: --security-opt seccomp=unconfined \
                --security-opt apparmor=unconfined); elsewhere, look at the kernel's log: dmesg | tail"
             .to_owned(),
     }
@@ -107,10 +107,10 @@ mod tests {
             ("/proc/sys/user/max_user_namespaces", "0\n", "max_user_namespaces=15000"),
             ("/proc/sys/user/max_user_namespaces", "9\n", "dmesg"),
         ];
-        for (file, value, mend) in cases {
+        for (file, value, fix) in cases {
             let error = forbidden("no", |path| (path == file).then(|| value.to_owned()));
             assert_eq!(error.code(), "namespaces_forbidden");
-            assert!(error.hint().contains(mend), "{file}: {}", error.hint());
+            assert!(error.hint().contains(fix), "{file}: {}", error.hint());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Starting bubblewrap: what a child does between fork and exec.
+//! Starting bubblewrap: the steps of a child between fork and exec.
 
 use crate::JailError;
 use rustix::process::{
@@ -22,7 +22,7 @@ pub(crate) struct Launch {
     pub command: Command,
     /// `cgroup.procs` files, opened for writing.
     pub join: Vec<File>,
-    /// Descriptors that the program is told about by number.
+    /// Descriptors that the program inherits and gets the numbers of.
     pub pass: Vec<OwnedFd>,
     /// The user and group to become.
     pub user: Option<u32>,

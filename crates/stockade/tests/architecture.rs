@@ -12,6 +12,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("browser", &["policy"]),
     ("egress", &[]),
     ("jail", &[]),
+    ("testkit", &["jail"]),
     ("bridge", &[]),
     ("vault", &["policy"]),
     ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),

@@ -1,4 +1,4 @@
-//! The cgroup of one jail: its limits, its counts, its end.
+//! The cgroup of one jail: its limits, its statistics, its end.
 
 use super::{Folders, JailStats, REMOVE_WAIT, Version, read_pids, remove_folder};
 use crate::{JailError, Limits};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// tenth of a second a burst of 60 ms is cut in two by a pause, over a quarter it is not, at the same share.
 const CPU_PERIOD_US: u64 = 250_000;
 
-/// The smallest ration that the kernel takes.
-const CPU_QUOTA_LEAST_US: u64 = 1_000;
+/// The smallest quota that the kernel accepts.
+const CPU_QUOTA_MIN_US: u64 = 1_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -37,35 +37,35 @@ impl Group {
             Version::V1 => {
                 write(&self.folders.memory, "memory.limit_in_bytes", &memory)?;
                 // Memory and swap together: equal means no swap. Absent where the kernel does not count swap.
-                write_if_there(&self.folders.memory, "memory.memsw.limit_in_bytes", &memory)?;
+                write_if_exists(&self.folders.memory, "memory.memsw.limit_in_bytes", &memory)?;
             }
             Version::V2 => {
                 write(&self.folders.memory, "memory.max", &memory)?;
-                write_if_there(&self.folders.memory, "memory.swap.max", "0")?;
+                write_if_exists(&self.folders.memory, "memory.swap.max", "0")?;
             }
         }
         write(&self.folders.pids, "pids.max", &limits.pids.to_string())
     }
 
-    /// Rations CPU time, or with `None` lifts the ration. What is left of one period's ration is carried over to the
-    /// next, if the kernel knows how (5.14 does): a jail that did nothing while its agent thought shows the next page
-    /// without a pause, and its share stays the same.
+    /// Sets the CPU quota; `None` lifts it. Unused quota of one period is carried over to the next, if the kernel can
+    /// (from 5.14): a jail that was idle while its agent thought shows the next page without a pause, and its share
+    /// stays the same.
     pub fn set_cpu(&self, cpu: Option<f64>) -> Result<(), JailError> {
-        let quota = cpu.map(|share| ((share * CPU_PERIOD_US as f64) as u64).max(CPU_QUOTA_LEAST_US));
-        // No ration may be less than what is carried over.
-        self.carry_over(0);
+        let quota = cpu.map(|share| ((share * CPU_PERIOD_US as f64) as u64).max(CPU_QUOTA_MIN_US));
+        // The kernel refuses a quota below the burst.
+        self.set_burst(0);
         self.set_quota(quota)?;
-        self.carry_over(quota.unwrap_or(0));
+        self.set_burst(quota.unwrap_or(0));
         Ok(())
     }
 
-    /// Not an error: without it pages are slower, and the share is the same.
-    fn carry_over(&self, max_us: u64) {
+    /// Failing is not an error: without burst pages are slower, and the share is the same.
+    fn set_burst(&self, max_us: u64) {
         let name = match self.version {
             Version::V1 => "cpu.cfs_burst_us",
             Version::V2 => "cpu.max.burst",
         };
-        if let Err(error) = write_if_there(&self.folders.cpu, name, &max_us.to_string()) {
+        if let Err(error) = write_if_exists(&self.folders.cpu, name, &max_us.to_string()) {
             tracing::debug!(%error, "unused CPU time is not carried over");
         }
     }
@@ -164,7 +164,7 @@ fn write(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
         .map_err(JailError::file("setting", &path))
 }
 
-fn write_if_there(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
+fn write_if_exists(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
     if folder.join(name).exists() { write(folder, name, value) } else { Ok(()) }
 }
 

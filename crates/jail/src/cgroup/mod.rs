@@ -243,14 +243,17 @@ fn enable_controllers(folder: &Path) -> Result<(), JailError> {
     if missing.is_empty() {
         return Ok(());
     }
-    enable_or_make_way(folder, || {
+    enable_or_move_processes(folder, || {
         fs::write(&file, missing.join(" ")).map_err(JailError::file("enabling controllers in", &file))
     })
 }
 
 /// A cgroup that has limited children may not have processes of its own: they go one level down. A process
 /// that forks meanwhile leaves its child behind, for the next round.
-fn enable_or_make_way(folder: &Path, enable: impl Fn() -> Result<(), JailError>) -> Result<(), JailError> {
+fn enable_or_move_processes(
+    folder: &Path,
+    enable: impl Fn() -> Result<(), JailError>,
+) -> Result<(), JailError> {
     let deadline = Instant::now() + MOVE_WAIT;
     loop {
         match enable() {

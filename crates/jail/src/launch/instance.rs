@@ -316,7 +316,7 @@ fn make_dir(dir: &Path) -> Result<(), JailError> {
 
 /// In /tmp anyone could have made it first, to listen on our sockets.
 fn check_dir(dir: &Path) -> Result<(), JailError> {
-    match folder::flaw(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
+    match folder::find_weakness(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
         Some(why) => Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why }),
         None => Ok(()),
     }

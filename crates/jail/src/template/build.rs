@@ -203,8 +203,10 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next build.
-        fs::remove_dir_all(&self.dir).unwrap_or_default();
+        // The next build removes what cannot be removed now.
+        if let Err(error) = fs::remove_dir_all(&self.dir) {
+            tracing::warn!(%error, "cannot remove the folder of an unfinished template");
+        }
     }
 }
 

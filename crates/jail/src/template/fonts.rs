@@ -67,7 +67,7 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Small, and taken when they are there; nobody is told to install them.
+/// Small fonts, included if the host has them; `doctor` does not ask for them.
 const ALSO: &[&str] = &[
     "NotoSansArabic-Regular.ttf",
     "NotoSansHebrew-Regular.ttf",

@@ -64,7 +64,7 @@ fn open_files_stop_at_the_limit() {
 }
 
 #[test]
-fn the_processor_is_rationed_only_when_asked() {
+fn the_cpu_quota_is_set_only_on_request() {
     let home = crate::home();
     home.start("busy", Limits::default(), &["stay", "0"]);
     let runtime = home.runtime();

@@ -25,7 +25,7 @@ pub fn audit_fault(error: AuditError) -> Fault {
 pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
-        && let Some(problem) = egress.last_problem(url.host()).or_else(|| egress.newest_problem())
+        && let Some(problem) = egress.last_failure(url.host()).or_else(|| egress.newest_failure())
     {
         return Fault::new(problem.code(), problem.to_string())
             .hint(problem.hint())

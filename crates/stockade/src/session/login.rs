@@ -125,11 +125,9 @@ impl Registry {
     pub(super) fn rules(&self, home: Option<&Vec<DomainPattern>>, given: &Arc<Given>) -> Arc<egress::Rules> {
         let Some(home) = home.cloned() else { return self.settings.egress.clone() };
         let given = given.clone();
-        Arc::new(
-            self.settings.egress.at_home(move |host| {
-                listed(&home, host).is_some() || listed(&given.domains(), host).is_some()
-            }),
-        )
+        Arc::new(self.settings.egress.restricted_to(move |host| {
+            listed(&home, host).is_some() || listed(&given.domains(), host).is_some()
+        }))
     }
 }
 

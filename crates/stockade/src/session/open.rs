@@ -159,7 +159,12 @@ impl Registry {
     }
 
     /// Jail, readiness in two phases, an empty page.
-    async fn launch(&self, scope: &Scope, jail: &JailId, rules: Arc<egress::Rules>) -> Result<Started, Fault> {
+    async fn launch(
+        &self,
+        scope: &Scope,
+        jail: &JailId,
+        rules: Arc<egress::Rules>,
+    ) -> Result<Started, Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
         let prepared = self.on_runtime(jail, |jails, jail| jails.prepare(jail)).await?;
