@@ -184,7 +184,7 @@ mod tests {
             let error = HostMap::parse([("shop.test", place)]).unwrap_err();
             assert_eq!(
                 error,
-                HostMapError::Upstream { key: "shop.test".to_owned(), place: place.to_owned() }
+                HostMapError::Upstream { key: "shop.test".to_owned(), upstream: place.to_owned() }
             );
         }
         let twice = HostMap::parse([("shop.test", "127.0.0.1"), ("SHOP.test", "10.0.0.1")]);

@@ -1,3 +1,5 @@
-//! Test and demo code outside the product crates.
+//! Sites and fixtures for tests, demonstrations and `stockade doctor --leak`. Nothing here is part of the product.
 
+pub mod leak_site;
 pub mod runtime;
+pub mod shop;

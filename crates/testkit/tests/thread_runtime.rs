@@ -8,7 +8,7 @@ mod containment;
 #[path = "../../jail/tests/common/limits.rs"]
 mod limits;
 
-use common::{Home, alive, cgroups_of, id};
+use common::{Home, alive, cgroups_of, id, wait_until};
 use jail::{JailError, Limits, Runtime};
 use std::fs;
 use testkit::runtime::ThreadRuntime;
@@ -35,8 +35,8 @@ fn no_process_but_bubblewrap_stands_between_the_control_plane_and_its_jail() {
 fn shutting_down_leaves_nothing_and_is_no_loss() {
     let home = home();
     home.start("one", Limits::default(), &["stay", "3"]);
+    wait_until("the probe has its children", || home.pids("one").len() > 4);
     let (pids, instance) = (home.pids("one"), home.runtime().info().instance.to_string());
-    assert!(pids.len() > 3, "{pids:?}");
     let (sender, lost) = std::sync::mpsc::channel();
     home.runtime().on_lost(Box::new(move |why| sender.send(why.to_owned()).unwrap())).unwrap();
     for _ in 0..2 {
