@@ -336,6 +336,17 @@ impl ErrorCode {
         }
     }
 
+    /// The text without parameters, such as `approval_pending`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ErrorCode::SessionEnded { .. } => "session_ended",
+            ErrorCode::SessionPaused { .. } => "session_paused",
+            ErrorCode::ApprovalPending { .. } => "approval_pending",
+            ErrorCode::BrowserActionTimeout { .. } => "browser_action_timeout",
+            plain => plain.plain_text().unwrap_or_default(),
+        }
+    }
+
     /// Every code as the table names it: parameters stand in angle brackets.
     pub fn patterns() -> Vec<String> {
         let plain = PLAIN.iter().map(|(text, _)| (*text).to_owned());
@@ -348,14 +359,14 @@ impl ErrorCode {
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            ErrorCode::SessionEnded { reason } => write!(f, "session_ended:{}", reason.as_str()),
-            ErrorCode::SessionPaused { approval } => write!(f, "session_paused:{approval}"),
-            ErrorCode::ApprovalPending { approval } => write!(f, "approval_pending:{approval}"),
-            ErrorCode::BrowserActionTimeout { action, seconds } => {
-                write!(f, "browser_action_timeout:{action}:{seconds}s")
+            ErrorCode::SessionEnded { reason } => write!(f, ":{}", reason.as_str()),
+            ErrorCode::SessionPaused { approval } | ErrorCode::ApprovalPending { approval } => {
+                write!(f, ":{approval}")
             }
-            plain => f.write_str(plain.plain_text().unwrap_or_default()),
+            ErrorCode::BrowserActionTimeout { action, seconds } => write!(f, ":{action}:{seconds}s"),
+            _ => Ok(()),
         }
     }
 }

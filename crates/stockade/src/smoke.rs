@@ -5,6 +5,7 @@ use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{Reply, Wish};
 use engine::session::{Archived, EndReason, OpenRequest, Session};
+use error_code::ErrorCode;
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -168,7 +169,7 @@ struct Shot {
 
 fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
     let Outcome::Screenshot(image) = reply.outcome else {
-        return Err(Fault::new("internal", "a screenshot came to something else"));
+        return Err(Fault::new(ErrorCode::Internal, "a screenshot came to something else"));
     };
     if let Some(path) = picture {
         std::fs::write(path, &image.bytes)

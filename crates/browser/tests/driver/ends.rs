@@ -85,7 +85,7 @@ async fn downloads_and_file_choosers_are_refused_and_told() {
         let action = click(target.clone());
         let facts = driver.browser.resolve(&action).await.unwrap();
         match Policy::default().decide(action, facts, &SessionContext::default()) {
-            Decision::Deny(denial) => assert_eq!(denial.code, "upload_refused", "{target:?}"),
+            Decision::Deny(denial) => assert_eq!(denial.code.to_string(), "upload_refused", "{target:?}"),
             other => panic!("{target:?}: {other:?}"),
         }
     }

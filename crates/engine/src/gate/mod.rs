@@ -17,9 +17,10 @@ pub use pending::{Pending, Pendings};
 
 use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
+use crate::session::{EndFault, EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
 use asking::Shown;
 use browser::{BrowserError, Outcome, Viewer};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
 use stations::{Done, Failure, Found, Start};
@@ -257,6 +258,6 @@ enum Ran {
 }
 
 fn cancelled() -> Fault {
-    Fault::new("cancelled", "the call was cancelled by its caller")
+    Fault::new(ErrorCode::Cancelled, "the call was cancelled by its caller")
         .hint("Nothing to do; call again when you need it.")
 }

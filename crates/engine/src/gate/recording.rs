@@ -57,7 +57,7 @@ impl Gate {
             return None;
         }
         self.picture(session, turn, None).await.unwrap_or_else(|fault| {
-            self.not_pictured(session, &fault.code);
+            self.not_pictured(session, &fault.code.to_string());
             None
         })
     }

@@ -147,7 +147,8 @@ mod tests {
     fn a_secret_does_not_leave() {
         let redactor = knowing("hunter2");
         assert_eq!(redactor.text("the password is hunter2!"), "the password is [redacted]!");
-        let fault = redactor.fault(Fault::new("x", "no page at /?t=hunter2"));
+        let fault =
+            redactor.fault(Fault::new(error_code::ErrorCode::NavigationFailed, "no page at /?t=hunter2"));
         assert_eq!(fault.message, "no page at /?t=[redacted]");
     }
 

@@ -10,6 +10,7 @@ use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{Event, EventKind, EventSubject};
 use browser::{Blank, Browser, cdp};
+use error_code::ErrorCode;
 use jail::{JailId, JailSpec, PreparedJail};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -72,7 +73,7 @@ impl Registry {
         let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
-            .map_err(|e| Fault::caused("internal", &e))?;
+            .map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         let jail = JailId::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let about = EventSubject::session(scope, &id, Some(jail.as_str()));
@@ -308,7 +309,7 @@ impl Registry {
         let jail = jail.clone();
         match tokio::task::spawn_blocking(move || ask(&*jails, &jail)).await {
             Ok(answer) => answer.map_err(Fault::from),
-            Err(error) => Err(Fault::caused("internal", &error)),
+            Err(error) => Err(Fault::caused(ErrorCode::Internal, &error)),
         }
     }
 
@@ -367,7 +368,7 @@ fn listener(socket: std::os::unix::net::UnixListener) -> Result<UnixListener, Fa
     socket
         .set_nonblocking(true)
         .and_then(|()| UnixListener::from_std(socket))
-        .map_err(|e| Fault::io("internal", "cannot listen on a jail's socket", &e))
+        .map_err(|e| Fault::io(ErrorCode::Internal, "cannot listen on a jail's socket", &e))
 }
 
 fn millis(since: Instant) -> f64 {

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub async fn post(
         tokio::spawn(async move { api::run(&Call::of_scope(&control, scope, cancel), request).await });
     match acting.await {
         Ok(result) => told(result),
-        Err(error) => answer(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused("internal", &error)),
+        Err(error) => answer(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused(ErrorCode::Internal, &error)),
     }
 }
 

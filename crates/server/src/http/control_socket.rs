@@ -15,6 +15,7 @@ use axum::{Json, Router};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::session::EndReason;
+use error_code::ErrorCode;
 use hyper_util::rt::TokioIo;
 use policy::{Actor, Scope, Tenant};
 use serde_json::json;
@@ -78,7 +79,10 @@ async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Byte
 }
 
 fn no_scope() -> Response {
-    answer(StatusCode::BAD_REQUEST, Fault::new("bad_arguments", format!("{SCOPE_HEADER} is tenant/actor")))
+    answer(
+        StatusCode::BAD_REQUEST,
+        Fault::new(ErrorCode::BadArguments, format!("{SCOPE_HEADER} is tenant/actor")),
+    )
 }
 
 async fn pipe(State(control): State<Arc<Control>>, mut request: Request) -> Response {

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use hyper::body::{Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -118,7 +119,7 @@ impl Agents {
 /// Turns an agent away if too many are being answered, streams among them.
 pub async fn bounded(State(agents): State<Agents>, request: Request, next: Next) -> Response {
     let Ok(place) = agents.0.try_acquire_owned() else {
-        let fault = Fault::new("server_busy", "too many requests of agents are being answered")
+        let fault = Fault::new(ErrorCode::ServerBusy, "too many requests of agents are being answered")
             .hint("Wait for answers, close streams that you do not read, and try again.")
             .retryable();
         return answer(StatusCode::SERVICE_UNAVAILABLE, fault);

@@ -2,6 +2,7 @@
 
 use super::fence::Fence;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use rmcp::model::{CallToolResult, ContentBlock};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +17,7 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(text: String, fields: &impl Serialize) -> Result<Answer, Fault> {
-        let fields = serde_json::to_value(fields).map_err(|e| Fault::caused("internal", &e))?;
+        let fields = serde_json::to_value(fields).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         Ok(Answer { text, pictures: Vec::new(), fields })
     }
 

@@ -8,6 +8,7 @@ use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{Reply, Wish};
 use engine::session::OpenRequest;
+use error_code::ErrorCode;
 use policy::{Action, Scope};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation,
@@ -253,7 +254,7 @@ impl ServerHandler for McpServer {
         let answer: Result<Answer, Fault> =
             progress::told(&context, approvals, name, asked.clone(), work).await;
         if by_reply
-            && answer.as_ref().is_err_and(|fault| fault.code.starts_with("approval_pending:"))
+            && answer.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }))
             && let Some(required) =
                 asked.borrow().as_ref().and_then(|asked| leading::required(approvals, asked))
         {
@@ -322,6 +323,6 @@ fn caller_of(scope: &Scope) -> CallerId {
 }
 
 pub fn session_required() -> Fault {
-    Fault::new("session_required", "this call has to name its session")
+    Fault::new(ErrorCode::SessionRequired, "this call has to name its session")
         .hint("Open one with browser_open_session, or session.start over HTTP, and pass the session_id from its reply.")
 }

@@ -6,6 +6,7 @@ use audit::{Event, EventKind, EventSubject, Log};
 use engine::error::Fault;
 use engine::error::audit_fault;
 use engine::storage::{OperatorToken, Storage, Visit};
+use error_code::ErrorCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -93,7 +94,8 @@ impl Desk {
                     .await?;
                 }
                 let what = "this link was used before, is older than ten minutes, or is none";
-                Err(Fault::new("link_spent", what).hint("Make another in a terminal: stockade operator link"))
+                Err(Fault::new(ErrorCode::LinkSpent, what)
+                    .hint("Make another in a terminal: stockade operator link"))
             }
         }
     }
@@ -123,7 +125,7 @@ impl Desk {
         let Ok(Ok(_place)) = place else { return Err(throttled(PATIENCE)) };
         tokio::task::spawn_blocking(move || password.fits(stored.as_deref()))
             .await
-            .map_err(|error| Fault::caused("internal", &error))?
+            .map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
     }
 
     /// Nobody is in who is not on record as having come in.
@@ -162,14 +164,14 @@ pub async fn changed(log: &Log, kind: EventKind, operator: &str, detail: &str) -
 }
 
 fn login_failed() -> Fault {
-    Fault::new("login_failed", "that is not an operator's name and password")
+    Fault::new(ErrorCode::LoginFailed, "that is not an operator's name and password")
         .hint("`stockade operator password` sets one, `stockade operator link` lets you in without.")
 }
 
 fn throttled(wait: Duration) -> Fault {
     let seconds = wait.as_secs() + 1;
     Fault::new(
-        "login_throttled",
+        ErrorCode::LoginThrottled,
         format!("too many passwords were tried; the next can be tried in {seconds} s"),
     )
     .hint("Wait, or log in by a link: stockade operator link")
@@ -198,7 +200,7 @@ mod tests {
         let (folder, desk) = desk().await;
         let enter = |entry, name: &'static str, word: &str| {
             let (desk, word) = (desk.clone(), Password::given(word.to_owned()));
-            async move { desk.by_password(entry, name, word).await.map_err(|fault| fault.code.into_owned()) }
+            async move { desk.by_password(entry, name, word).await.map_err(|fault| fault.code.to_string()) }
         };
         let begun = Instant::now();
         let wrong: Vec<_> =
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!((count("operator_refused"), count("operator_entered"), count("operator_left")), (5, 1, 1));
         // Links that let nobody in are on record too, and not without a bound.
         for _ in 0..20 {
-            assert_eq!(desk.by_link("none").await.err().unwrap().code, "link_spent");
+            assert_eq!(desk.by_link("none").await.err().unwrap().code, ErrorCode::LinkSpent);
         }
         assert_eq!(count("operator_refused"), 10);
     }

@@ -11,6 +11,7 @@ pub use password::Password;
 pub use teller::Teller;
 
 use engine::error::Fault;
+use error_code::ErrorCode;
 
 /// An operator's name, in the form that tenants and actors have.
 pub fn parse_name(name: &str) -> Result<String, policy::InvalidName> {
@@ -39,7 +40,7 @@ pub fn same(one: &str, other: &str) -> bool {
 
 /// For callers who are no operator.
 pub fn login_required() -> Fault {
-    Fault::new("login_required", "an operator has to be logged in here")
+    Fault::new(ErrorCode::LoginRequired, "an operator has to be logged in here")
         .hint("Open /console and log in, or use `stockade approvals`, which asks for the password.")
 }
 

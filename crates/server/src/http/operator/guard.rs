@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use engine::error::Fault;
 use engine::storage::Visit;
+use error_code::ErrorCode;
 use std::collections::BTreeMap;
 
 /// The cookie where the console is reached over http on this machine, with the port behind it: cookies ignore ports, and
@@ -82,8 +83,11 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
 /// A key is an agent's, whatever it is: an operator has none to send.
 fn from_no_agent(headers: &HeaderMap) -> Result<(), Fault> {
     if headers.contains_key(header::AUTHORIZATION) {
-        return Err(Fault::new("operator_only", "this is for operators; an agent's key opens nothing here")
-            .hint("A person decides, in the console or with `stockade approve`. Wait for them."));
+        return Err(Fault::new(
+            ErrorCode::OperatorOnly,
+            "this is for operators; an agent's key opens nothing here",
+        )
+        .hint("A person decides, in the console or with `stockade approve`. Wait for them."));
     }
     Ok(())
 }
@@ -91,7 +95,7 @@ fn from_no_agent(headers: &HeaderMap) -> Result<(), Fault> {
 /// What a page of another origin starts is refused, another port of this machine included: cookies ignore ports.
 fn from_our_page(method: &Method, headers: &HeaderMap, needs: Needs) -> Result<(), Fault> {
     let refused = || {
-        Err(Fault::new("origin_refused", "a page of another site may not do this")
+        Err(Fault::new(ErrorCode::OriginRefused, "a page of another site may not do this")
             .hint("Open /console yourself."))
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -116,13 +120,13 @@ fn from_our_page(method: &Method, headers: &HeaderMap, needs: Needs) -> Result<(
 /// Reads the form; where one of ours is needed it carries what only the operator's own page knows.
 async fn with_form(request: Request, needs: Needs, caller: Option<&Caller>) -> Result<Request, Fault> {
     let (parts, body) = request.into_parts();
-    let too_large = |_| Fault::new("bad_arguments", "the form is too large").hint("Write less.");
+    let too_large = |_| Fault::new(ErrorCode::BadArguments, "the form is too large").hint("Write less.");
     let bytes = axum::body::to_bytes(body, LARGEST_FORM).await.map_err(too_large)?;
     let form: BTreeMap<String, String> = url::form_urlencoded::parse(&bytes).into_owned().collect();
     let form = Form(form);
     let expected = caller.map(|caller| form_token(&caller.token)).unwrap_or_default();
     if needs == Needs::Form && !same(form.get("form"), &expected) {
-        return Err(Fault::new("form_refused", "this form was not made for this log-in")
+        return Err(Fault::new(ErrorCode::FormRefused, "this form was not made for this log-in")
             .hint("Open /console again, and use what it shows now."));
     }
     let mut request = Request::from_parts(parts, Body::empty());
@@ -234,7 +238,7 @@ mod tests {
         }
         from_no_agent(&headers)
             .and_then(|()| from_our_page(&method.parse().unwrap(), &headers, needs))
-            .map_err(|fault| fault.code.into_owned())
+            .map_err(|fault| fault.code.to_string())
     }
 
     #[test]

@@ -5,6 +5,7 @@ use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, 
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
+use error_code::ErrorCode;
 use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -180,7 +181,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
         Some(Content::Outline(text)) => (Some(page_block(&text)), None),
         Some(Content::Changes { since, text }) => (Some(page_block(&text)), Some(since)),
         Some(Content::Markdown(_) | Content::Tree(_)) => {
-            return Err(Fault::new("internal", "a page came in another format"));
+            return Err(Fault::new(ErrorCode::Internal, "a page came in another format"));
         }
         None => (None, None),
     };
@@ -227,7 +228,7 @@ pub fn unexpected(outcome: Outcome) -> Fault {
         Outcome::Acted(After { question: Some(Question { kind, message }), .. }) => {
             browser::BrowserError::DialogOpen { kind, message }.into()
         }
-        _ => Fault::new("internal", "an action came to something else"),
+        _ => Fault::new(ErrorCode::Internal, "an action came to something else"),
     }
 }
 
@@ -317,7 +318,7 @@ mod tests {
             told: None,
             incidents: Vec::new(),
         };
-        assert_eq!(unexpected(Outcome::Acted(after)).code, "dialog_open");
-        assert_eq!(unexpected(Outcome::Tabs(Vec::new())).code, "internal");
+        assert_eq!(unexpected(Outcome::Acted(after)).code, ErrorCode::DialogOpen);
+        assert_eq!(unexpected(Outcome::Tabs(Vec::new())).code, ErrorCode::Internal);
     }
 }

@@ -6,6 +6,7 @@ use super::reading::{ReadingArguments, ReadingFields};
 use super::{describe, page};
 use browser::{FENCE_BYTES, Outcome, head_line, page_block};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Action, ActionKind, ReadDom};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -44,7 +45,7 @@ than browser_read and has no refs: use it only when a snapshot lacks what you ne
 
 /// Off unless the operator turned it on.
 pub fn disabled() -> Fault {
-    Fault::new("read_dom_disabled", "reading a page's HTML is turned off here")
+    Fault::new(ErrorCode::ReadDomDisabled, "reading a page's HTML is turned off here")
         .hint("Use browser_read; an operator can turn this on with `read_dom: true` in the configuration.")
 }
 
