@@ -1,6 +1,6 @@
 //! The time an action has, and how running out of it is told.
 
-use crate::{cdp::CallError, error::BrowserError, page_text::Words};
+use crate::{cdp::CallError, error::BrowserError, text::Words};
 use std::time::Duration;
 use tokio::time::Instant;
 
