@@ -1,4 +1,4 @@
-//! The name of a part that was folded away: which snapshot, and which of its nodes or which rest of a text.
+//! Cursors: names for folded parts of a snapshot, either a range of nodes or the rest of a long text.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ pub(crate) struct Cursor {
     pub span: Span,
 }
 
-/// A piece of a page's list of nodes.
+/// A part of a page's node list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Span {
-    /// Siblings with all that is in them.
+    /// Siblings with their subtrees.
     Nodes { first: usize, end: usize },
-    /// The text of one node, from a byte of it on.
+    /// The text of one node from a byte offset on.
     Text { node: usize, from: usize },
 }
 
 impl Cursor {
-    /// Digits and marks only: whatever else an agent sends is no cursor of ours.
+    /// Accepts digits and separators only, so that input from an agent never parses as a cursor by accident.
     pub fn parse(text: &str) -> Option<Cursor> {
         let (serial, rest) = text.strip_prefix('c')?.split_once('.')?;
         let serial = number(serial)?;
@@ -32,7 +32,7 @@ impl Cursor {
     }
 }
 
-/// `parse` alone would take a sign.
+/// Rejects a sign, which `str::parse` accepts.
 fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }

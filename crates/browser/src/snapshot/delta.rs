@@ -1,7 +1,7 @@
-//! What changed since the caller's last snapshot, in lines that read like a unified diff.
+//! Renders what changed since the caller's last snapshot as lines that read like a unified diff.
 //!
-//! Changes are told from top to bottom, each with the place it is at in the page as it is now: the element that it is
-//! inside of, and the sibling before it. What was removed is told shortly, what was added is folded like a page is.
+//! Hunks are in page order. Each begins with its location in the new page: the enclosing element and the preceding
+//! sibling. Removed lines are abbreviated; added lines are folded to the budget like a page.
 
 #[cfg(test)]
 mod tests;
@@ -23,24 +23,24 @@ use std::{
 
 const CHANGED: &str = "Changed since your last snapshot:\n";
 const UNCHANGED: &str = "Nothing on the page changed.\n";
-/// No change takes less, so a budget also bounds their number; with more of them the page is shown whole.
+/// The shortest hunk, in bytes. It bounds the number of hunks by the budget; with more, the whole page is rendered.
 const LEAST_CHANGE: usize = 16;
-/// Removed lines that are told one by one; more are summed up.
+/// Removed lines that are listed one by one; more are summarized.
 const MOST_REMOVED: usize = 6;
-/// What is told of a name or text that is gone, or that only tells a place, in characters.
+/// Characters of a name or text in a removed line or a location.
 const MOST_OF_A_NAME: usize = 80;
-/// The same in a line that sums up others.
+/// Characters of a name in a line that summarizes others.
 const LEAST_OF_A_NAME: usize = 24;
 
 pub(crate) struct Delta {
     pub text: String,
-    /// Whether there is something for a cursor to open.
+    /// Whether a cursor can open something.
     pub folds: bool,
-    /// Nodes that are folded away.
+    /// Number of folded nodes.
     pub hidden: usize,
 }
 
-/// What tells the difference between two pages, if it takes fewer than `most` bytes.
+/// Renders the difference between two pages, if that takes fewer than `most` bytes.
 pub(super) fn delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<Delta> {
     let prints = RandomState::new();
     let (old, new) = (Lines::of(old, &prints), Lines::of(new, &prints));
@@ -62,9 +62,9 @@ pub(super) fn delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<
 /// A page as the lines of its outline.
 struct Lines<'a> {
     page: &'a Page,
-    /// The first node of each line, and whether the text in it is on the same line.
+    /// The first node of each line, and whether its text is inlined on the same line.
     lines: Vec<(usize, bool)>,
-    /// Lines that read the same have the same one. The key is ours, so no page can make two that clash.
+    /// Lines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
     prints: Vec<u64>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Lines<'a> {
         told
     }
 
-    /// Where a line's nodes begin; the end of the page for what is after its last line.
+    /// Index of a line's first node; the number of nodes for the line after the last.
     fn node_at(&self, line: usize) -> usize {
         self.lines.get(line).map_or(self.page.nodes.len(), |(at, _)| *at)
     }
@@ -100,7 +100,8 @@ impl<'a> Lines<'a> {
         self.node(line).depth
     }
 
-    /// Splits lines where one is shallower than the first, so that each part is some siblings with what is in them.
+    /// Splits a range where a line is shallower than the first, so that each part consists of siblings with their
+    /// subtrees.
     fn forests(&self, mut lines: Range<usize>) -> Vec<Range<usize>> {
         let mut forests = Vec::new();
         while !lines.is_empty() {
@@ -112,7 +113,7 @@ impl<'a> Lines<'a> {
         forests
     }
 
-    /// A line that only has to be recognised: as deep as `base` has no indentation, and long texts are cut.
+    /// A line to recognise an element by: indented relative to `base`, with long texts cut.
     fn short(&self, line: usize, base: usize) -> String {
         let mut node = self.node(line).clone();
         node.depth -= base;
@@ -134,7 +135,7 @@ impl<'a> Lines<'a> {
         told
     }
 
-    /// The line of the sibling before a place, if it is not the first one in its element.
+    /// The preceding sibling of a line at this depth, if there is one in the same parent.
     fn sibling_before(&self, line: usize, depth: usize) -> Option<usize> {
         let before = (0..line).rev().find(|before| self.depth(*before) <= depth)?;
         (self.depth(before) == depth).then_some(before)
@@ -154,7 +155,7 @@ fn cut(text: &str, most: usize) -> String {
 
 enum Part {
     Text(String),
-    /// Lines of the new page, by how many bytes they take when nothing of them is folded.
+    /// Lines of the new page, and the bytes they take unfolded.
     Added {
         lines: Range<usize>,
         bytes: usize,
@@ -167,13 +168,13 @@ struct Telling<'a> {
     max_depth: usize,
     serial: u64,
     parts: Vec<Part>,
-    /// Where the last part of the present change is; it is said once.
+    /// Location that was written last for the present hunk; it is not repeated.
     place: Option<String>,
 }
 
 impl Telling<'_> {
-    /// A line that comes between an element and what is in it takes that over: the change is widened to all of it,
-    /// or nobody could tell what is where.
+    /// Widens hunks to whole elements. An added line between an element and its children adopts them, so the hunk
+    /// includes those children; otherwise the nesting is ambiguous.
     fn whole_elements(&self, changes: &[Change]) -> Vec<Change> {
         let mut whole: Vec<Change> = Vec::new();
         let mut waiting = changes.iter().cloned().peekable();
@@ -196,8 +197,9 @@ impl Telling<'_> {
         whole
     }
 
-    /// The end of one element and the beginning of the next, if they read the same, are as well one whole element.
-    /// `from` and `to` bound the lines of the new page where the change may be.
+    /// Slides a hunk so that it begins at the start of an element. Equal lines at both ends make the positions
+    /// equivalent.
+    /// `from` and `to` bound the lines of the new page that the hunk may slide over.
     fn at_its_beginning(&self, mut change: Change, from: usize, to: usize) -> Change {
         let (lines, range) = match (change.old.is_empty(), change.new.is_empty()) {
             (true, false) => (&self.new, change.new.clone()),
@@ -219,7 +221,7 @@ impl Telling<'_> {
         change
     }
 
-    /// How deep the added lines are that would take over what follows them.
+    /// Depth of the added lines that would adopt the lines after the hunk.
     fn splits(&self, change: &Change) -> Option<usize> {
         let added = shallowest(&self.new, &change.new)?;
         let follows = (change.new.end < self.new.lines.len()).then(|| self.new.depth(change.new.end))?;
@@ -231,7 +233,7 @@ impl Telling<'_> {
         self.place = None;
         let mut removed = self.old.forests(change.old.clone());
         let mut added = self.new.forests(change.new.clone());
-        // From the end on, what is equally deep took the place of the other, and what was in the one is in the other.
+        // Counted from the end, removed and added forests of equal depth replace each other.
         let same = removed.iter().rev().zip(added.iter().rev());
         let same =
             same.take_while(|(old, new)| self.old.depth(old.start) == self.new.depth(new.start)).count();
@@ -252,7 +254,7 @@ impl Telling<'_> {
         }
     }
 
-    /// Where a change is: what it is inside of and after, in the new page.
+    /// Writes the location of a hunk in the new page: enclosing element and preceding sibling.
     fn place(&mut self, line: usize, depth: usize) {
         let above = path_above(self.new.page, self.new.node_at(line), depth);
         let mut place = if above.is_empty() { "@@ at the top\n".to_owned() } else { format!("@@ {above}\n") };
@@ -305,7 +307,7 @@ impl Telling<'_> {
                 waiting.push((*bytes, index));
             }
         }
-        // The smallest first: what they leave of their share is for the larger ones.
+        // Smallest first: what they leave of their share goes to the larger ones.
         waiting.sort_unstable();
         let mut written: Vec<String> = vec![String::new(); self.parts.len()];
         let (mut folds, mut hidden) = (false, 0);
@@ -326,7 +328,7 @@ impl Telling<'_> {
                 let text = outline::write(self.new.page, &plan, self.serial);
                 text.lines().map(|line| format!("+ {line}\n")).collect::<String>()
             };
-            // A share that has no room for a fold: the page itself is shorter to tell.
+            // The share has no room for a fold: the whole page is shorter.
             left = left.checked_sub(text.len())?;
             written[*index] = text;
         }
@@ -344,7 +346,7 @@ impl Telling<'_> {
     }
 }
 
-/// Lines of an outline with a sign before each.
+/// Outline lines that begin with a plus sign.
 struct Added;
 
 impl Format for Added {

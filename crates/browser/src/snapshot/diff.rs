@@ -1,21 +1,21 @@
-//! Which stretches of two lists of lines differ: patience diff, in a few passes over the lists, whatever is in them.
+//! Patience diff over two lists of line hashes, in a bounded number of passes.
 //!
-//! Lines that are there once in both lists are anchors, if they are in the same order; between two anchors the
-//! same again. There is no clock and no limit to hit: what has no anchors counts as replaced.
+//! Lines that occur once in both lists and in the same order are anchors; the gaps between anchors are compared
+//! again. Gaps without anchors count as replaced, so no timeout or size limit is needed.
 
 use std::{collections::HashMap, ops::Range};
 
-/// How often a gap between anchors is looked at again; every round is one pass over what is left.
+/// How often a gap between anchors is compared again; every round is one pass over what remains.
 const ROUNDS: usize = 8;
 
-/// Lines of the old list that gave way to lines of the new one; either may be none, not both.
+/// Lines of the old list that are replaced by lines of the new one. At most one of the ranges is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-/// In order. All that is between two changes is the same in both lists.
+/// The differences in order. Lines between two hunks are equal in both lists.
 pub(super) fn changes(old: &[u64], new: &[u64]) -> Vec<Change> {
     let mut found = Vec::new();
     compare(old, new, Change { old: 0..old.len(), new: 0..new.len() }, ROUNDS, &mut found);
@@ -23,7 +23,7 @@ pub(super) fn changes(old: &[u64], new: &[u64]) -> Vec<Change> {
 }
 
 fn compare(old: &[u64], new: &[u64], mut gap: Change, rounds: usize, found: &mut Vec<Change>) {
-    // The end first: in a list where parents come before what is in them, it leaves whole elements.
+    // Trims the common suffix first: in a pre-order list that leaves whole elements.
     while !gap.old.is_empty() && !gap.new.is_empty() && old[gap.old.end - 1] == new[gap.new.end - 1] {
         gap.old.end -= 1;
         gap.new.end -= 1;
@@ -48,7 +48,7 @@ fn compare(old: &[u64], new: &[u64], mut gap: Change, rounds: usize, found: &mut
     }
 }
 
-/// Places of lines that are there once in each list and in the same order in both.
+/// Positions of lines that occur once in each list and in the same order in both.
 fn anchors(old: &[u64], new: &[u64], gap: &Change) -> Vec<(usize, usize)> {
     #[derive(Default)]
     struct Seen {
@@ -73,9 +73,9 @@ fn anchors(old: &[u64], new: &[u64], gap: &Change) -> Vec<(usize, usize)> {
     longest_rise(once.collect())
 }
 
-/// The most pairs whose second numbers rise as the first ones do.
+/// The longest subsequence whose second numbers increase with the first ones.
 fn longest_rise(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    // For each length, the pair that the lowest rise of that length ends with; and what comes before each pair.
+    // For each length, the pair with the lowest end of a subsequence of that length; and each pair's predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; pairs.len()];
     for (index, (_, second)) in pairs.iter().enumerate() {
@@ -116,10 +116,10 @@ mod tests {
             ("abcdef", "abXdef", "2:c>X"),
             ("abcdef", "aXbcdeYf", "1:>X 5:>Y"),
             ("abcdef", "bcdefa", "0:a> 6:>a"),
-            // A row between rows: whole, not the end of one and the beginning of the next.
+            // A row between rows: the hunk is the whole row, not the end of one and the beginning of the next.
             ("rarb", "rarxrb", "2:>rx"),
             ("rarxrb", "rarb", "2:rx>"),
-            // No line is there once, so all between the ends is replaced.
+            // No line occurs once, so everything between the ends is replaced.
             ("axxyya", "ayyxxa", "1:xxyy>yyxx"),
             ("mrxrxnrxp", "mrxrxqnrxp", "5:>q"),
         ] {

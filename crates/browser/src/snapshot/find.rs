@@ -1,4 +1,4 @@
-//! Searching a snapshot: never the DOM, so what a snapshot does not show cannot be found either.
+//! Search in a snapshot. It never looks at the DOM, so text that a snapshot hides cannot be found.
 
 use super::{
     cursor::{Cursor, Span},
@@ -10,28 +10,28 @@ use policy::{Find, Pattern};
 use regex::{Regex, RegexBuilder};
 use std::time::Instant;
 
-/// Bounds of a compiled pattern and of its cache; a larger one is refused.
+/// Size limit of a compiled pattern and of its cache.
 const MOST_PATTERN_BYTES: usize = 256 << 10;
-/// The largest part of a page that is offered as the surroundings of a match.
+/// Nodes in the largest element that is offered as the context of a match.
 const MOST_AROUND: usize = 60;
-/// Text that is shown of a match, in characters, about a third of it before the match.
+/// Characters of a match's excerpt; about a third of them precede the match.
 const EXCERPT: usize = 120;
-/// The same in a reply that has hardly room for one match.
+/// The same in a reply with room for hardly one match.
 const SHORT_EXCERPT: usize = 24;
 const SHORT_REPLY: usize = 2_000;
-/// Room for the last lines, which tell how to go on and what was not searched.
+/// Bytes reserved for the last lines: how to continue, and what was not searched.
 const CLOSING: usize = 120;
 
-/// What was found, in page order, and the same as text.
+/// Matches in page order, and the same as text.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub url: String,
     pub title: String,
     pub text: String,
     pub matches: Vec<Match>,
-    /// All that match, shown or not.
+    /// Number of matches, listed or not.
     pub total: usize,
-    /// Where to go on, when there are more.
+    /// Offset of the first match that is not listed.
     pub next_offset: Option<usize>,
     /// Whether the page was too large to be searched to its end.
     pub partial: bool,
@@ -43,17 +43,17 @@ pub struct Match {
     /// The name or text around the match.
     pub excerpt: String,
     pub reference: Option<String>,
-    /// What a person sees on it, where its name says something else.
+    /// Text that a person sees on the element, where it differs from the accessible name.
     pub shows: Option<String>,
     /// Whether a person cannot see it.
     pub unseen: bool,
-    /// Its ancestors.
+    /// Ancestors in one line.
     pub path: String,
-    /// Opens the match and what is around it.
+    /// Cursor that opens the match and its context.
     pub cursor: String,
 }
 
-/// What to look for, ready to be used.
+/// A compiled query.
 #[derive(Debug)]
 pub(crate) struct Query {
     pattern: Option<Regex>,
@@ -73,7 +73,7 @@ pub struct BadPattern {
 }
 
 impl Query {
-    /// `bytes`: what the text of the reply may take.
+    /// `bytes`: budget of the reply's text.
     pub fn new(find: &Find, bytes: usize) -> Result<Query, BadPattern> {
         let pattern = match &find.pattern {
             None => None,
@@ -91,7 +91,7 @@ impl Query {
         })
     }
 
-    /// None when the time was up first.
+    /// None when the deadline passes first.
     pub fn search(&self, page: &Page, serial: u64, until: Instant) -> Option<Found> {
         let mut found = Found {
             url: String::new(),
@@ -107,7 +107,7 @@ impl Query {
             if at.is_multiple_of(256) && Instant::now() > until {
                 return None;
             }
-            // A node and the only text in it are one thing, as they are one line of an outline.
+            // A node and its only text count as one match, as they are one line of an outline.
             let inside = page.only_text(at).filter(|_| page.nodes[at].name.is_empty());
             if let Some(excerpt) = self.matches(&page.nodes[at], inside) {
                 found.total += 1;
@@ -165,7 +165,7 @@ impl Query {
         }
     }
 
-    /// The text around the match, if the node matches in every way that was asked for.
+    /// The excerpt, if the node satisfies every condition of the query.
     fn matches(&self, node: &Node, inside: Option<&str>) -> Option<String> {
         if self.role.as_ref().is_some_and(|role| node.role != *role) {
             return None;
@@ -181,7 +181,7 @@ impl Query {
 }
 
 impl Match {
-    /// Page text ends with its line, so the words after it are ours.
+    /// Page text ends with its line, so what follows is trusted text.
     fn lines(&self, node: &Node) -> String {
         let shown = Node {
             role: self.role.clone(),
@@ -211,7 +211,7 @@ fn compile(mut builder: RegexBuilder) -> Result<Regex, BadPattern> {
         .map_err(|source| BadPattern { source: Box::new(source) })
 }
 
-/// The largest element around a match that is still small, or else the page from the match on.
+/// The largest ancestor that is small enough, or else the parent from the match on.
 fn around(page: &Page, at: usize) -> Span {
     let size = |span: Span| match span {
         Span::Nodes { first, end } => end - first,

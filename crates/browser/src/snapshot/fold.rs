@@ -1,9 +1,9 @@
-//! What of a page is shown and what is folded away, so that a reply keeps to its budget and loses nothing.
+//! Decides what of a page is rendered and what is folded, so that a reply keeps to its byte budget and loses nothing.
 //!
-//! A page begins as one fold. Folds are opened, best first, as long as the lines fit: near the root before
-//! far from it, headings before what is under them, the first few of a long run before the rest, content before
-//! navigation, early before late.
-//! Every fold is a stretch of siblings, so a cursor is two numbers, and opening it does the same again.
+//! A page starts as one fold. Folds are opened by priority while lines fit: near the root before far from it,
+//! headings before their sections, the first items of a long run before the rest, content before navigation, early
+//! before late.
+//! Every fold is a range of siblings, so a cursor is two numbers, and opening it runs the same algorithm again.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -16,23 +16,23 @@ use super::{
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// Like siblings in a row that count as a run.
+/// Number of consecutive siblings with the same role that make a run.
 const RUN: usize = 8;
-/// Items of a run that are shown as readily as other elements.
+/// Items of a run that have the priority of other elements.
 const FEW: usize = 3;
 
-/// What it takes for something to be shown later: one level down is as far as fifty siblings on.
+/// Priority penalties; lower turns come first. One level down costs as much as fifty siblings.
 const LEVEL: usize = 100;
 const SIBLING: usize = 2;
 const LATER_IN_RUN: usize = 300;
 const BESIDE_THE_POINT: usize = 2_000;
 
-/// What is seldom what a page is read for.
+/// Landmarks that are seldom what a page is read for.
 const BOILERPLATE: [&str; 3] = ["navigation", "contentinfo", "complementary"];
 
-/// A share of the budget that one line, or one subtree that is shown or folded as a whole, may take.
+/// Fraction of the budget that one line, or one subtree rendered as a whole, may take.
 const SHARE: usize = 8;
-/// And the least of it, in bytes.
+/// The least that a share may be, in bytes.
 const SMALLEST_SHARE: usize = 240;
 
 pub(super) fn plan<F: Format>(page: &Page, span: Span, limits: Limits) -> Plan {
@@ -51,29 +51,29 @@ fn heading_level(node: &Node) -> Option<u8> {
     (node.role == "heading").then(|| node.states.level.unwrap_or(2))
 }
 
-/// Siblings of which the first ones are shown and the rest, if any, is one fold.
+/// Siblings of which the first ones are rendered; the rest, if any, becomes one fold.
 struct Group {
     next: usize,
     end: usize,
     depth: usize,
     taken: usize,
-    /// When its first member's turn is.
+    /// Turn of its first member.
     turn: usize,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// What is inside a node.
+    /// Children of a node.
     Inside,
-    /// Like siblings: the first few tell what the rest is.
+    /// Siblings with the same role: the first few stand for the rest.
     Run,
-    /// A heading and its siblings up to the next one of its level: headings come before what is under them.
+    /// A heading and its siblings up to the next heading of the same level.
     Section,
 }
 
 impl Group {
-    /// When its next member's turn is.
+    /// Turn of its next member.
     fn next_turn(&self) -> usize {
         let late = match self.kind {
             Kind::Run if self.taken >= FEW => LATER_IN_RUN,
@@ -90,7 +90,7 @@ struct Folding<'a, F> {
     share: usize,
     fold_bytes: usize,
     left: usize,
-    /// What the first node took beyond what was left; it is paid back before anything else is shown.
+    /// Bytes that the first node took beyond the budget; repaid before anything else is rendered.
     debt: usize,
     groups: Vec<Group>,
     turns: BinaryHeap<Reverse<(usize, usize, usize)>>,
@@ -128,7 +128,7 @@ impl<'a, F: Format> Folding<'a, F> {
                 self.force(group);
                 taken = true;
             }
-            // A group that has no room for its next member stays as it is, folded from there on.
+            // A group without room for its next member stays folded from there on.
             if taken && self.groups[group].next < self.groups[group].end {
                 self.queue(group);
             }
@@ -150,7 +150,7 @@ impl<'a, F: Format> Folding<'a, F> {
         self.turns.push(Reverse((group.next_turn(), group.next, index)));
     }
 
-    /// Pays for lines, with what is got back when they end a fold.
+    /// Takes bytes from the budget; `back` is the reserve that is freed when the lines end a fold.
     fn pay(&mut self, cost: usize, back: usize) -> bool {
         let cost = cost + self.debt;
         if cost > self.left + back {
@@ -161,11 +161,11 @@ impl<'a, F: Format> Folding<'a, F> {
         true
     }
 
-    /// Shows the next member of a group, if there is room.
+    /// Renders the next member of a group, if there is room.
     fn take(&mut self, index: usize) -> bool {
         let Group { next: at, end, depth, .. } = self.groups[index];
         let after = self.shape.end_of(at).min(end);
-        // Not before something is shown: the first node may need the room that another fold would take.
+        // Only after something is rendered: the first node may need the room that another fold would take.
         if !self.pieces.is_empty()
             && let Some((part_end, kind)) = self.part_of(&self.groups[index])
         {
@@ -190,7 +190,7 @@ impl<'a, F: Format> Folding<'a, F> {
             let line = self.shape.cost(at, own);
             let long = line > self.share;
             let inside = if own < after { self.fold_cost(depth + 1) } else { 0 };
-            // Marks may take more than a share by themselves.
+            // The state marks alone may exceed a share.
             let room = if long { self.share.max(self.least(at, depth)) } else { line };
             let cost = if long { room + self.fold_cost(depth + 1) } else { line };
             if !self.pay(cost + inside, back) {
@@ -207,7 +207,7 @@ impl<'a, F: Format> Folding<'a, F> {
         true
     }
 
-    /// A fold that costs as much as what it holds is no help.
+    /// Renders the rest of a group if that costs no more than its fold.
     fn take_rest(&mut self, index: usize) -> bool {
         let Group { next, end, depth, .. } = self.groups[index];
         let back = self.fold_cost(depth);
@@ -220,7 +220,7 @@ impl<'a, F: Format> Folding<'a, F> {
         true
     }
 
-    /// The first node of all is shown however little room there is, or opening a fold would lead nowhere.
+    /// Renders the first node regardless of the budget. Otherwise opening a fold could yield only another fold.
     fn force(&mut self, index: usize) {
         let Group { next: at, end, depth, .. } = self.groups[index];
         let after = self.shape.end_of(at).min(end);
@@ -238,7 +238,7 @@ impl<'a, F: Format> Folding<'a, F> {
         self.advance(index, after);
     }
 
-    /// Makes a group of what is inside a node that was shown by its own line only.
+    /// Opens a group for the children of a node of which only its own line is rendered.
     fn enter(&mut self, parent: usize, first: usize, end: usize) {
         if first >= end {
             return;
@@ -262,12 +262,12 @@ impl<'a, F: Format> Folding<'a, F> {
         self.groups[index].taken += 1;
     }
 
-    /// Where a node's own line ends in the list: after its text, if they share one.
+    /// Index after a node's own line: after its text, if that is inlined.
     fn own_end(&self, at: usize) -> usize {
         at + 1 + usize::from(self.shape.joined(at))
     }
 
-    /// The run or the section that begins with a group's next member, if it is to be a group of its own.
+    /// The run or section that begins with the group's next member, if it becomes a group of its own.
     fn part_of(&self, group: &Group) -> Option<(usize, Kind)> {
         let (at, end) = (group.next, group.end);
         if group.kind == Kind::Run || (group.kind == Kind::Section && group.taken == 0) {
@@ -277,7 +277,7 @@ impl<'a, F: Format> Folding<'a, F> {
         if let Some(level) = heading_level(node) {
             let ends = |at: &usize| heading_level(self.shape.node(*at)).is_some_and(|next| next <= level);
             let section_end = self.shape.siblings(at, end).skip(1).find(ends).unwrap_or(end);
-            // A short section is shown or not with its neighbours.
+            // A short section is handled with its neighbours.
             return (self.shape.cost(at, section_end) > self.share).then_some((section_end, Kind::Section));
         }
         let alike = |at: &usize| self.shape.node(*at).role == node.role;
@@ -302,13 +302,13 @@ impl<'a, F: Format> Folding<'a, F> {
         }
     }
 
-    /// What a node takes with as little of its text as can be shown.
+    /// Bytes that a node takes with as little of its text as possible.
     fn least(&self, at: usize, depth: usize) -> usize {
         let node = self.shape.node(at);
         F::cost(&node.part(0, node.first_part_end(0)), None) + depth * F::INDENT
     }
 
-    /// Shows as much of a node's text as fits, and returns what that took.
+    /// Renders as much of a node's text as fits, and returns the bytes taken.
     fn show_part(&mut self, at: usize, depth: usize, bytes: usize) -> usize {
         let node = self.shape.node(at);
         let to = fit::<F>(node, 0, bytes.saturating_sub(depth * F::INDENT));
@@ -328,7 +328,7 @@ impl<'a, F: Format> Folding<'a, F> {
                 self.pieces.push((group.next, Piece::Fold { depth: group.depth, fold }));
             }
         }
-        // Stable, so that a text stays before the fold of its rest.
+        // A stable sort keeps a text before the fold of its rest.
         self.pieces.sort_by_key(|(at, _)| *at);
         Plan { pieces: self.pieces.into_iter().map(|(_, piece)| piece).collect(), hidden }
     }

@@ -1,4 +1,4 @@
-//! For reading rather than acting: headings, lists, tables and links as Markdown.
+//! The Markdown format, for reading rather than acting: headings, lists, tables and links.
 
 use super::{
     node::{Node, Page},
@@ -8,10 +8,10 @@ use super::{
 pub(super) struct Markdown;
 
 impl Format for Markdown {
-    /// Only items of lists are indented, and what that takes is counted with them.
+    /// Only list items are indented; their cost includes it.
     const INDENT: usize = 0;
     const JOINS: bool = false;
-    /// The ends of the line before it and of its own.
+    /// Two line ends: before the fold and after it.
     const AROUND_FOLD: usize = 2;
 
     fn cost(node: &Node, _inside: Option<&str>) -> usize {
@@ -22,18 +22,18 @@ impl Format for Markdown {
             role if is_cell(role) => AROUND_CELL,
             _ => AROUND,
         };
-        // A bar in a cell is escaped.
+        // A pipe in a cell is escaped.
         words.text.len() + words.text.matches('|').count() + around
     }
 }
 
-/// Lists inside of lists are indented up to this level.
+/// Nested lists are indented up to this level.
 const DEEPEST_LIST: usize = 8;
-/// What begins a line that is not plain text.
+/// Characters that give a line a meaning in Markdown or in this format.
 const MARKERS: [char; 7] = ['#', '-', '*', '+', '>', '|', '…'];
-/// The space before a node or what shows that it is plain text, and the ends of the lines before it and of its own.
+/// The space or escape before a node, and the line ends before and after it.
 const AROUND: usize = 3;
-/// Also the bar after it and the rule under it, or a row's first bar and that of its rule.
+/// Plus the pipe after a cell and its part of the header rule; for a row, its first pipe and that of its rule.
 const AROUND_CELL: usize = AROUND + " |".len() + "---|".len();
 
 pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
@@ -60,7 +60,7 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
     writer.text
 }
 
-/// What a node adds to its line, and whether it has lines of its own.
+/// Text that a node adds, and how it breaks lines.
 struct Words {
     text: String,
     alone: Alone,
@@ -68,11 +68,11 @@ struct Words {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Alone {
-    /// Flows on in the line that is being written.
+    /// Continues the present line.
     No,
-    /// Begins a line.
+    /// Starts a line.
     Begins,
-    /// Is a line.
+    /// Is a line of its own.
     Whole,
 }
 
@@ -96,7 +96,7 @@ fn words(node: &Node) -> Words {
     }
 }
 
-/// A name that is not the text of the page, such as a label.
+/// A name that is not part of the page's text, such as a label.
 fn strong(node: &Node) -> String {
     if node.name.is_empty() { String::new() } else { format!(" **{}**", told(node)) }
 }
@@ -117,7 +117,7 @@ fn is_cell(role: &str) -> bool {
 struct Writer {
     text: String,
     line: String,
-    /// Depths of the lists that are open.
+    /// Depths of the open lists.
     lists: Vec<usize>,
     row: Option<Row>,
     cell: Option<usize>,
@@ -148,7 +148,7 @@ impl Writer {
             _ => {}
         }
         let escaped = self.cell.is_some().then(|| words.text.replace('|', "\\|"));
-        // At the start of a line, text of the page must not read as a heading, a list or a fold of ours.
+        // At the start of a line, page text must not pass for a heading, a list item or a fold.
         let poses = node.role == "text" && self.line.is_empty() && words.text.starts_with(MARKERS);
         if poses {
             self.line.push('\\');
@@ -161,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// Ends what a node at this depth is not inside of.
+    /// Closes rows, cells and lists that a node at this depth is not inside of.
     fn close(&mut self, depth: usize) {
         self.lists.retain(|list| *list < depth);
         if self.cell.is_some_and(|cell| cell >= depth) {
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// A node's name, in brackets that are ours where a person sees something else or nothing.
+/// A node's name; in brackets where a person sees something else or nothing.
 fn told(node: &Node) -> String {
     let name = match mark(node) {
         Some(mark) if !node.name.is_empty() => format!("[{mark}: {}]", escape(&node.name)),
@@ -222,7 +222,7 @@ fn mark(node: &Node) -> Option<&'static str> {
     }
 }
 
-/// Brackets are what this writes links and controls with, so those of the page are marked as its own.
+/// Escapes brackets, because links and controls are written with them.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
-//! What an agent sees of a page: one flat, pre-order list of nodes, written in one of three formats.
+//! Snapshots: what an agent sees of a page. One flat, pre-order list of nodes, rendered in one of three formats.
 //!
-//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses. A reply never
-//! takes more than its budget: what does not fit is folded, and every fold has a cursor that opens it.
+//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses. A reply never exceeds
+//! its byte budget: what does not fit is folded, and every fold has a cursor that opens it.
 
 mod cursor;
 mod delta;
@@ -35,17 +35,17 @@ use fold::plan;
 use plan::{Format, Limits, Plan};
 use policy::{ReadFormat, Tokens};
 
-/// One reading of a page.
+/// One rendered reading of a page.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub url: String,
     pub title: String,
-    /// The HTTP status of the document, when Chromium tells it.
+    /// HTTP status of the document, if Chromium reports it.
     pub status: Option<u16>,
-    /// Which one of the session's snapshots it is; cursors begin with it.
+    /// Number of this snapshot in the session; its cursors begin with it.
     pub serial: u64,
     pub content: Content,
-    /// Nodes that are folded away, or that were beyond the bounds of the walk.
+    /// Nodes that are folded, or that exceeded the limits of the page script.
     pub left_out: usize,
 }
 
@@ -54,61 +54,61 @@ pub enum Content {
     Outline(String),
     Markdown(String),
     Tree(Box<Tree>),
-    /// What is not as it was in an earlier snapshot of the same document.
+    /// What changed since an earlier snapshot of the same document.
     Changes {
         since: u64,
         text: String,
     },
 }
 
-/// Around the address and title, and around the snapshot, on lines of their own.
+/// Fences around the header line and around the snapshot, each on a line of its own.
 const FENCES: usize = 2 * FENCE_BYTES + "\n\n".len();
 
-/// How much of a reply is for what stands around the snapshot: a line with session, address and title, and the fences.
+/// Bytes of a reply that are reserved for its header line (session, address, title) and the fences.
 pub(crate) fn head_room(tokens: Tokens) -> usize {
     FENCES + head_line(tokens)
 }
 
-/// How much of it the line itself may take.
+/// Bytes of a reply that its header line may take.
 pub fn head_line(tokens: Tokens) -> usize {
     const LEAST: usize = 160;
     LEAST + (tokens.bytes() - Tokens::LEAST as usize * 4) / 32
 }
 
-/// What of a page is shown, and how.
+/// Which part of a page to render, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub serial: u64,
     pub span: Span,
     pub format: ReadFormat,
-    /// Bytes that the text, or the JSON of a tree, may take.
+    /// Budget for the text, or for the JSON of a tree.
     pub bytes: usize,
     pub max_depth: usize,
 }
 
 pub(crate) struct Shown {
     pub content: Content,
-    /// Whether there is something for a cursor to open.
+    /// Whether a cursor can open something.
     pub folds: bool,
-    /// Nodes that are folded away.
+    /// Number of folded nodes.
     pub hidden: usize,
 }
 
 impl View {
-    /// The whole of a page, in what a reply has room for beside its head.
+    /// The whole page, in the bytes that the header leaves.
     pub fn of(page: &Page, serial: u64, format: ReadFormat, tokens: Tokens, max_depth: usize) -> View {
         let bytes = tokens.bytes() - head_room(tokens);
         View { serial, span: page.whole(), format, bytes, max_depth }
     }
 }
 
-/// A text_content that has less room than this is left out: it could not even name what it leaves out.
+/// With a smaller budget `text_content` is omitted: not even its folds would fit.
 const LEAST_TEXT: usize = 640;
 
-/// A tree with less room than this spends none on title and notes: `title` and `left_out` are in the reply too.
+/// With a smaller budget a tree has no title and no notes; the reply has `title` and `left_out` anyway.
 const ROOMY_TREE: usize = 2_000;
 
-/// What the text_content beside a tree may take: a quarter.
+/// Budget of the `text_content` beside a tree: a quarter.
 fn text_room(view: &View) -> usize {
     let quarter = view.bytes / 4;
     if quarter < LEAST_TEXT { 0 } else { quarter }
@@ -119,14 +119,14 @@ impl Page {
         Span::Nodes { first: 0, end: self.nodes.len() }
     }
 
-    /// A node and all that is in it.
+    /// A node with its subtree.
     pub fn subtree(&self, at: usize) -> Span {
         let depth = self.nodes[at].depth;
         let inside = self.nodes[at + 1..].iter().take_while(|node| node.depth > depth).count();
         Span::Nodes { first: at, end: at + 1 + inside }
     }
 
-    /// What changed since an earlier reading of the same document, if that is shorter than `shown`.
+    /// What changed since the caller's last snapshot of this document, if that is shorter than the whole page.
     pub fn changes_since(&self, last: &Last, view: &View, shown: &Shown) -> Option<Shown> {
         let Content::Outline(whole) = &shown.content else { return None };
         let delta = delta::delta(&last.page, self, view, whole.len())?;
@@ -161,7 +161,7 @@ impl Page {
         (before + &write(self, &plan, view.serial) + &after, plan)
     }
 
-    /// The tree and the list beside it, in what the text leaves them.
+    /// The tree and its list of interactive elements, in the bytes that `text_content` leaves.
     fn tree(&self, view: &View) -> (Tree, Plan) {
         let mut notes = self.notes(view);
         let mut title: String = self.title.chars().take(view.bytes / 64).collect();
@@ -177,7 +177,7 @@ impl Page {
         (tree::build(self, &plan, view.serial, &title, notes), plan)
     }
 
-    /// In JSON a text takes up to twice its bytes and more, so it is folded further until it fits.
+    /// JSON escapes can more than double a text, so the budget is halved until the text fits.
     fn text_content(&self, view: &View) -> Option<(String, Plan)> {
         let rooms = std::iter::successors(Some(text_room(view)), |room| Some(room / 2));
         rooms.take_while(|room| *room >= LEAST_TEXT).find_map(|bytes| {
@@ -186,7 +186,7 @@ impl Page {
         })
     }
 
-    /// Where a part of the page stands, and what no cursor can reach.
+    /// Notes before and after the content: the location of a partial view, and what no cursor can reach.
     fn notes(&self, view: &View) -> [Option<String>; 2] {
         let first = match view.span {
             Span::Nodes { first, .. } => first,
@@ -197,7 +197,7 @@ impl Page {
         [(!above.is_empty()).then(|| format!("In {above}:")), beyond]
     }
 
-    /// What no cursor can reach.
+    /// Says how much of the page no cursor can reach.
     fn beyond(&self) -> Option<String> {
         match (self.left, self.complete) {
             (0, true) => None,

@@ -1,10 +1,10 @@
-//! Nodes of a page, and the stitching of frames into one.
+//! Nodes of a page, and the merge of its frames into one list.
 
 use super::telling::FrameSnapshot;
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
-/// Deeper nodes are shown at this depth: nothing is lost, and no reader has to nest further.
+/// Deeper nodes are rendered at this depth, which bounds the nesting for readers.
 pub(super) const DEEPEST: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub(crate) struct Node {
     pub value: Option<String>,
     pub reference: Option<String>,
     pub href: Option<String>,
-    /// What a person sees on it, where its name says something else.
+    /// Text that a person sees on the element, where it differs from the accessible name.
     pub shows: Option<String>,
-    /// The frame that is shown here; empty when it is not known which.
+    /// Id of the frame embedded here; empty if unknown.
     pub(super) frame: Option<String>,
     pub states: States,
 }
 
-/// Only what is set; an absent one is false or does not apply.
+/// Serializes only what is set. An absent state is false or does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct States {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,10 +49,10 @@ pub struct States {
     pub multiline: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub focused: bool,
-    /// A field whose value is never shown.
+    /// A field whose value is never included.
     #[serde(skip_serializing_if = "is_false")]
     pub secret: bool,
-    /// What it is told by cannot be seen by a person.
+    /// A person cannot see the text that names it.
     #[serde(skip_serializing_if = "is_false")]
     pub unseen: bool,
     /// Declared hidden, or not rendered.
@@ -64,10 +64,10 @@ pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// All frames as one list.
+/// All frames of a page as one pre-order list.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// Shared with earlier readings of the same page, as far as it has not changed.
+    /// Unchanged nodes are shared with earlier readings of the same page.
     pub nodes: Vec<Arc<Node>>,
     pub title: String,
     pub status: Option<u16>,
@@ -76,8 +76,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A node that is followed by exactly one text and nothing else inside it: its line can hold both.
-    /// A text with a mark has a line of its own, or the mark would seem to be the node's.
+    /// The text of a node that contains exactly one text and nothing else, so that one line can hold both.
+    /// A marked text needs a line of its own; otherwise the mark would seem to belong to the node.
     pub fn only_text(&self, at: usize) -> Option<&str> {
         let depth = self.nodes[at].depth;
         let text = self.nodes.get(at + 1).filter(|next| next.role == "text" && next.depth > depth)?;
@@ -89,7 +89,7 @@ impl Page {
     }
 }
 
-/// Puts each frame's nodes under the node that shows it.
+/// Inserts each frame's nodes below the node that embeds it.
 pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnapshot>) -> Page {
     let mut page = Page {
         nodes: Vec::with_capacity(main.nodes.len()),
@@ -125,7 +125,7 @@ pub(super) mod tests {
     use super::*;
     use crate::snapshot::telling::tests::frame;
 
-    /// `depth role name` a line; the rest of a node is left at its default.
+    /// One node a line, as `depth role name`; the other fields have their defaults.
     pub fn page(lines: &str) -> Page {
         let nodes = lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
             let mut words = line.splitn(3, ' ');

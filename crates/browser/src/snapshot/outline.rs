@@ -1,4 +1,4 @@
-//! The default format: a line per node, indented, with a ref for whatever can be acted on.
+//! The outline format, the default: an indented line per node, with a ref on every actionable one.
 
 use super::{
     node::{Node, Page},
@@ -11,7 +11,7 @@ pub(super) struct Outline;
 impl Format for Outline {
     const INDENT: usize = 2;
     const JOINS: bool = true;
-    /// The dash before it and the line's end.
+    /// The dash before it and the line end.
     const AROUND_FOLD: usize = 3;
 
     fn cost(node: &Node, inside: Option<&str>) -> usize {
@@ -75,7 +75,7 @@ pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
     line
 }
 
-/// All that a page says is in quotes and cannot end them, so what is outside of them is ours.
+/// Quotes page text and escapes its quotes, so that text outside of quotes is always trusted.
 pub(super) fn quote(text: &str, line: &mut String) {
     line.push('"');
     for c in text.chars() {

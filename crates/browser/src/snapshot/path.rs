@@ -1,26 +1,26 @@
-//! Where in the page something stands: its ancestors, in one short line.
+//! The ancestors of a node in one short line.
 
 use super::{node::Page, outline::quote};
 
-/// Ancestors that are named: the outermost one and the last few.
+/// Ancestors that are listed: the outermost one and the nearest few.
 const MOST_NAMED: usize = 4;
-/// What of an ancestor's name is told, in characters.
+/// Characters of an ancestor's name.
 const MOST_OF_A_NAME: usize = 16;
-/// The longest line, in bytes; roles and names are far shorter as a rule.
+/// The longest path, in bytes.
 const LONGEST: usize = 110;
 
-/// `main > table "Orders" > row`, or nothing for what is at the top.
+/// `main > table "Orders" > row`; empty at the top level.
 pub(super) fn path(page: &Page, at: usize) -> String {
     path_above(page, at, page.nodes[at].depth)
 }
 
-/// The same for a node that would be this deep, if there were one before node `at`.
+/// The path of a node with this depth that would come directly before node `at`.
 pub(super) fn path_above(page: &Page, at: usize, depth: usize) -> String {
     let named: Vec<String> = ancestors_above(page, at, depth).iter().map(|at| words(page, *at)).collect();
     let Some((outermost, inner)) = named.split_last() else { return String::new() };
     let inner_first =
         |count: usize| inner[..count].iter().rev().fold(String::new(), |told, one| told + " > " + one);
-    // What is nearest tells the most, so what is between it and the outermost one gives way.
+    // The nearest ancestors say the most, so those between them and the outermost one are dropped first.
     for count in (1..=inner.len().min(MOST_NAMED - 1)).rev() {
         let skipped = if count < inner.len() { " > …" } else { "" };
         let told = format!("{outermost}{skipped}{}", inner_first(count));
@@ -41,7 +41,7 @@ fn words(page: &Page, at: usize) -> String {
     words
 }
 
-/// From the parent up.
+/// Ancestors from the parent up.
 pub(super) fn ancestors(page: &Page, at: usize) -> Vec<usize> {
     ancestors_above(page, at, page.nodes[at].depth)
 }

@@ -1,34 +1,34 @@
-//! What a reply is made of: nodes, parts of long texts, and folds; and what each of them costs.
+//! The layout of a reply: nodes, parts of long texts, and folds, with what each of them costs.
 
 use super::{
     cursor::{Cursor, Span},
     node::{Node, Page},
 };
 
-/// What a format's lines cost.
+/// Byte costs of a format.
 pub(super) trait Format {
-    /// Bytes of indentation a level.
+    /// Bytes of indentation per level.
     const INDENT: usize;
-    /// Whether a node and the only text in it share a line.
+    /// Whether a node and its only text share a line.
     const JOINS: bool;
-    /// Bytes around the words of a fold.
+    /// Bytes around the summary of a fold.
     const AROUND_FOLD: usize;
-    /// The most that one node can take, without indentation.
+    /// Upper bound for one node, without indentation.
     fn cost(node: &Node, inside: Option<&str>) -> usize;
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub bytes: usize,
-    /// Levels that are shown.
+    /// Levels that are rendered.
     pub max_depth: usize,
 }
 
-/// What is written, in page order.
+/// What is rendered, in page order.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub pieces: Vec<Piece>,
-    /// Nodes in folds.
+    /// Number of folded nodes.
     pub hidden: usize,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Piece {
         depth: usize,
         joined: bool,
     },
-    /// A stretch of a node's text; the first one stands for the node itself.
+    /// A part of a node's text; the first part stands for the node itself.
     Part {
         at: usize,
         depth: usize,
@@ -70,20 +70,21 @@ impl Fold {
         Cursor { serial, span: self.span }.to_string()
     }
 
-    /// The line of a fold in a text.
+    /// The line of a fold in a text format.
     pub fn line(&self, serial: u64) -> String {
         format!("… {} [open: cursor={}]", self.words, self.cursor(serial))
     }
 }
 
-/// Room for `… 100000 more longest-role-names (100000 lines), 100000 actionable [open: cursor=c1000.100000-100000]`.
+/// Upper bound for a fold, such as `… 100000 more longest-role-names (100000 lines), 100000 actionable [open:
+/// cursor=c1000.100000-100000]`.
 pub(super) fn fold_bytes(page: &Page) -> usize {
     let digits = page.nodes.iter().fold(page.nodes.len(), |most, node| most.max(node.text_len())).to_string();
     52 + LONGEST_ROLE + SERIAL_DIGITS + 5 * digits.len()
 }
 
 pub(super) const LONGEST_ROLE: usize = 18;
-/// A session would have to act a million times to need more.
+/// Enough for a million snapshots in one session.
 const SERIAL_DIGITS: usize = 6;
 
 pub(super) fn rest_of_text<F: Format>(page: &Page, at: usize, from: usize, limits: Limits) -> Plan {
@@ -105,7 +106,7 @@ pub(super) fn rest(node: &Node, at: usize, from: usize, depth: usize) -> Piece {
     Piece::Fold { depth, fold: Fold { span: Span::Text { node: at, from }, words } }
 }
 
-/// How far a node's text can be shown in so many bytes: one character at least, or nothing would ever end.
+/// End of the part that fits into `room` bytes: at least one character, so that reading on always makes progress.
 pub(super) fn fit<F: Format>(node: &Node, from: usize, room: usize) -> usize {
     let fits = |to: usize| F::cost(&node.part(from, to), None) <= room;
     let all = node.part_end(from, from.saturating_add(room));

@@ -1,28 +1,28 @@
-//! What folding has to know of a range of nodes, counted once: where subtrees end and what they cost.
+//! An index over a range of nodes, computed once: where subtrees end and what they cost.
 
 use super::{
     node::{Node, Page},
     plan::Format,
 };
 
-/// A range of a page's nodes, with indentation counted from its first one.
+/// A range of a page's nodes; depths are relative to its first node.
 pub(super) struct Shape<'a> {
     pub page: &'a Page,
     pub first: usize,
     pub end: usize,
     base: usize,
-    /// Each of these has an entry for every node of the range.
+    /// One element per node of the range.
     ends: Vec<usize>,
     deepest: Vec<usize>,
     joined: Vec<bool>,
-    /// Sums from the first node on, so that any stretch is one subtraction.
+    /// Prefix sums, so that any range is one subtraction.
     costs: Vec<usize>,
     actionable: Vec<usize>,
 }
 
 impl<'a> Shape<'a> {
-    /// `longest`: a node and the text in it share a line up to this length. `most`: what is longer is never
-    /// shown whole, so nobody needs to know by how much.
+    /// `longest`: bytes up to which a node and its text share a line. `most`: longer texts are never rendered whole,
+    /// so they are not measured exactly.
     pub fn of<F: Format>(page: &'a Page, first: usize, end: usize, longest: usize, most: usize) -> Shape<'a> {
         let count = end - first;
         let mut shape = Shape {
@@ -75,7 +75,7 @@ impl<'a> Shape<'a> {
         for at in self.first..self.end {
             let node = &self.page.nodes[at];
             let indent = self.depth(at) * F::INDENT;
-            // A text that was told on the line before it has none of its own.
+            // A text that is inlined on the line before has no line of its own.
             if !std::mem::take(&mut told) {
                 let inside = if F::JOINS { self.inside(at) } else { None };
                 let both = inside.map(|text| measure::<F>(node, Some(text), most) + indent);
@@ -92,7 +92,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The only text inside a node that has no other words of its own to tell.
+    /// The only text of a node without a value.
     fn inside(&self, at: usize) -> Option<&'a str> {
         let fits = at + 1 < self.end && self.page.nodes[at].value.as_deref().is_none_or(str::is_empty);
         fits.then(|| self.page.only_text(at)).flatten()
@@ -106,22 +106,22 @@ impl<'a> Shape<'a> {
         self.page.nodes[at].depth.saturating_sub(self.base)
     }
 
-    /// Where the subtree of a node ends.
+    /// End of a node's subtree.
     pub fn end_of(&self, at: usize) -> usize {
         self.ends[at - self.first]
     }
 
-    /// The depth of the deepest line in a node's subtree.
+    /// Depth of the deepest line in a node's subtree.
     pub fn deepest(&self, at: usize) -> usize {
         self.deepest[at - self.first]
     }
 
-    /// Whether a node and the text in it share a line.
+    /// Whether a node's text is inlined on its line.
     pub fn joined(&self, at: usize) -> bool {
         self.joined[at - self.first]
     }
 
-    /// What all the lines of some nodes cost.
+    /// Cost of all lines of a range.
     pub fn cost(&self, first: usize, end: usize) -> usize {
         self.costs[end - self.first] - self.costs[first - self.first]
     }
@@ -137,7 +137,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Text that is too long for any reply is not written out to be measured.
+/// Texts beyond any budget are not rendered for measuring.
 fn measure<F: Format>(node: &Node, inside: Option<&str>, most: usize) -> usize {
     let raw = node.text_len() + inside.map_or(0, str::len);
     if raw > most { raw } else { F::cost(node, inside) }

@@ -1,4 +1,4 @@
-//! The last snapshots of a session, so that a cursor shows the page it came from while the page moves on.
+//! The last snapshots of a session: a cursor opens the page it came from, even after the page has changed.
 
 use super::{
     cursor::{Cursor, Span},
@@ -8,44 +8,44 @@ use super::{
 use crate::{cdp::Id, resting::Ready};
 use std::{collections::VecDeque, sync::Arc};
 
-/// Snapshots that are kept; the oldest goes first.
+/// Number of snapshots that are kept; the oldest is dropped first.
 const MOST_SNAPSHOTS: usize = 4;
-/// What they may take together; the newest is kept whatever it takes, because its size has bounds of its own.
+/// Memory limit for all of them. The newest is always kept, because its size is limited elsewhere.
 const MOST_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
 pub(crate) struct Store {
     last_serial: u64,
     kept: VecDeque<Kept>,
-    /// One page more than the bounds below let be kept.
+    /// Not counted in the limits above.
     last: Option<Last>,
-    /// What the main frame's script told last.
+    /// The last reply of the main frame's script.
     told: Option<Told>,
-    /// The page as it was read when it had come to rest.
+    /// The page as it was read when it had settled.
     ready: Option<Ready>,
 }
 
-/// Who is asking. What changed is told against what the same one was shown last.
+/// Identifies a caller. Deltas are computed against what the same caller saw last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerId(Arc<str>);
 
 impl CallerId {
-    /// Two callers must never have the same name; what is in it does not matter.
+    /// Names must be unique per caller; their content does not matter.
     pub fn new(name: &str) -> CallerId {
         CallerId(name.into())
     }
 }
 
-/// The document that a tab shows: its main frame, and the prefix of its refs, which no other document has.
+/// Identifies a document in a tab: its main frame, and the prefix of its refs, which is unique per document.
 pub(crate) type Document = (String, String);
 
-/// The page that a caller knows: it was shown whole, or what changed in it was.
+/// The page that a caller has seen, whole or through deltas.
 pub(crate) struct Last {
     pub caller: CallerId,
     pub document: Document,
     pub serial: u64,
     pub page: Arc<Page>,
-    /// Snapshots whose folds hold what the caller was not shown of it.
+    /// Snapshots whose folds hold the parts that the caller has not seen.
     pub folded: Vec<u64>,
 }
 
@@ -57,13 +57,13 @@ struct Kept {
 }
 
 impl Store {
-    /// The number of the next snapshot. Numbers are not used again.
+    /// The number of the next snapshot. Numbers are not reused.
     pub fn next_serial(&mut self) -> u64 {
         self.last_serial += 1;
         self.last_serial
     }
 
-    /// Keeping one again, as following a cursor does, makes it the newest.
+    /// Stores a page. Storing it again, as following a cursor does, makes it the newest.
     pub fn keep(&mut self, serial: u64, url: &str, page: &Arc<Page>) {
         self.kept.retain(|kept| kept.serial != serial);
         let page = Arc::clone(page);
@@ -75,14 +75,14 @@ impl Store {
         }
     }
 
-    /// The page that this caller knows of this document, if all that was folded can still be opened.
+    /// The page that this caller has seen of this document, if everything folded can still be opened.
     pub fn take_last(&mut self, caller: &CallerId, document: &Document) -> Option<Last> {
         let kept = |serial: &u64| self.kept.iter().any(|kept| kept.serial == *serial);
         let last = self.last.take()?;
         (last.caller == *caller && last.document == *document && last.folded.iter().all(kept)).then_some(last)
     }
 
-    /// What the next answer of that script may build on.
+    /// The reply that this script's next reply may be a diff against.
     pub fn told_by(&self, world: &Id) -> Option<Told> {
         self.told.clone().filter(|told| told.world == *world)
     }
@@ -103,7 +103,7 @@ impl Store {
         self.last = last;
     }
 
-    /// The page that a cursor belongs to and its address, if it is still kept and has such a part.
+    /// The page of a cursor and its address, if it is still stored and has such a part.
     pub fn find(&self, cursor: &Cursor) -> Option<(String, Arc<Page>)> {
         let kept = self.kept.iter().find(|kept| kept.serial == cursor.serial)?;
         let nodes = &kept.page.nodes;

@@ -1,7 +1,8 @@
-//! A frame as its script tells it: a head in JSON, then a line a node, without those that were told before.
+//! Parses the page script's snapshot of one frame: a JSON header, then a line per node, without the nodes that the
+//! previous reply had.
 //!
-//! Tabs stand between the parts of a line: depth, role (empty for text), name, then parts that begin with a letter each.
-//! A renderer that a page took over sends what it likes, so nothing here is believed further than it has to be.
+//! Fields of a line are separated by tabs: depth, role (empty for text), name, then fields that begin with a letter.
+//! A compromised renderer sends what it likes, so every field is validated.
 
 use super::node::{DEEPEST, Node, States};
 use crate::{
@@ -11,14 +12,14 @@ use crate::{
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The script sends no more of one frame, and counts the rest; an answer with more is not ours.
-/// A node takes 20 times the memory of its shortest line, so their number has a bound of its own.
+/// The script sends no more nodes per frame, and counts the rest. A reply with more is rejected.
+/// A node takes 20 times the memory of its shortest line, so the number has a limit of its own.
 pub(crate) const MOST_NODES: usize = 120_000;
-/// The longest role of ARIA is `menuitemcheckbox`.
+/// The longest ARIA role is `menuitemcheckbox`.
 const LONGEST_ROLE: usize = 32;
-/// What a control shows is told up to this many bytes, so that the smallest reply has room for it.
+/// Limit of the visible label in bytes, so that the smallest reply has room for it.
 const MOST_SHOWN: usize = 80;
-/// Longer texts than this in all are not kept for the next answer to build on, and the script keeps no more either.
+/// Total bytes of names up to which a reply is kept as a baseline. The script has the same limit.
 const MOST_KEPT: usize = 4_000_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +32,7 @@ pub(crate) enum BadTelling {
     Depth,
 }
 
-/// What the script answers: the frame, or that it is too large to be read just so.
+/// The script's reply: the frame, or nothing if it is too large to be read without collecting garbage first.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct FrameAnswer(Option<Telling>);
@@ -49,24 +50,24 @@ struct Head {
     title: String,
     status: Option<u16>,
     serial: u64,
-    /// So many nodes of the answer before, from its beginning and up to its end, stand around those that are sent.
+    /// Number of leading and trailing nodes that are taken over from the previous reply.
     from: usize,
     to: usize,
     escaped: bool,
     still: bool,
 }
 
-/// An answer that the next one may build on.
+/// A reply that the next one may be a diff against.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
-    /// The script that gave it, and what it was asked.
+    /// The execution context of the script, and whether links were included.
     pub world: Id,
     pub links: bool,
     pub serial: u64,
     nodes: Vec<Arc<Node>>,
 }
 
-/// One frame, whole.
+/// One complete frame.
 #[derive(Debug)]
 pub(crate) struct FrameSnapshot {
     pub nodes: Vec<Arc<Node>>,
@@ -74,7 +75,7 @@ pub(crate) struct FrameSnapshot {
     pub complete: bool,
     pub title: String,
     pub status: Option<u16>,
-    /// Whether no element came or went since nodes were last counted.
+    /// Whether no element was added or removed since nodes were last counted.
     pub still: bool,
     serial: u64,
 }
@@ -104,8 +105,8 @@ impl FrameAnswer {
         self.0.is_none()
     }
 
-    /// Takes from one frame only what it may say: words that can be seen, and refs to its own elements.
-    /// None for one that builds on an answer that is not there.
+    /// Sanitizes what a frame says: visible characters only, and refs to its own elements only.
+    /// None if the reply is a diff against a baseline that does not exist.
     pub fn into_snapshot(self, prefix: &str, told: Option<&Told>) -> Option<FrameSnapshot> {
         let Telling { head, between } = self.0?;
         let before = told.map(|told| told.nodes.as_slice()).unwrap_or_default();
@@ -123,7 +124,7 @@ impl FrameAnswer {
 }
 
 impl FrameSnapshot {
-    /// What the next answer of that script may build on.
+    /// The baseline for the next reply of that script; none if it is too large to keep.
     pub fn told(&self, world: Id, links: bool) -> Option<Told> {
         let bytes: usize = self.nodes.iter().map(|node| node.name.len()).sum();
         let told = || Told { world, links, serial: self.serial, nodes: self.nodes.clone() };
@@ -166,7 +167,7 @@ fn node(line: &str, escaped: bool) -> Result<Node, BadTelling> {
             "u" => node.href = Some(words(rest)),
             "f" => node.frame = Some(rest.to_owned()),
             "s" => node.states.take(rest),
-            // A part of a later version.
+            // A field of a later version.
             _ => {}
         }
     }
@@ -198,7 +199,7 @@ impl States {
     }
 }
 
-/// `~` and four digits for each unit of UTF-16 that is not plain ASCII.
+/// Decodes `~` and four hexadecimal digits for each UTF-16 unit that is not plain ASCII.
 fn unescaped(text: &str) -> String {
     let mut parts = text.split('~');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -227,7 +228,7 @@ pub(super) mod tests {
         FrameAnswer::try_from(format!("{head}\n{lines}"))
     }
 
-    /// Lines with spaces for tabs.
+    /// A frame from lines with spaces instead of tabs.
     pub fn frame(lines: &[&str]) -> FrameSnapshot {
         answer(0, 0, &lines.join("\n").replace(' ', "\t")).unwrap().into_snapshot("", None).unwrap()
     }

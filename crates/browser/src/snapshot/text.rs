@@ -1,11 +1,11 @@
-//! A node's text as one stretch of bytes, its name and then its value, so that it can be shown in parts.
+//! A node's text as one sequence of bytes, its name and then its value, so that it can be rendered in parts.
 
 use super::node::Node;
 use crate::text::cut;
 
-/// A longer word may be cut in two, in bytes.
+/// Longer words may be split, in bytes.
 const LONGEST_WORD: usize = 40;
-/// What is told of what a control shows beside a part of its name, in bytes.
+/// Bytes of the visible label beside a part of the name.
 const SHOWN_BESIDE_A_PART: usize = 16;
 
 impl Node {
@@ -13,12 +13,12 @@ impl Node {
         self.name.len() + self.value.as_deref().map_or(0, str::len)
     }
 
-    /// Whether a part can begin here.
+    /// Whether a part can begin at this offset.
     pub fn is_part_start(&self, from: usize) -> bool {
         from < self.text_len() && self.part_end(0, from) == from
     }
 
-    /// The last place up to `to` where a part that begins at `from` can end.
+    /// The last offset up to `to` where a part that begins at `from` can end.
     /// Only the first part of a node holds some of both name and value.
     pub fn part_end(&self, from: usize, to: usize) -> usize {
         let name = self.name.len();
@@ -31,7 +31,7 @@ impl Node {
         name + self.value.as_deref().map_or(0, |value| floor(value, to - name))
     }
 
-    /// The same place, or the end of a word shortly before it.
+    /// The same offset, or the end of a word shortly before it.
     pub fn word_end(&self, from: usize, to: usize) -> usize {
         let name = self.name.len();
         let (text, start) = match self.value.as_deref() {
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    /// The end of the shortest part.
+    /// End of the shortest part.
     pub fn first_part_end(&self, from: usize) -> usize {
         let next = if from < self.name.len() {
             self.name[from..].chars().next()
@@ -58,7 +58,7 @@ impl Node {
         from + next.map_or(0, char::len_utf8)
     }
 
-    /// A node with this part of the text only. The first part is the node itself, any other is plain text.
+    /// The node with this part of its text. The first part is the node itself, any other is plain text.
     pub fn part(&self, from: usize, to: usize) -> Node {
         let name = self.name.len();
         let mut part = Node { depth: self.depth, ..Node::default() };
@@ -66,7 +66,7 @@ impl Node {
             part.role.clone_from(&self.role);
             part.reference.clone_from(&self.reference);
             part.states.clone_from(&self.states);
-            // Where there is no room for the name there is none for this either.
+            // Without room for the name there is no room for the whole label either.
             let shown = if to < self.text_len() { SHOWN_BESIDE_A_PART } else { usize::MAX };
             part.shows = self.shows.as_deref().map(|shows| cut(shows, shown));
             self.name[..to.min(name)].clone_into(&mut part.name);

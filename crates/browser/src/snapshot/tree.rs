@@ -1,4 +1,4 @@
-//! The JSON tree: roles, names and children, as S1's callers know it.
+//! The JSON tree format: roles, names and children.
 
 use super::{
     node::{Node, Page, States, is_false},
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Tree {
     pub snapshot: TreeNode,
     pub interactive_elements: Vec<InteractiveElement>,
-    /// The same page as Markdown, cut to its share of the reply.
+    /// The same page as Markdown, limited to its share of the reply.
     pub text_content: String,
 }
 
@@ -26,10 +26,10 @@ pub struct TreeNode {
     pub reference: Option<String>,
     #[serde(flatten)]
     pub states: States,
-    /// What a person sees on it, where its name says something else.
+    /// Text that a person sees on the element, where it differs from the accessible name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shows: Option<String>,
-    /// With role `fold`: how to read what is folded away here.
+    /// With role `fold`: the cursor that opens it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most 64 levels: deeper nodes are raised to the deepest.
@@ -66,17 +66,17 @@ impl Format for Json {
     }
 }
 
-/// Counted by writing it: quotes and control characters in page text take up to six bytes each.
+/// Measured by serializing: quotes and control characters in page text take up to six bytes each.
 pub(super) fn json_len(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX / 2, |json| json.len())
 }
 
-/// What stands around the nodes of a tree, beside the title and the texts.
+/// Bytes around the nodes of a tree, without the title and the texts.
 pub(super) const AROUND_TREE: usize = 130;
 /// `{"role":"note","name":},`
 pub(super) const AROUND_NOTE: usize = 25;
 
-/// The nodes of a plan as a tree. The notes stand before and after them.
+/// Builds a tree from a layout, with the notes before and after its nodes.
 pub(super) fn build(page: &Page, plan: &Plan, serial: u64, title: &str, notes: [Option<String>; 2]) -> Tree {
     let mut root = TreeNode { role: "RootWebArea".to_owned(), name: title.to_owned(), ..TreeNode::default() };
     let mut interactive_elements = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn build(page: &Page, plan: &Plan, serial: u64, title: &str, notes: [
     Tree { snapshot: root, interactive_elements, text_content: String::new() }
 }
 
-/// Puts every open node that is not above `depth` into its parent.
+/// Moves every open node at or below `depth` into its parent.
 fn close(open: &mut Vec<(usize, TreeNode)>, root: &mut TreeNode, depth: Option<usize>) {
     while open.last().is_some_and(|(last, _)| depth.is_none_or(|depth| *last >= depth)) {
         let Some((_, done)) = open.pop() else { return };
@@ -115,7 +115,7 @@ fn close(open: &mut Vec<(usize, TreeNode)>, root: &mut TreeNode, depth: Option<u
     }
 }
 
-/// The whole name is in the tree.
+/// The list has shortened names; the tree has the whole ones.
 const LISTED_NAME: usize = 40;
 const LISTED_SHOWN: usize = 20;
 

@@ -1,4 +1,4 @@
-//! Choosing from lists, and checking boxes.
+//! Selecting options of a list, and setting checkboxes.
 
 use super::{Told, click::Press, keyboard::Stroke};
 use crate::{
@@ -22,25 +22,25 @@ struct Choosing<'a> {
     prefix: &'a str,
     number: u64,
     options: Vec<Wanted<'a>>,
-    /// What was decided on, one for each.
+    /// The options that were permitted, one for each selector.
     decided: &'a [OptionFacts],
     #[serde(flatten)]
     seen: &'a Seen,
 }
 
-/// Of a list in a page with secrets: a word that finds an option tells what is written on it.
+/// Options whose labels hold secrets. They cannot be selected by label: a match would confirm a guess.
 #[derive(Default, Serialize)]
 struct Seen {
-    /// Where there is a secret on an option.
+    /// Indexes of options with a secret in their label.
     hidden: Vec<usize>,
-    /// How many were looked at; all, if nothing is to be hidden.
+    /// Number of labels that were checked; none if nothing has to be masked.
     read: Option<usize>,
 }
 
-/// Options of a list whose words are looked at; what comes after them is chosen by its number.
+/// Labels that are checked in one list; later options are selected by index.
 const MOST_LABELS: usize = 5_000;
 
-/// What the words of an agent mean in a list.
+/// The options that the action's selectors match.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Meant {
@@ -69,7 +69,7 @@ enum Wanted<'a> {
     Index(usize),
 }
 
-/// What a list shows after it was chosen from.
+/// What the list has selected after the action.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Choice {
@@ -78,7 +78,7 @@ enum Choice {
     Gone,
 }
 
-/// What has to be done to choose.
+/// The next step towards the selection.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Way {
@@ -114,7 +114,7 @@ struct BoxState {
 }
 
 impl Browser {
-    /// The options that would be chosen.
+    /// The options that the action would select.
     pub(super) async fn options_meant(
         &self,
         select: &Select,
@@ -154,7 +154,7 @@ impl Browser {
     ) -> Result<Told, BrowserError> {
         let (element, how) = self.again(&select.target, decided, Purpose::Select, deadline).await?;
         self.start();
-        // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
+        // Focus first, so that no handler of the page sees the list while it is prepared for the key.
         let number = element.number;
         self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
         let seen = self.seen_of(&element, deadline).await?;
@@ -163,7 +163,7 @@ impl Browser {
             Way::Clicks { opens: true, .. } => {
                 let shot = by_mouse(&element, How { purpose: Purpose::Click, ..how }, Some(decided));
                 self.guarded(shot, Hand::Press(Press::plain()), deadline).await?;
-                // The page may have done something about it.
+                // The click may have changed the list.
                 self.way_to(&choosing_decided, &element, deadline).await?
             }
             way => way,
@@ -186,7 +186,7 @@ impl Browser {
                     return Err(error);
                 }
             }
-            // It was pressed, and did not open.
+            // It was clicked and did not open.
             Way::Clicks { opens: true, .. } => {
                 return Err(BrowserError::ElementUnchanged { element: element.reference });
             }
@@ -219,13 +219,14 @@ impl Browser {
 
     async fn put_back(&self, element: &Element, deadline: Deadline) -> Result<(), BrowserError> {
         match self.ask::<_, bool>(&element.frame, "putBack", &(), deadline).await {
-            // A page that has gone shows no list.
+            // A page that is gone shows no list.
             Ok(_) | Err(AskError::Gone) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// A page that was left has nothing to check any more, nor has a list that the page drew anew.
+    /// True if the list has the selection. Also true if the page or the list was replaced: there is nothing left to
+    /// check.
     async fn has_chosen(
         &self,
         choosing: &Choosing<'_>,
@@ -242,7 +243,7 @@ impl Browser {
         }
     }
 
-    /// The first click chooses that one alone; the others are added to it.
+    /// The first click selects that option alone; the others are added with Control.
     async fn click_options(&self, options: &[String], deadline: Deadline) -> Result<(), BrowserError> {
         for (place, reference) in options.iter().enumerate() {
             let element = self.element(reference)?;
@@ -278,7 +279,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// `None` for an element that is gone.
+    /// `None` for an element without a checked state.
     async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
         let question = serde_json::json!({ "number": element.number });
         let state: BoxState = self

@@ -1,4 +1,4 @@
-//! Clicking: a real mouse, on the element that was decided on.
+//! Clicking: real mouse events on the permitted element.
 
 use super::Told;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
 
-/// How the mouse is pressed.
+/// Button, number of clicks and modifiers of a mouse click.
 #[derive(Clone, Copy)]
 pub(crate) struct Press {
     pub button: MouseButton,
@@ -20,7 +20,7 @@ pub(crate) struct Press {
 }
 
 impl Press {
-    /// Once, with the left button.
+    /// One click with the left button.
     pub fn plain() -> Press {
         Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
     }
@@ -53,8 +53,8 @@ impl Browser {
         Ok(None)
     }
 
-    /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
-    /// but what hovering sets off, and the guard stops a press that this leads astray.
+    /// Sends move, press and release in one batch. Between the last check and the press the page runs nothing but its
+    /// hover handlers; the guard blocks a press that these divert.
     pub(crate) async fn press_mouse(
         &self,
         aim: &Aim,
@@ -88,7 +88,7 @@ impl Browser {
     }
 }
 
-/// The bits of the protocol for keys that are held down.
+/// The protocol's bits for modifier keys.
 pub(super) fn held(modifiers: Modifiers) -> u32 {
     let Modifiers { alt, control, meta, shift } = modifiers;
     u32::from(alt) | u32::from(control) << 1 | u32::from(meta) << 2 | u32::from(shift) << 3

@@ -1,4 +1,4 @@
-//! Dates and times: what is typed in one form goes into the parts of a field, in whatever order its language has them.
+//! Date and time inputs: text in one format is typed into the input's fields, in the order that its locale has them.
 
 use super::keyboard::Stroke;
 use crate::{
@@ -9,10 +9,10 @@ use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// More parts than any field has, so that the first one is reached from wherever the focus is.
+/// More fields than any input has, so that the first one is reached from anywhere.
 const MOST_PARTS: usize = 10;
 
-/// The last year that a field can hold.
+/// The last year that an input can hold.
 const LAST_YEAR: u32 = 275_760;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ pub(super) struct Field {
     pub number: u64,
 }
 
-/// The orders in which the field may have its parts, the likeliest first.
+/// The orders in which the input may have its fields, the likeliest first.
 #[derive(Deserialize)]
 struct Orders {
     orders: Vec<Vec<Part>>,
@@ -39,14 +39,14 @@ enum Part {
     Week,
     Day,
     Hour,
-    /// Of a clock with twelve hours.
+    /// Of a twelve-hour clock.
     Hour12,
     Minute,
     Second,
     DayPeriod,
 }
 
-/// A kind of field, and what is typed for it.
+/// A type of input and the text format it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub form: &'static str,
@@ -54,7 +54,7 @@ pub(super) struct Kind {
     parts: &'static [Part],
 }
 
-/// What was asked for, part by part; nothing where the field is to be emptied.
+/// The requested value, field by field; empty where the input is to be cleared.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Moment {
     parts: Vec<(Part, String)>,
@@ -74,8 +74,8 @@ impl Kind {
         Some(Kind { form, separators, parts })
     }
 
-    /// Nothing if the text is of another form, or there is no such date or time: what a field makes of the keys of one
-    /// is another. Seconds may be left out.
+    /// Parses the input's format. None for another format or for a date or time that does not exist: the input would
+    /// turn its keys into a different value. Seconds are optional.
     fn read(&self, text: &str) -> Option<Moment> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -100,8 +100,8 @@ impl Kind {
         None
     }
 
-    /// A date as the field itself shows it: its parts in that order, with anything between them or, if each has all its
-    /// digits, with nothing.
+    /// Parses a date as the input displays it: fields in that order, with separators or, if each has all its digits,
+    /// without.
     fn read_as_shown(&self, order: &[Part], text: &str) -> Option<Moment> {
         if !order.iter().all(|part| matches!(part, Part::Year | Part::Month | Part::Day)) || order.len() != 3
         {
@@ -159,12 +159,12 @@ impl Moment {
             Part::Day => 1..=days_of(self.number(Part::Year)?, self.number(Part::Month)?),
             Part::Hour => 0..=23,
             Part::Minute | Part::Second => 0..=59,
-            // Only fields have these; what is typed tells the hour of the day.
+            // Only inputs have these; the text has the hour of the day.
             Part::Hour12 | Part::DayPeriod => return None,
         })
     }
 
-    /// What is struck in one part.
+    /// The keys for one field.
     fn keys(&self, part: Part) -> Option<String> {
         let hour = || self.number(Part::Hour);
         match part {
@@ -175,7 +175,7 @@ impl Moment {
         }
     }
 
-    /// As the field tells it. Seconds that are none are left out there.
+    /// Whether the input's value equals this one. The input omits seconds that are zero.
     fn is(&self, value: &str) -> bool {
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
         let wanted: String = self.parts.iter().map(|(_, text)| text.as_str()).collect();
@@ -185,7 +185,7 @@ impl Moment {
 }
 
 impl Browser {
-    /// Sets a date or time by its keys, and looks whether it has come to be that.
+    /// Types a date or time and verifies the resulting value.
     pub(super) async fn put_moment(
         &self,
         kind: Kind,
@@ -244,14 +244,14 @@ fn days_of(year: u32, month: u32) -> u32 {
     }
 }
 
-/// A year has 53 weeks if it begins or ends on a Thursday.
+/// An ISO year has 53 weeks if it begins or ends on a Thursday.
 fn weeks_of(year: u32) -> u32 {
-    // From 0 for a Sunday. A leap year that begins on a Thursday ends on a Friday.
+    // Day of the week of 31 December, 0 for Sunday. A leap year that begins on a Thursday ends on a Friday.
     let last_day = (year + year / 4 - year / 100 + year / 400) % 7;
     if last_day == 4 || (last_day == 5 && is_leap(year)) { 53 } else { 52 }
 }
 
-/// A part that is full hands the focus on and one that is not keeps it, so each is reached from the first one.
+/// A full field moves the focus on and an incomplete one keeps it, so each is reached from the first one.
 fn strokes(moment: &Moment, order: &[Part]) -> Vec<Stroke> {
     let mut strokes = Vec::new();
     for (place, part) in order.iter().enumerate() {

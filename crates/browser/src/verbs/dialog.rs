@@ -1,4 +1,4 @@
-//! Dialogs: a question that a page puts stops the page, never the session.
+//! JavaScript dialogs: an open dialog blocks the page, never the session.
 
 use super::Told;
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
 use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
 use std::time::Duration;
 
-/// A dialog that was answered is gone at once, or its page hangs for another reason.
+/// A handled dialog closes at once; otherwise the page hangs for another reason.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// A question that waits for an answer.
+/// An open dialog that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// `confirm` or `prompt`; `alert` where a page had too many of them.
+    /// `confirm` or `prompt`; `alert` where a page opened too many of them.
     pub kind: &'static str,
     pub message: PageText,
 }
@@ -30,7 +30,7 @@ impl Browser {
         self.shared.lock().question()
     }
 
-    /// Comes back when the page puts a question.
+    /// Completes when the page opens a dialog.
     pub(crate) async fn asked(&self) -> Question {
         self.shared.until(|state| state.question()).await
     }
@@ -46,7 +46,7 @@ impl Browser {
         })
     }
 
-    /// Answers the question that was decided on, and no other that took its place.
+    /// Answers the dialog that was decided on, and no other that replaced it.
     pub(super) async fn answer_dialog(
         &self,
         answer: &AnswerDialog,
@@ -64,7 +64,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// Answers with no, so that the page can be left.
+    /// Dismisses an open dialog, so that the page can be left.
     pub(super) async fn dismiss_dialog(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let Some(Question { kind, message }) = self.question() else { return Ok(()) };
         self.close_dialog(false, None, deadline).await?;

@@ -1,4 +1,4 @@
-//! Finding: a fresh snapshot, searched for a text, a pattern, a role or a name.
+//! Find: takes a fresh snapshot and searches it for a text, a pattern, a role or a name.
 
 use super::read::{Links, Reading};
 use crate::{
@@ -17,7 +17,7 @@ impl Browser {
         let Reading { url, page, .. } = self.read_page(Links::LeftOut, deadline).await?;
         let serial = self.snapshots().next_serial();
         let searched = Arc::clone(&page);
-        // The pattern is the caller's: a slow one must not hold up the calls of others.
+        // The pattern is the caller's: a slow one must not block other calls.
         let search = move || query.search(&searched, serial, deadline.at.into_std());
         let found = match tokio::task::spawn_blocking(search).await {
             Ok(found) => found.ok_or_else(|| deadline.timeout())?,

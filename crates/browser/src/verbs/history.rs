@@ -1,11 +1,11 @@
-//! Back, forward and again.
+//! Back, forward and reload.
 
 use super::Told;
 use crate::{browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, state::State};
 use policy::LoadState;
 use std::time::Duration;
 
-/// How long a step within one document, which loads nothing, may take to be told.
+/// Time limit for a step within one document, which loads nothing, to be reported.
 const STEPPING: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Browser {
             ((tab.commits, tab.steps) != before || tab.refused.is_some()).then_some(())
         };
         match self.wait(deadline.within(STEPPING), moved).await {
-            // It is still on its way: settling waits for it.
+            // The step is still in progress; `settle` waits for it.
             Ok(()) | Err(BrowserError::Timeout { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -53,7 +53,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// Documents and steps within them that the tab has shown.
+    /// Documents that the tab has shown, and steps within them.
     fn so_far(&self) -> (u64, u64) {
         self.shared.lock().tab.as_ref().map_or((0, 0), |tab| (tab.commits, tab.steps))
     }

@@ -1,4 +1,4 @@
-//! Keys: real ones, to the element that was decided on and to nothing else.
+//! Key presses: real key events, to the permitted element only.
 
 use super::{Told, click::held};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
 use serde::{Deserialize, Serialize};
 
-/// Keys that scroll a page, where nothing else takes them.
+/// Keys that scroll a page unless an element handles them.
 const SCROLLS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
 
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ struct Focus {
     number: u64,
 }
 
-/// It was done, unless a problem is told.
+/// Successful unless there is a problem.
 #[derive(Deserialize)]
 struct Done {
     problem: Option<Problem>,
@@ -93,7 +93,7 @@ impl Browser {
         self.handled(sent, deadline).await
     }
 
-    /// Types characters one by one; those that no key writes go in as text.
+    /// Types characters one by one; those without a key are inserted as text.
     pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         let mut sent = Vec::new();
         for c in text.chars() {
@@ -131,7 +131,7 @@ impl Browser {
 impl Stroke {
     pub fn of(chord: &Chord) -> Stroke {
         let Chord { modifiers, key } = *chord;
-        // With these held a key writes nothing.
+        // With these modifiers a key writes no text.
         let writes = !modifiers.control && !modifiers.meta && !modifiers.alt;
         match key {
             Key::Named(named) => Stroke {
@@ -151,7 +151,7 @@ impl Stroke {
         }
     }
 
-    /// The stroke that writes a character, where one key does.
+    /// The keystroke that writes a character, if one key does.
     pub fn writing(c: char) -> Option<Stroke> {
         let key = match c {
             '\n' => Key::Named(&ENTER),
@@ -175,7 +175,7 @@ impl Stroke {
     }
 }
 
-/// Where a character is on a keyboard: the key's name, its number, and whether Shift is held for it.
+/// The key of a character on a US keyboard: its code, its number, and whether Shift is held.
 fn place_of(c: char) -> Option<(String, u32, bool)> {
     const SHIFTED_DIGITS: &str = ")!@#$%^&*(";
     const MARKS: [(char, char, &str, u32); 11] = [

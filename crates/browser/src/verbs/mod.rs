@@ -1,4 +1,4 @@
-//! The two doors of the driver: `resolve` only looks, `perform` acts and takes nothing but a permitted action.
+//! The driver's two entry points: `resolve` only observes; `perform` acts, and accepts only a permitted action.
 
 mod choose;
 mod click;
@@ -40,10 +40,10 @@ use crate::{
 use history::Step;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
-/// How often an element that a page has put another in the place of is looked for again.
+/// How often an element that the page has replaced is located again.
 const REPLACED: usize = 3;
 
-/// What an action came to.
+/// The result of an action.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Navigated {
@@ -53,7 +53,7 @@ pub enum Outcome {
         snapshot: Snapshot,
         incidents: Vec<Incident>,
     },
-    /// Anything that may change the page.
+    /// Any action that may change the page.
     Acted(After),
     Read(Snapshot),
     Dom(Dom),
@@ -62,14 +62,14 @@ pub enum Outcome {
     Tabs(Vec<TabInfo>),
 }
 
-/// Whom a reply is for, and whether it is to tell all of the page or may tell what changed in it.
+/// Who receives the reply, and whether it must have the whole page instead of a delta.
 #[derive(Clone, Debug)]
 pub struct Viewer {
     pub caller: CallerId,
     pub full: bool,
 }
 
-/// What a verb has to say beside what the page shows.
+/// A remark beside the page's content.
 type Told = Option<String>;
 
 /// The page after an action, once it has settled.
@@ -79,16 +79,17 @@ pub struct After {
     pub title: String,
     /// Whether the action led to another document.
     pub navigated: bool,
-    /// None while a question of the page's waits for an answer: nothing can be read of it.
+    /// None while a dialog is open: the page cannot be read then.
     pub snapshot: Option<Snapshot>,
     pub question: Option<Question>,
-    /// What else there is to say of the action, in our words.
+    /// A remark about the action; trusted text.
     pub told: Option<String>,
     pub incidents: Vec<Incident>,
 }
 
 impl Browser {
-    /// The facts of the page, and of the element that the action would really hit. Changes nothing but scrolling.
+    /// The facts of the page, and of the element that the action would hit. Changes nothing except the scroll
+    /// position.
     pub async fn resolve(&self, action: &Action) -> Result<Facts, BrowserError> {
         self.resolve_within(action, self.limit()).await
     }
@@ -97,7 +98,7 @@ impl Browser {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(action, deadline).await?;
-        // A page that puts a question meanwhile does not answer ours.
+        // A page with an open dialog does not answer.
         tokio::select! {
             biased;
             facts = self.facts(action, deadline) => match facts {
@@ -129,8 +130,8 @@ impl Browser {
         Ok(facts)
     }
 
-    /// The facts of the element that an action on this target would really hit. A page may put another in its place when it
-    /// is scrolled to: then that one is meant, unless it was named by its ref.
+    /// The facts of the element that an action on this target would hit. A page may replace the element when it is
+    /// scrolled to; then the replacement counts, unless the target is a ref.
     async fn facts_of(
         &self,
         target: &Target,
@@ -154,7 +155,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<ElementFacts>, BrowserError> {
         let located = match self.locate(target, purpose, deadline).await {
-            // Keys may go to the page itself, when nothing on it has the focus.
+            // Without a focused element, keys go to the page itself.
             Err(BrowserError::NothingThere) if purpose == Purpose::Press => return Ok(None),
             located => located?,
         };
@@ -163,7 +164,7 @@ impl Browser {
         let aim = match looked {
             Some(looked) => match self.aimed(&element, looked, deadline).await {
                 Ok(aim) => aim,
-                // It may become ready yet.
+                // It may become ready within the deadline.
                 Err(_) => self.aim(&element, looking, deadline).await?,
             },
             None => self.aim(&element, looking, deadline).await?,
@@ -171,7 +172,7 @@ impl Browser {
         Ok(Some(ElementFacts { matches, ..aim.facts }))
     }
 
-    /// The element that was decided on, found again the way it was found first.
+    /// The element that was decided on, located again in the same way.
     pub(super) async fn again(
         &self,
         target: &Target,
@@ -181,7 +182,7 @@ impl Browser {
     ) -> Result<(Element, How), BrowserError> {
         let element = self.element(&decided.element)?;
         let Target::Point { .. } = target else { return Ok((element, How { purpose, spot: None })) };
-        // Where a point leads is asked anew: another element may be there now.
+        // A point is resolved again: another element may be there now.
         let there = self.locate(target, purpose, deadline).await?;
         if there.element != element {
             let what = "another element is in its place";
@@ -190,7 +191,7 @@ impl Browser {
         Ok((element, How { purpose, spot: there.spot }))
     }
 
-    /// Does what was permitted, to the element it was permitted for and no other.
+    /// Performs the permitted action on the element it was permitted for, and on no other.
     pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
         self.perform_within(permitted, viewer, self.limit()).await
     }
@@ -210,10 +211,10 @@ impl Browser {
         }
         let may_close = changes_the_page(&action);
         let outcome = tokio::select! {
-            // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
+            // An action that answers the dialog, or leaves the page, does so before it waits for anything.
             biased;
             outcome = self.act(action, facts, viewer, deadline) => outcome,
-            // What was sent to the page is not undone: it finds its guard when the question is answered.
+            // Input that was sent is not undone; the guard checks it once the dialog is answered.
             question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
         };
         match outcome {
@@ -262,7 +263,7 @@ impl Browser {
         self.after(told?, viewer, deadline).await.map(Outcome::Acted)
     }
 
-    /// The page as it is known without asking it.
+    /// The page as it is known without asking it, with its open dialog.
     fn interrupted(&self, question: Question) -> After {
         let mut state = self.shared.lock();
         let incidents = state.take_incidents();
@@ -278,7 +279,7 @@ impl Browser {
         }
     }
 
-    /// The page, as it is known without asking it.
+    /// The page as it is known without asking it.
     fn page_facts(&self) -> Facts {
         let state = self.shared.lock();
         let tab = state.tab.as_ref();
@@ -305,12 +306,12 @@ impl Browser {
     }
 }
 
-/// Tabs are listed, opened and closed by Chromium, without the page.
+/// Chromium lists, opens and closes tabs without the page.
 fn ignores_questions(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
 }
 
-/// A page may close itself because of such an action.
+/// Whether the page may close itself because of this action.
 fn changes_the_page(action: &Action) -> bool {
     !matches!(
         action,
@@ -319,7 +320,7 @@ fn changes_the_page(action: &Action) -> bool {
             | Action::ReadDom(_)
             | Action::Find(_)
             | Action::Screenshot(_)
-            // What was waited for in a tab that is gone did not come.
+            // A tab that is gone did not fulfil the condition.
             | Action::WaitFor(_)
     )
 }
@@ -344,18 +345,18 @@ fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
     facts.ok_or_else(|| BrowserError::stale(""))
 }
 
-/// Whether an element is still what was decided on; its text and matches may have changed.
+/// Checks that an element is still the one that was decided on. Its text and number of matches may differ.
 pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
     is_same(decided, now.differs_from(decided))
 }
 
-/// The same; and where a person was asked, it also looks as it did to them.
+/// The same; if a person approved it, the element must also look as it did then.
 pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
     let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
     is_same(decided, now.differs_from(decided).or_else(looks))
 }
 
-/// The same, but for its place.
+/// The same, except for the element's position.
 pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
     let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
     is_same(decided, now.differs_from(decided).or_else(holds))

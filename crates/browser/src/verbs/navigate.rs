@@ -1,4 +1,4 @@
-//! Going to an address, and waiting until the page has come as far as was asked.
+//! Navigation to an address, and waiting for the requested load state.
 
 use super::{Outcome, Viewer, settle::has_reached};
 use crate::{
@@ -15,15 +15,15 @@ use crate::{
 use policy::{LoadState, Navigate};
 use std::{future::pending, time::Duration};
 
-/// A page that has loaded may take this long to go quiet; then the reply says that it has not.
+/// Time limit for a loaded page to reach network idle; after it, the reply says that the page is still loading.
 const GOING_QUIET: Duration = Duration::from_secs(10);
-/// Chromium first says that a navigation was aborted, and then that it was because of a download.
+/// Chromium reports a navigation as aborted first, and the download that caused it afterwards.
 const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
-/// A main thread that is silent for this long is taken for hung, and its tab for lost.
+/// A main thread that is silent for this long counts as hung, and its tab as lost.
 const ANSWERING: Duration = Duration::from_secs(2);
-/// What becomes of a navigation that another one takes the place of.
+/// Error of a navigation that another one replaced.
 const ABORTED: &str = "ERR_ABORTED";
-/// How Chromium tells of an address that it will not go to whatever the network says.
+/// Errors for addresses that Chromium refuses regardless of the network.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
 
@@ -51,7 +51,7 @@ impl Browser {
         })
     }
 
-    /// The page as it is shown to the viewer; without one it is not read.
+    /// Navigates, and renders the page for a reply if `reply` is given.
     pub(crate) async fn go_to(
         &self,
         wanted: &Navigate,
@@ -59,8 +59,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         self.go_home(wanted, deadline).await?;
-        // A page that has loaded itself since it came may do so once more, over the one that is wanted. So may one
-        // that has not yet, and then more than the wanted one has come.
+        // A page that has reloaded itself may do so again and replace the requested page. So may one that has not
+        // yet; then more than one document is shown.
         let loads_itself = self.hops() > 1;
         self.start();
         self.leave(true);
@@ -69,8 +69,8 @@ impl Browser {
         opened
     }
 
-    /// Where a page of another site has been, no header is added any more: the site that has one is gone to from a new
-    /// tab, which no page can reach.
+    /// Opens a new tab for a site with injected headers if a page of another site has been in this one: headers are
+    /// no longer added in such a tab, and no page can reach a new one.
     async fn go_home(&self, wanted: &Navigate, deadline: Deadline) -> Result<(), BrowserError> {
         let origin = wanted.url.origin();
         let is_away = {
@@ -106,14 +106,14 @@ impl Browser {
         self.dismiss_dialog(deadline).await?;
         let left = self.page_facts().page_url;
         tokio::select! {
-            // The page that is left is asked before it is left.
+            // The page that is left is checked before it is left.
             biased;
-            // One whose main thread hangs may not hold up what comes after it.
+            // A page with a hung main thread must not delay the next one.
             frozen = self.freezes(deadline) => frozen?,
             opened = self.open(wanted, viewer, deadline) => match opened {
-                // It was the page that was to be left, and now it is.
+                // The page to be left is gone, as requested.
                 Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
-                // It loaded itself instead. A page that does not, and an answer without a page, are told as they are.
+                // The page reloaded itself instead. Other aborted navigations are reported as they are.
                 Err(BrowserError::NavigationFailed { net_error, .. })
                     if net_error == ABORTED && (loads_itself || self.hops() > 0) => {}
                 Ok(_)
@@ -122,14 +122,14 @@ impl Browser {
                         && wanted.url.as_str() != left => {}
                 opened => return opened,
             },
-            // A page that keeps loading itself may do so over the next one, but not in another tab.
+            // A page that keeps reloading itself can replace the next page, but not in another tab.
             () = self.comes_back(&left) => {}
         }
         self.replace_tab(deadline).await?;
         self.open(wanted, viewer, deadline).await
     }
 
-    /// Comes back when a page that was left has been loaded again and again.
+    /// Completes when the page that was left has been loaded repeatedly.
     async fn comes_back(&self, left: &str) {
         self.shared
             .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
@@ -149,7 +149,7 @@ impl Browser {
         if let Some(net_error) = navigated.error_text {
             return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
         }
-        // Without a loader it was a jump within the page, which is there at once.
+        // Without a loader it is a navigation within the document, which is complete at once.
         if let Some(loader) = navigated.loader_id {
             self.wait_for(&loader, wanted.wait_for, deadline).await?;
         }
@@ -210,7 +210,7 @@ impl Browser {
         Ok(told(url, net_error))
     }
 
-    /// Comes back when the page that is left does not answer and has not been left either.
+    /// Completes when the page that is left neither responds nor has been left.
     async fn freezes(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let limit = deadline.within(ANSWERING.min(deadline.left() / 4));
         let answers = self.answers(limit).await;
@@ -220,14 +220,14 @@ impl Browser {
         }
         match answers {
             Ok(false) if self.hops() == 0 => Ok(()),
-            // Whoever opens the next page finds out by itself.
+            // The navigation itself reports these.
             Ok(_) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => pending().await,
             Err(error) => Err(error),
         }
     }
 
-    /// After a timeout: stops what is loading, or it could still appear long after the agent was told
-    /// that it did not. A tab that hangs is given up; the next call gets a new one.
+    /// After a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
+    /// abandoned; the next call gets a new one.
     async fn give_up(&self) -> Result<(), BrowserError> {
         let deadline = Deadline::after(ANSWERING, "navigate");
         let stopped = async {
@@ -244,7 +244,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Whether the tab's main thread does anything at all within the time.
+    /// Whether the tab's main thread responds within the deadline.
     async fn answers(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         match self.call_tab(&p::GetLayoutMetrics {}, deadline).await {
             Ok(_) => Ok(true),

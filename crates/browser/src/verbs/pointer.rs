@@ -11,9 +11,9 @@ use crate::{
 };
 use policy::{Drag, ElementFacts, Hover, LoadState};
 
-/// Moves of the mouse between two points: pages look at more than the ends.
+/// Mouse moves between two points: pages observe more than the ends.
 const STEPS: u32 = 5;
-/// A drag begins when the mouse has moved a little with its button down.
+/// Pixels that the pressed mouse moves to start a drag.
 const NUDGE: f64 = 8.0;
 
 impl Browser {
@@ -38,7 +38,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// Presses on one element, moves to another and lets go there.
+    /// Presses on one element, moves to another and releases there.
     pub(super) async fn drag(
         &self,
         drag: &Drag,
@@ -85,7 +85,7 @@ impl Browser {
         self.mouse("mouseReleased", end.x, end.y, true, deadline).await
     }
 
-    /// One move of what is being dragged: by the page's own code, or by the browser once it has taken over.
+    /// One mouse move of a drag: through the page's own code, or as a drag event once Chromium has started a drag.
     async fn drag_to(&self, x: f64, y: f64, deadline: Deadline) -> Result<(), BrowserError> {
         let carried = self.shared.lock().dragged.clone();
         let Some(data) = carried else { return self.mouse("mouseMoved", x, y, true, deadline).await };

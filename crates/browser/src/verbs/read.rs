@@ -1,4 +1,4 @@
-//! Reading: every frame's snapshot, taken at once and stitched into one.
+//! Reading a page: takes every frame's snapshot at once and merges them into one.
 
 use super::Viewer;
 use crate::{
@@ -21,38 +21,38 @@ use std::{collections::HashMap, sync::Arc};
 
 const ATTEMPTS: usize = 3;
 
-/// What the main frame may send, in bytes of JSON.
+/// Limit for the main frame's reply, in bytes of JSON.
 const MAIN_FRAME_BYTES: usize = 24 << 20;
-/// What all other frames together may send. A node can take 20 times its JSON in memory, so this is less.
+/// Limit for all other frames together. It is lower, because a node can take 20 times its JSON in memory.
 const OTHER_FRAMES_BYTES: usize = 4 << 20;
 const OTHER_FRAMES_NODES: usize = 20_000;
 
-/// What the script is asked for of one frame.
+/// Arguments of the page script's snapshot function for one frame.
 #[derive(Serialize)]
 pub(crate) struct Wanted<'a> {
     prefix: &'a str,
-    /// The script keeps to both, and counts what it leaves out.
+    /// The script keeps to both limits, and counts what it omits.
     nodes: usize,
     pub bytes: usize,
     options: &'a SnapshotOptions,
     links: bool,
-    /// Garbage was collected: the script reads a large page only then.
+    /// Whether garbage was collected; the script reads a large page only then.
     swept: bool,
-    /// The answer that this one may build on.
+    /// The reply that this one may be a diff against.
     known: Option<u64>,
 }
 
-/// Whether the addresses of links are read too: only those who read a page want them, and they take a third of it.
+/// Whether link addresses are included. Only Markdown and trees have them, and they take a third of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Links {
     Told,
     LeftOut,
 }
 
-/// A page and where it came from.
+/// A page and its origin.
 pub(super) struct Reading {
     pub url: String,
-    /// None for a page that was replaced while it was read, or that is read from an earlier snapshot.
+    /// None if the page was replaced while it was read, or comes from an earlier snapshot.
     document: Option<Document>,
     pub page: Arc<Page>,
 }
@@ -106,13 +106,13 @@ impl Browser {
             view.span = page.subtree(at);
         }
         let shown = page.show(&view);
-        // Markdown has no refs, so whoever read it knows too little of the page.
+        // Markdown has no refs, so its reader has not seen enough of the page for a delta.
         let whole = read.part == Part::Page && read.format != ReadFormat::Markdown;
         Ok(self.snapshot(reading, shown, &view, whole.then_some((viewer, Vec::new()))))
     }
 
-    /// Keeps the page if something of it is left for a cursor, and notes who knows it now: a viewer who was shown
-    /// all of it, but for what these earlier snapshots folded.
+    /// Stores the page if it has folds, and records what the caller has seen: all of the page, except what these
+    /// earlier snapshots folded.
     fn snapshot(
         &self,
         Reading { url, document, page }: Reading,
@@ -152,11 +152,11 @@ impl Browser {
                 Some(ready) => stitch(ready.snapshot, HashMap::new()),
                 None => self.read_frames(&frames, links, deadline).await?,
             };
-            // A page that was replaced meanwhile is read again, or its refs would be those of the old one.
+            // A page that was replaced meanwhile is read again; otherwise its refs would belong to the old one.
             let same = self.frames_to_ask().first() == frames.first();
             if attempts == ATTEMPTS || same {
                 let document = frames.into_iter().next().filter(|_| same);
-                // Chromium tells of a title late, or not at all.
+                // Chromium reports titles late, or not at all.
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
                 }
@@ -184,7 +184,7 @@ impl Browser {
         links: Links,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
-        // First who shows whom, so that each frame's content finds its place.
+        // Embedding elements are identified first, so that each frame's content gets its place.
         let children =
             frames.iter().skip(1).map(|(frame, _)| self.introduce(frame, deadline.within(FRAME_WAIT)));
         for introduced in join_all(children).await {
@@ -212,7 +212,7 @@ impl Browser {
 }
 
 impl Browser {
-    /// One frame of these; the first is the tab's own document.
+    /// Reads one of these frames; the first is the main frame.
     async fn read_frame(
         &self,
         frames: &[(String, String)],
@@ -223,7 +223,7 @@ impl Browser {
         let (frame, prefix) = &frames[place];
         let links = links == Links::Told;
         let others = frames.len() - 1;
-        // Only the tab's own document is long enough for it to matter what was told before.
+        // Only the main frame is large enough for diffs to matter.
         let (limit, (mut wanted, known)) = if place == 0 {
             (deadline, self.wanted_of_tab(frame, prefix))
         } else {
@@ -251,7 +251,7 @@ impl Browser {
         Wanted { prefix, nodes, bytes, options, links: false, swept: false, known: None }
     }
 
-    /// What the tab's own document is asked for, and what its answer may build on.
+    /// The request for the main frame, and the baseline that its reply may be a diff against.
     pub(crate) fn wanted_of_tab<'a>(&'a self, frame: &str, prefix: &'a str) -> (Wanted<'a>, Option<Told>) {
         let known = self.known_world(frame).and_then(|world| self.snapshots().told_by(&world));
         let serial = known.as_ref().filter(|told| !told.links).map(|told| told.serial);
@@ -271,7 +271,7 @@ impl Browser {
     }
 }
 
-/// A frame that went, or hangs, is left out; the page around it is still worth reading.
+/// Omits a frame that is gone or hangs; the page around it is still useful.
 fn bearable<T>(answer: Result<T, AskError>) -> Result<Option<T>, BrowserError> {
     match answer {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! The page as cleaned HTML, for those who turned that on.
+//! The page as cleaned HTML, if the operator enables it.
 
 use crate::{
     ask::LARGEST_ANSWER, browser::Browser, deadline::Deadline, error::BrowserError, page_text::PageText,
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The most that is read, in bytes.
 const MOST_BYTES: usize = 1 << 20;
-/// Chromium writes what is not plain ASCII as six bytes.
+/// Chromium escapes each non-ASCII unit as six bytes.
 const ENCODED: usize = 6;
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Pictures of the page, bounded in pixels whatever size the page claims to be.
+//! Screenshots, limited in pixels whatever size the page claims to have.
 
 use crate::{
     aim::{Around, How, Looking, Purpose},
@@ -12,16 +12,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use policy::{ElementFacts, ImageFormat, Screenshot};
 
-/// The tallest and widest picture: one less than Chromium's own limit for a texture, because WebP ends there.
+/// Limit of width and height: one less than Chromium's limit for a texture, because WebP ends there.
 const LONGEST_SIDE: u32 = 16_383;
-/// What a pixel takes in the worst case, which is a PNG of noise.
+/// Bytes per pixel in the worst case, a PNG of noise.
 const PIXEL_BYTES: usize = 4;
-/// What is left of a message when the frame around the picture is off: 4 MiB are far more than that takes.
+/// What a message leaves for the image: 4 MiB are far more than the rest takes.
 const PICTURE_BASE64: usize = LARGEST_MESSAGE - (4 << 20);
-/// Base64 makes four characters of three bytes. A message that is too large would end the connection, so no
-/// picture is taken that could be one.
+/// Base64 encodes three bytes as four characters. A message that is too large would end the connection, so no
+/// screenshot is taken that could exceed it.
 const MOST_PIXELS: u32 = (PICTURE_BASE64 / 4 * 3 / PIXEL_BYTES) as u32;
-/// Good enough to read small text, at about a tenth of a PNG's size.
+/// Enough to read small text, at about a tenth of a PNG's size.
 const QUALITY: u32 = 80;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Image {
     pub format: ImageFormat,
     pub width: u32,
     pub height: u32,
-    /// What of the page is not in the picture.
+    /// What of the page was cut off.
     pub omitted: Option<Omitted>,
 }
 
@@ -41,18 +41,18 @@ pub struct Omitted {
     pub bottom: u32,
 }
 
-/// What of the page is to be in a picture.
+/// The part of the page that a screenshot captures.
 pub(crate) struct Framed {
     clip: p::Clip,
     omitted: Option<Omitted>,
-    /// More than is in view.
+    /// Whether it extends beyond the viewport.
     pub beyond: bool,
-    /// How far the page is scrolled.
+    /// Scroll position of the page.
     scrolled: (f64, f64),
 }
 
 impl Framed {
-    /// A box of the tab's view, as a box of the picture.
+    /// Converts a box from viewport to image coordinates.
     pub fn on_picture(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
         let (x, y) = (self.scrolled.0 - self.clip.x, self.scrolled.1 - self.clip.y);
         [left + x, top + y, right + x, bottom + y]
@@ -123,24 +123,24 @@ impl Browser {
     }
 }
 
-/// A picture for the record, and where on it the element is that an action is about to hit.
+/// A screenshot for the recording, with the box of the element that an action is about to hit.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub image: Image,
-    /// Left, top, width and height, in pixels of the picture.
+    /// Left, top, width and height, in pixels of the image.
     pub mark: Option<[i32; 4]>,
 }
 
-/// How a picture that an agent took may be kept.
+/// The form in which an agent's screenshot may be recorded.
 #[derive(Clone, Debug)]
 pub enum Kept {
-    /// There is nothing to cover.
+    /// Nothing has to be masked.
     AsTaken,
     Covered(Image),
 }
 
 impl Browser {
-    /// Takes what the tab shows, for the record, with fields and the given words covered. As `resolve`, it only looks.
+    /// Captures the tab for the recording, with fields and the given texts masked. Like `resolve`, it only observes.
     pub async fn picture(
         &self,
         target: Option<&ElementFacts>,
@@ -152,7 +152,7 @@ impl Browser {
         let deadline = Deadline::of(limit, "picture");
         self.not_asking()?;
         let mark = match target {
-            // Keys may go to an element that is nowhere to be seen; the picture is as good without.
+            // Keys may go to an element that is not visible; the screenshot is useful without its box.
             Some(target) => self.mark_of(target, deadline).await.ok(),
             None => None,
         };
@@ -163,8 +163,8 @@ impl Browser {
         }
     }
 
-    /// The picture that an agent has just taken, as it may be kept: taken again and covered, if there is anything to
-    /// cover. The agent knows what it typed, and gets its own as it is.
+    /// The screenshot that the agent has just taken, as it may be recorded: captured again with masks, if anything
+    /// has to be masked. The agent knows what it typed and gets its own unmasked.
     pub async fn keepable(
         &self,
         taken: &Screenshot,
@@ -178,7 +178,7 @@ impl Browser {
         Ok(self.covered(taken, target, cover, true, deadline).await?.map_or(Kept::AsTaken, Kept::Covered))
     }
 
-    /// A page that waits for the answer to its question shows nothing until it has it.
+    /// A page with an open dialog cannot be captured.
     fn not_asking(&self) -> Result<(), BrowserError> {
         self.question().map_or(Ok(()), |question| Err(question.error()))
     }
@@ -190,7 +190,7 @@ impl Browser {
         Ok(aim.around.of_tab(aim.x, aim.y))
     }
 
-    /// Where an element is on the page, in view or not: left, top, width, height.
+    /// The box of an element on the page, in the viewport or not: left, top, width, height.
     async fn box_of(
         &self,
         target: &ElementFacts,
@@ -209,13 +209,13 @@ fn rectangle(x: f64, y: f64, width: u32, height: u32) -> p::Clip {
     p::Clip { x, y, width: f64::from(width), height: f64::from(height), scale: 1.0 }
 }
 
-/// A page's idea of its size, made a number of pixels; at least one, and what is no number is one.
+/// Rounds a page's size up to pixels; at least one, also for NaN.
 fn whole(size: f64) -> u32 {
-    // A cast of a float saturates, and takes NaN to zero.
+    // A cast from float saturates, and turns NaN into zero.
     (size.ceil() as u32).max(1)
 }
 
-/// Cuts a page to what may be pictured: the width first, then as much height as the pixels allow.
+/// Cuts a size to the limits: the width first, then as much height as the pixels allow.
 fn fit(width: u32, height: u32, most_pixels: u32) -> (u32, u32, Option<Omitted>) {
     let fit_width = width.min(LONGEST_SIDE);
     let fit_height = height.min(LONGEST_SIDE).min((most_pixels / fit_width).max(1));

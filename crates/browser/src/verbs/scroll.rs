@@ -1,4 +1,4 @@
-//! Scrolling: the page, a part of it, or until an element is in view.
+//! Scrolling: the page, a part of it, or to an element.
 
 use super::Told;
 use crate::{
@@ -13,15 +13,15 @@ use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What stays in view when a page is turned: a tenth.
+/// Fraction of the view that stays visible when scrolling by a page.
 const KEPT_IN_VIEW: f64 = 0.1;
 
-/// How long a page may take to scroll because of a key.
+/// Time limit for a page to finish scrolling after a key.
 const SCROLLING: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Serialize)]
 struct Scroller {
-    /// An element in what scrolls; none for the page.
+    /// An element in the scroll container; none for the page.
     number: Option<u64>,
     across: bool,
 }
@@ -30,9 +30,9 @@ struct Scroller {
 struct Position {
     at: f64,
     most: f64,
-    /// What is in view.
+    /// Length of the visible part.
     page: f64,
-    /// Where the wheel turns it.
+    /// Point for the wheel event.
     x: f64,
     y: f64,
 }
@@ -64,7 +64,7 @@ impl Browser {
         Ok(told)
     }
 
-    /// Turns the wheel over a point, and tells how far that went.
+    /// Turns the wheel at a point, and reports the distance scrolled.
     async fn turn_wheel(
         &self,
         element: Option<&Element>,
@@ -97,11 +97,11 @@ impl Browser {
         })
     }
 
-    /// Waits until the page has come to rest after a key that may have set it scrolling.
+    /// Waits until scrolling has ended after a key that may have started it.
     pub(super) async fn scrolling_ends(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let scroller = Scroller { number: None, across: false };
         match self.position("scrolled", None, scroller, deadline.within(SCROLLING)).await {
-            // The page went, or is busy; what follows finds out which.
+            // The page is gone or busy; what follows finds out which.
             Ok(_) | Err(BrowserError::TabClosed | BrowserError::Timeout { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! Waiting for what an action started, and no longer.
+//! Waits for what an action started, and no longer.
 
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
@@ -7,28 +7,28 @@ use crate::{
 use policy::LoadState;
 use std::time::Duration;
 
-/// A page that an action leads to may take this long; then the reply says that it is still loading.
+/// Time limit for a page that an action leads to; after it, the reply says that it is still loading.
 const LOADING: Duration = Duration::from_secs(10);
-/// A navigation that a page has asked for and that has not started by then is taken for none.
+/// A requested navigation that has not started by then is ignored.
 const STARTING: Duration = Duration::from_secs(1);
-/// What a page asks for because of an action may take this long.
+/// Time limit for requests that a page makes because of an action.
 const FETCHING: Duration = Duration::from_secs(3);
-/// What answers hold beside their heads; a page that has not read them by then is taken for one that does not want to.
+/// Time limit for response bodies. A page that has not read them by then does not want them.
 const READING: Duration = Duration::from_secs(1);
-/// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
+/// Number of automatic navigations that are followed; after it, the reply says that the page is still loading.
 const MOST_HOPS: u64 = 5;
-/// Looks at what is awaited; each waits for something else.
+/// Limit of the loop; each round waits for something else.
 const MOST_LOOKS: usize = 20;
 
-/// What an action has set going and what has not come yet.
+/// What an action has started and what is still outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     Nothing,
-    /// A page was asked for, and may come to nothing.
+    /// A navigation was requested, and may not start.
     Request,
     Page,
     Answers,
-    /// The rest of answers that have begun.
+    /// Bodies of responses that have begun.
     Bodies,
 }
 
@@ -47,7 +47,7 @@ impl State {
 }
 
 impl Browser {
-    /// Forgets what was on its way before an action.
+    /// Forgets navigations and requests from before an action.
     pub(super) fn start(&self) {
         if let Some(tab) = &mut self.shared.lock().tab {
             tab.refused = None;
@@ -58,9 +58,9 @@ impl Browser {
         }
     }
 
-    /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
+    /// Waits for what the action has started: navigations, requests, and the page's work with their responses.
     pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
-        // Some time stays for reading the page at the end.
+        // The rest of the time is for reading the page.
         let most = deadline.left() * 3 / 4;
         let loading = deadline.within(LOADING.min(most));
         let fetching = deadline.within(FETCHING.min(most));
@@ -105,8 +105,8 @@ impl Browser {
         self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
     }
 
-    /// While another page is on its way Chromium lets nothing be asked of the present one, so it is waited for; one
-    /// that does not come is called off.
+    /// Waits for a navigation in progress, because Chromium answers nothing for the present page meanwhile. Stops one
+    /// that does not finish.
     pub(super) async fn arrive(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let arrived = |state: &mut State| {
             let coming = state.tab.as_ref().is_some_and(|tab| tab.next == Next::Started);
@@ -146,7 +146,7 @@ impl Browser {
         }
     }
 
-    /// Fails if the tab went where no tab may go; it has been taken back by then.
+    /// Fails if the tab navigated to a forbidden scheme; it has been taken back by then.
     pub(super) fn not_refused(&self) -> Result<(), BrowserError> {
         let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused.take());
         refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme: Words::Page(scheme) }))

@@ -1,4 +1,4 @@
-//! Typing: into the field that was decided on, and only while it has the focus.
+//! Typing into the permitted field, only while it has the focus.
 
 use super::{Told, dates, keyboard::Stroke};
 use crate::{
@@ -14,13 +14,13 @@ use crate::{
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
 
-/// Longer texts go in a line at a time, as if they were pasted.
+/// Longer texts are inserted line by line, as if pasted.
 const MOST_STROKES: usize = 1_000;
 
 #[derive(Serialize)]
 struct Caret {
     number: u64,
-    /// Over all of the field, so that the text replaces what is there.
+    /// Selects the whole content, so that the text replaces it.
     all: bool,
 }
 
@@ -65,7 +65,7 @@ impl Browser {
         let hand = match (text.is_empty(), typing.clear_first) {
             (true, false) => return Ok(()),
             (true, true) => Hand::Key(&stroke),
-            // A line break in a field of one line would be Enter, which sends the form.
+            // A line break in a single-line field would be Enter, which submits the form.
             (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => Hand::Insert(&text),
             (false, _) if text.chars().count() > MOST_STROKES => Hand::Lines(&text),
             (false, _) => Hand::Text(&text),
@@ -77,7 +77,7 @@ impl Browser {
         self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
     }
 
-    /// Each line at once, with Enter between them: editors make paragraphs of that.
+    /// Inserts each line at once, with Enter between them: editors turn that into paragraphs.
     pub(crate) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         for (place, line) in text.split('\n').enumerate() {
             if place > 0 {

@@ -1,4 +1,4 @@
-//! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
+//! Waiting for a text, an element, an address, a load state or a time. Uses only what a snapshot shows.
 
 use super::{Told, read::Links, settle::has_reached};
 use crate::{
@@ -7,11 +7,11 @@ use crate::{
 use policy::{Condition, Find, Pattern, Target, WaitFor};
 use std::time::{Duration, Instant};
 
-/// Between two looks; longer on a page that takes long to read, so that waiting takes a small part of its time.
+/// Interval between two checks; longer on a page that takes long to read, so that checks take a fraction of its time.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 
-/// What is looked for.
+/// The content to wait for.
 #[derive(Clone, Copy)]
 enum Seen<'a> {
     Text(&'a str),
@@ -25,7 +25,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Told, BrowserError> {
         self.start();
-        // Some time stays for reading the page at the end.
+        // The rest of the time is for reading the page.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
         match &wanted.condition {
             Condition::Time(time) => {
@@ -54,7 +54,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// Looks again and again, until it is there or is not.
+    /// Checks repeatedly until the content is present, or absent.
     async fn until(&self, what: Seen<'_>, there: bool, limit: Deadline) -> Result<(), BrowserError> {
         loop {
             let begun = Instant::now();
@@ -64,7 +64,7 @@ impl Browser {
             };
             match seen {
                 Ok(seen) if seen == there => return Ok(()),
-                // A page between two documents cannot be read; it will be, unless its tab is gone.
+                // A page between two documents cannot be read yet; the next check can, unless its tab is gone.
                 Ok(_) | Err(BrowserError::PageScript { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -86,7 +86,7 @@ impl Browser {
         let query =
             Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
         let page = self.read_page(Links::LeftOut, limit).await?.page;
-        // A text is found in one pass over the page, without a pattern that could take long.
+        // A plain text is found in one pass over the page, so the search is fast.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)
     }
@@ -112,7 +112,7 @@ impl Browser {
     }
 }
 
-/// A part of the address; with `*`, which stands for anything, the whole of it.
+/// Matches a part of the address; a pattern with `*`, which stands for anything, matches the whole.
 fn matches_url(pattern: &str, url: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
