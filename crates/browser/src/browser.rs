@@ -7,7 +7,7 @@ use crate::{
     inject::Blank,
     resume::pages,
     script,
-    snapshot::Store,
+    snapshot::SnapshotStore,
     state::{Ended, Shared, State},
     tab::{Tab, attach_to_frames},
 };
@@ -78,7 +78,7 @@ pub struct Browser {
     /// One call at a time: an action must not find the page moved by another.
     pub(crate) turn: Mutex<()>,
     /// What cursors lead to.
-    pub(crate) snapshots: Arc<std::sync::Mutex<Store>>,
+    pub(crate) snapshots: Arc<std::sync::Mutex<SnapshotStore>>,
 }
 
 /// Keeps room for a tab of the driver's own, until it is there or the call is broken off.
@@ -157,14 +157,14 @@ impl Browser {
         })
     }
 
-    pub(crate) fn snapshots(&self) -> MutexGuard<'_, Store> {
+    pub(crate) fn snapshots(&self) -> MutexGuard<'_, SnapshotStore> {
         // A list of pages is whole after any panic.
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last reply did not reach its caller: the next one tells everything.
     pub fn forget_last_shown(&self) {
-        self.snapshots().set_last(None);
+        self.snapshots().set_caller_baseline(None);
     }
 
     /// For a call that is given none of its own.
@@ -201,7 +201,7 @@ impl Browser {
         if matches!(action, Action::Dialog(_) | Action::Navigate(_) | Action::Tabs(_)) {
             return Ok(());
         }
-        self.question().map_or(Ok(()), |question| Err(question.error()))
+        self.pending_dialog().map_or(Ok(()), |dialog| Err(dialog.into_error()))
     }
 
     /// Leaves a tab that hangs; the next call opens a new one. Its caller is told by the error at hand.
@@ -232,7 +232,7 @@ impl Browser {
             state.incidents.take();
             std::mem::take(&mut state.behind)
         };
-        // Last, because a Chromium with a window exits with its last page.
+        // CallerBaseline, because a Chromium with a window exits with its last page.
         for other in others {
             self.close_target(&other.target, deadline).await?;
         }

@@ -4,7 +4,7 @@ use crate::{
     cdp::{CallError, Closed},
     fate::{Fate, told},
     page_text::{PageText, Words},
-    snapshot::BadPattern,
+    snapshot::PatternError,
     text::cut,
 };
 use policy::TabId;
@@ -64,7 +64,7 @@ pub enum BrowserError {
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
-    BadPattern { source: BadPattern },
+    BadPattern { source: PatternError },
     #[error("{element} changed between the decision and the action: {what}")]
     TargetChanged { element: String, what: &'static str },
     /// The layer above asks the kernel whether memory was the reason.

@@ -74,7 +74,7 @@ impl Blank {
                 biased;
                 probed = browser.probe(&wanted, deadline) => probed?,
                 // Nobody is there to answer it.
-                question = browser.asked() => return Err(question.error()),
+                dialog = browser.wait_for_dialog() => return Err(dialog.into_error()),
             });
         }
         browser.leave_no_trace(deadline).await?;

@@ -21,19 +21,19 @@ impl Cursor {
     /// Accepts digits and separators only, so that input from an agent never parses as a cursor by accident.
     pub fn parse(text: &str) -> Option<Cursor> {
         let (serial, rest) = text.strip_prefix('c')?.split_once('.')?;
-        let serial = number(serial)?;
+        let serial = parse_digits(serial)?;
         let span = if let Some((first, end)) = rest.split_once('-') {
-            Span::Nodes { first: number(first)?, end: number(end)? }
+            Span::Nodes { first: parse_digits(first)?, end: parse_digits(end)? }
         } else {
             let (node, from) = rest.split_once('t')?;
-            Span::Text { node: number(node)?, from: number(from)? }
+            Span::Text { node: parse_digits(node)?, from: parse_digits(from)? }
         };
         Some(Cursor { serial, span })
     }
 }
 
 /// Rejects a sign, which `str::parse` accepts.
-fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+fn parse_digits<T: std::str::FromStr>(digits: &str) -> Option<T> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_is_read_as_it_is_written_and_nothing_else_is_one() {
+    fn a_cursor_parses_as_it_is_written_and_other_text_does_not() {
         for text in ["c1.0-5", "c12.340-99999", "c3.7t2000"] {
             assert_eq!(Cursor::parse(text).map(|cursor| cursor.to_string()).as_deref(), Some(text));
         }

@@ -1,6 +1,6 @@
 //! The driver's two entry points: `resolve` only observes; `perform` acts, and accepts only a permitted action.
 
-mod choose;
+mod check;
 mod click;
 mod dates;
 mod dialog;
@@ -13,18 +13,19 @@ mod read;
 mod read_dom;
 mod screenshot;
 mod scroll;
+mod select;
 mod settle;
 mod tabs;
 mod type_text;
 mod wait_for;
 
-pub(crate) use click::Press;
-pub use dialog::Question;
-pub(crate) use keyboard::Stroke;
-pub(crate) use read::Wanted;
-pub use read_dom::Dom;
-pub(crate) use screenshot::Framed;
-pub use screenshot::{Image, Kept, Omitted, Picture};
+pub(crate) use click::MousePress;
+pub use dialog::PendingDialog;
+pub(crate) use keyboard::KeyStroke;
+pub(crate) use read::FrameSnapshotRequest;
+pub use read_dom::CleanedHtml;
+pub(crate) use screenshot::CaptureArea;
+pub use screenshot::{MarkedScreenshot, OmittedPixels, RecordableScreenshot, ScreenshotImage};
 pub use tabs::TabInfo;
 
 use crate::{
@@ -35,13 +36,13 @@ use crate::{
     error::BrowserError,
     incident::Incident,
     locate::{Element, Located},
-    snapshot::{CallerId, Found, Snapshot},
+    snapshot::{CallerId, SearchResult, Snapshot},
 };
-use history::Step;
+use history::HistoryStep;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
 /// How often an element that the page has replaced is located again.
-const REPLACED: usize = 3;
+const MAX_RELOCATIONS: usize = 3;
 
 /// The result of an action.
 #[derive(Clone, Debug)]
@@ -54,36 +55,36 @@ pub enum Outcome {
         incidents: Vec<Incident>,
     },
     /// Any action that may change the page.
-    Acted(After),
+    Acted(PageAfterAction),
     Read(Snapshot),
-    Dom(Dom),
-    Found(Found),
-    Screenshot(Image),
+    Dom(CleanedHtml),
+    Found(SearchResult),
+    Screenshot(ScreenshotImage),
     Tabs(Vec<TabInfo>),
 }
 
 /// Who receives the reply, and whether it must have the whole page instead of a delta.
 #[derive(Clone, Debug)]
-pub struct Viewer {
+pub struct ReplyOptions {
     pub caller: CallerId,
     pub full: bool,
 }
 
 /// A remark beside the page's content.
-type Told = Option<String>;
+type ActionNote = Option<String>;
 
 /// The page after an action, once it has settled.
 #[derive(Clone, Debug)]
-pub struct After {
+pub struct PageAfterAction {
     pub url: String,
     pub title: String,
     /// Whether the action led to another document.
     pub navigated: bool,
     /// None while a dialog is open: the page cannot be read then.
     pub snapshot: Option<Snapshot>,
-    pub question: Option<Question>,
+    pub dialog: Option<PendingDialog>,
     /// A remark about the action; trusted text.
-    pub told: Option<String>,
+    pub note: Option<String>,
     pub incidents: Vec<Incident>,
 }
 
@@ -101,27 +102,27 @@ impl Browser {
         // A page with an open dialog does not answer.
         tokio::select! {
             biased;
-            facts = self.facts(action, deadline) => match facts {
+            facts = self.observe(action, deadline) => match facts {
                 Err(error) => Err(self.with_fate(error, deadline).await),
                 facts => facts,
             },
-            question = self.asked(), if !ignores_questions(action) => Err(question.error()),
+            dialog = self.wait_for_dialog(), if !ignores_dialogs(action) => Err(dialog.into_error()),
         }
     }
 
-    async fn facts(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
+    async fn observe(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
         if !matches!(action, Action::Navigate(_) | Action::Tabs(_) | Action::Dialog(_)) {
-            self.arrive(deadline).await?;
+            self.wait_for_navigation(deadline).await?;
         }
         let mut facts = self.page_facts();
         if let Some(target) = action.target() {
-            facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
+            facts.target = self.element_facts(target, purpose_of(action), deadline).await?;
         }
         match action {
-            Action::Drag(drag) => facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?,
+            Action::Drag(drag) => facts.to = self.element_facts(&drag.to, Purpose::Drop, deadline).await?,
             Action::Select(select) => {
                 if let Some(list) = &facts.target {
-                    facts.options = self.options_meant(select, list, deadline).await?;
+                    facts.options = self.match_options(select, list, deadline).await?;
                 }
             }
             Action::Dialog(_) => facts.dialog = Some(self.dialog_facts()?),
@@ -132,23 +133,23 @@ impl Browser {
 
     /// The facts of the element that an action on this target would hit. A page may replace the element when it is
     /// scrolled to; then the replacement counts, unless the target is a ref.
-    async fn facts_of(
+    async fn element_facts(
         &self,
         target: &Target,
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Option<ElementFacts>, BrowserError> {
-        let tries = if matches!(target, Target::Ref(_)) { 0 } else { REPLACED };
+        let tries = if matches!(target, Target::Ref(_)) { 0 } else { MAX_RELOCATIONS };
         for _ in 0..tries {
-            match self.facts_once(target, purpose, deadline).await {
+            match self.element_facts_once(target, purpose, deadline).await {
                 Err(BrowserError::StaleRef { .. }) => {}
                 facts => return facts,
             }
         }
-        self.facts_once(target, purpose, deadline).await
+        self.element_facts_once(target, purpose, deadline).await
     }
 
-    async fn facts_once(
+    async fn element_facts_once(
         &self,
         target: &Target,
         purpose: Purpose,
@@ -173,7 +174,7 @@ impl Browser {
     }
 
     /// The element that was decided on, located again in the same way.
-    pub(super) async fn again(
+    pub(super) async fn relocate(
         &self,
         target: &Target,
         decided: &ElementFacts,
@@ -192,37 +193,37 @@ impl Browser {
     }
 
     /// Performs the permitted action on the element it was permitted for, and on no other.
-    pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
-        self.perform_within(permitted, viewer, self.limit()).await
+    pub async fn perform(&self, permitted: Permitted, reply: &ReplyOptions) -> Result<Outcome, BrowserError> {
+        self.perform_within(permitted, reply, self.limit()).await
     }
 
     pub async fn perform_within(
         &self,
         permitted: Permitted,
-        viewer: &Viewer,
+        reply: &ReplyOptions,
         limit: TimeLimit,
     ) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
         let (action, facts) = permitted.into_parts();
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
-        if ignores_questions(&action) {
-            return self.act(action, facts, viewer, deadline).await;
+        if ignores_dialogs(&action) {
+            return self.act(action, facts, reply, deadline).await;
         }
         let may_close = changes_the_page(&action);
         let outcome = tokio::select! {
             // An action that answers the dialog, or leaves the page, does so before it waits for anything.
             biased;
-            outcome = self.act(action, facts, viewer, deadline) => outcome,
+            outcome = self.act(action, facts, reply, deadline) => outcome,
             // Input that was sent is not undone; the guard checks it once the dialog is answered.
-            question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
+            dialog = self.wait_for_dialog() => Ok(Outcome::Acted(self.page_with_dialog(dialog))),
         };
         match outcome {
             Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
                 self.call_tab(&p::BringToFront {}, deadline).await?;
-                self.start();
+                self.begin_action();
                 self.settle(LoadState::Load, deadline).await?;
-                self.after(None, viewer, deadline).await.map(Outcome::Acted)
+                self.after(None, reply, deadline).await.map(Outcome::Acted)
             }
             Err(error) => Err(self.with_fate(error, deadline).await),
             outcome => outcome,
@@ -233,21 +234,21 @@ impl Browser {
         &self,
         action: Action,
         facts: Facts,
-        viewer: &Viewer,
+        reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         let Facts { target, to, options, dialog, .. } = facts;
-        let told = match action {
-            Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
-            Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
-            Action::ReadDom(wanted) => return self.read_dom(&wanted, deadline).await.map(Outcome::Dom),
+        let note = match action {
+            Action::Navigate(navigate) => return self.navigate(&navigate, reply, deadline).await,
+            Action::Read(read) => return self.read_part(&read, reply, deadline).await.map(Outcome::Read),
+            Action::ReadDom(read_dom) => return self.read_dom(&read_dom, deadline).await.map(Outcome::Dom),
             Action::Find(find) => return self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => {
                 return self.screenshot(&shot, target.as_ref(), deadline).await.map(Outcome::Screenshot);
             }
-            Action::Tabs(wanted) => return self.tabs(&wanted, deadline).await.map(Outcome::Tabs),
-            Action::Back => self.step(Step::Back, deadline).await,
-            Action::Forward => self.step(Step::Forward, deadline).await,
+            Action::Tabs(tabs) => return self.tabs(&tabs, deadline).await.map(Outcome::Tabs),
+            Action::Back => self.go_in_history(HistoryStep::Back, deadline).await,
+            Action::Forward => self.go_in_history(HistoryStep::Forward, deadline).await,
             Action::Reload => self.reload(deadline).await,
             Action::Click(click) => self.click(&click, &decided(target)?, deadline).await,
             Action::Hover(hover) => self.hover(&hover, &decided(target)?, deadline).await,
@@ -257,24 +258,24 @@ impl Browser {
             Action::Select(select) => self.select(&select, &decided(target)?, &options, deadline).await,
             Action::Check(check) => self.check(&check, &decided(target)?, deadline).await,
             Action::Scroll(scroll) => self.scroll(&scroll, target.as_ref(), deadline).await,
-            Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
+            Action::WaitFor(wait) => self.wait_until(&wait, deadline).await,
             Action::Dialog(answer) => self.answer_dialog(&answer, dialog, deadline).await,
         };
-        self.after(told?, viewer, deadline).await.map(Outcome::Acted)
+        self.after(note?, reply, deadline).await.map(Outcome::Acted)
     }
 
     /// The page as it is known without asking it, with its open dialog.
-    fn interrupted(&self, question: Question) -> After {
+    fn page_with_dialog(&self, dialog: PendingDialog) -> PageAfterAction {
         let mut state = self.shared.lock();
         let incidents = state.take_incidents();
         let tab = state.tab.as_ref();
-        After {
+        PageAfterAction {
             url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
             title: tab.map(|tab| tab.title.clone()).unwrap_or_default(),
             navigated: tab.is_some_and(|tab| tab.commits != tab.begun),
             snapshot: None,
-            question: Some(question),
-            told: None,
+            dialog: Some(dialog),
+            note: None,
             incidents,
         }
     }
@@ -291,23 +292,28 @@ impl Browser {
         }
     }
 
-    async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
-        let snapshot = self.page_after(viewer, deadline).await?;
+    async fn after(
+        &self,
+        note: ActionNote,
+        reply: &ReplyOptions,
+        deadline: Deadline,
+    ) -> Result<PageAfterAction, BrowserError> {
+        let snapshot = self.page_after(reply, deadline).await?;
         let mut state = self.shared.lock();
-        Ok(After {
+        Ok(PageAfterAction {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
             navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.begun),
             snapshot: Some(snapshot),
-            question: None,
-            told,
+            dialog: None,
+            note,
             incidents: state.take_incidents(),
         })
     }
 }
 
 /// Chromium lists, opens and closes tabs without the page.
-fn ignores_questions(action: &Action) -> bool {
+fn ignores_dialogs(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
 }
 
@@ -346,23 +352,29 @@ fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
 }
 
 /// Checks that an element is still the one that was decided on. Its text and number of matches may differ.
-pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    is_same(decided, now.differs_from(decided))
+pub(crate) fn check_unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+    fail_if_changed(decided, now.differs_from(decided))
 }
 
 /// The same; if a person approved it, the element must also look as it did then.
-pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+pub(crate) fn check_unchanged_visibly(
+    decided: &ElementFacts,
+    now: &ElementFacts,
+) -> Result<(), BrowserError> {
     let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
-    is_same(decided, now.differs_from(decided).or_else(looks))
+    fail_if_changed(decided, now.differs_from(decided).or_else(looks))
 }
 
 /// The same, except for the element's position.
-pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+pub(crate) fn check_unchanged_apart_from_position(
+    decided: &ElementFacts,
+    now: &ElementFacts,
+) -> Result<(), BrowserError> {
     let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
-    is_same(decided, now.differs_from(decided).or_else(holds))
+    fail_if_changed(decided, now.differs_from(decided).or_else(holds))
 }
 
-fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
+fn fail_if_changed(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
     match changed {
         Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),
         None => Ok(()),
@@ -397,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_changed_after_the_decision_is_not_acted_on() {
+    fn an_element_that_changed_after_the_decision_is_refused() {
         let other_form = FormFacts { action: "http://evil.test/".into(), ..button().form.unwrap() };
         let other_button = FormFacts { button: Some(FormButton::default()), ..button().form.unwrap() };
         for (now, expected) in [
@@ -411,25 +423,25 @@ mod tests {
             (ElementFacts { form: Some(other_button), ..button() }, Some("the button that sends its form")),
             (ElementFacts { origin: Origin::of("http://evil.test/"), ..button() }, Some("its site")),
         ] {
-            let told = match unchanged(&button(), &now) {
+            let changed = match check_unchanged(&button(), &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),
                 _ => None,
             };
-            assert_eq!(told, expected, "{now:?}");
+            assert_eq!(changed, expected, "{now:?}");
         }
     }
 
     #[test]
-    fn what_a_person_was_asked_about_also_looks_as_it_did() {
+    fn an_approved_element_must_also_look_unchanged() {
         for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
             let sight = Sight { is_bound, ..Sight::default() };
             let decided = ElementFacts { sight, ..button() };
             let now = ElementFacts { text: "Buy".into(), ..button() };
-            let told = match unchanged_to_the_eye(&decided, &now) {
+            let changed = match check_unchanged_visibly(&decided, &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),
                 _ => None,
             };
-            assert_eq!(told, expected);
+            assert_eq!(changed, expected);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Navigation to an address, and waiting for the requested load state.
 
-use super::{Outcome, Viewer, settle::has_reached};
+use super::{Outcome, ReplyOptions, settle::has_reached};
 use crate::{
     browser::Browser,
     cdp::protocol as p,
@@ -16,11 +16,11 @@ use policy::{LoadState, Navigate};
 use std::{future::pending, time::Duration};
 
 /// Time limit for a loaded page to reach network idle; after it, the reply says that the page is still loading.
-const GOING_QUIET: Duration = Duration::from_secs(10);
+const NETWORK_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Chromium reports a navigation as aborted first, and the download that caused it afterwards.
-const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
+const DOWNLOAD_REPORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// A main thread that is silent for this long counts as hung, and its tab as lost.
-const ANSWERING: Duration = Duration::from_secs(2);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Error of a navigation that another one replaced.
 const ABORTED: &str = "ERR_ABORTED";
 /// Errors for addresses that Chromium refuses regardless of the network.
@@ -30,13 +30,13 @@ const SCHEME_ERRORS: [&str; 3] =
 impl Browser {
     pub(super) async fn navigate(
         &self,
-        wanted: &Navigate,
-        viewer: &Viewer,
+        navigate: &Navigate,
+        reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        let snapshot = match self.go_to(wanted, Some(viewer), deadline).await {
+        let snapshot = match self.go_to(navigate, Some(reply), deadline).await {
             Err(error @ BrowserError::Timeout { .. }) => {
-                self.give_up().await?;
+                self.stop_or_abandon().await?;
                 return Err(error);
             }
             gone => gone?.ok_or(BrowserError::TabClosed)?,
@@ -54,31 +54,35 @@ impl Browser {
     /// Navigates, and renders the page for a reply if `reply` is given.
     pub(crate) async fn go_to(
         &self,
-        wanted: &Navigate,
-        viewer: Option<&Viewer>,
+        navigate: &Navigate,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
-        self.go_home(wanted, deadline).await?;
+        self.ensure_tab_for_headers(navigate, deadline).await?;
         // A page that has reloaded itself may do so again and replace the requested page. So may one that has not
         // yet; then more than one document is shown.
-        let loads_itself = self.hops() > 1;
-        self.start();
-        self.leave(true);
-        let opened = self.open_from(wanted, loads_itself, viewer, deadline).await;
-        self.leave(false);
+        let loads_itself = self.document_count() > 1;
+        self.begin_action();
+        self.set_leaving(true);
+        let opened = self.open_from_current_page(navigate, loads_itself, reply, deadline).await;
+        self.set_leaving(false);
         opened
     }
 
     /// Opens a new tab for a site with injected headers if a page of another site has been in this one: headers are
     /// no longer added in such a tab, and no page can reach a new one.
-    async fn go_home(&self, wanted: &Navigate, deadline: Deadline) -> Result<(), BrowserError> {
-        let origin = wanted.url.origin();
-        let is_away = {
+    async fn ensure_tab_for_headers(
+        &self,
+        navigate: &Navigate,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let origin = navigate.url.origin();
+        let needs_new_tab = {
             let state = self.shared.lock();
-            let is_home = state.tab.as_ref().is_some_and(|tab| tab.family.is_home_of(&origin));
-            state.injected.has_headers_for(&origin) && !is_home
+            let is_own_tab = state.tab.as_ref().is_some_and(|tab| tab.family.is_home_of(&origin));
+            state.injected.has_headers_for(&origin) && !is_own_tab
         };
-        if !is_away {
+        if !needs_new_tab {
             return Ok(());
         }
         self.replace_tab(deadline).await?;
@@ -90,17 +94,17 @@ impl Browser {
         Ok(())
     }
 
-    fn leave(&self, leaving: bool) {
+    fn set_leaving(&self, leaving: bool) {
         if let Some(tab) = self.shared.lock().tab.as_mut() {
             tab.leaving = leaving;
         }
     }
 
-    async fn open_from(
+    async fn open_from_current_page(
         &self,
-        wanted: &Navigate,
+        navigate: &Navigate,
         loads_itself: bool,
-        viewer: Option<&Viewer>,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         self.dismiss_dialog(deadline).await?;
@@ -109,28 +113,28 @@ impl Browser {
             // The page that is left is checked before it is left.
             biased;
             // A page with a hung main thread must not delay the next one.
-            frozen = self.freezes(deadline) => frozen?,
-            opened = self.open(wanted, viewer, deadline) => match opened {
+            hung = self.page_hangs(deadline) => hung?,
+            opened = self.open(navigate, reply, deadline) => match opened {
                 // The page to be left is gone, as requested.
-                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
+                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.document_count() == 0 => {}
                 // The page reloaded itself instead. Other aborted navigations are reported as they are.
                 Err(BrowserError::NavigationFailed { net_error, .. })
-                    if net_error == ABORTED && (loads_itself || self.hops() > 0) => {}
+                    if net_error == ABORTED && (loads_itself || self.document_count() > 0) => {}
                 Ok(_)
-                    if (loads_itself || self.hops() > 1)
+                    if (loads_itself || self.document_count() > 1)
                         && self.state().url == left
-                        && wanted.url.as_str() != left => {}
+                        && navigate.url.as_str() != left => {}
                 opened => return opened,
             },
             // A page that keeps reloading itself can replace the next page, but not in another tab.
-            () = self.comes_back(&left) => {}
+            () = self.page_keeps_reloading(&left) => {}
         }
         self.replace_tab(deadline).await?;
-        self.open(wanted, viewer, deadline).await
+        self.open(navigate, reply, deadline).await
     }
 
     /// Completes when the page that was left has been loaded repeatedly.
-    async fn comes_back(&self, left: &str) {
+    async fn page_keeps_reloading(&self, left: &str) {
         self.shared
             .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
             .await;
@@ -138,30 +142,30 @@ impl Browser {
 
     async fn open(
         &self,
-        wanted: &Navigate,
-        viewer: Option<&Viewer>,
+        navigate: &Navigate,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
-        let url = wanted.url.as_str();
+        let url = navigate.url.as_str();
         let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
-        self.not_refused()?;
+        self.check_not_refused()?;
         if let Some(net_error) = navigated.error_text {
             return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
         }
         // Without a loader it is a navigation within the document, which is complete at once.
         if let Some(loader) = navigated.loader_id {
-            self.wait_for(&loader, wanted.wait_for, deadline).await?;
+            self.wait_for_load_state(&loader, navigate.wait_for, deadline).await?;
         }
         self.rest(deadline).await?;
-        self.settle(wanted.wait_for, deadline).await?;
-        match viewer {
-            Some(viewer) => self.page_after(viewer, deadline).await.map(Some),
+        self.settle(navigate.wait_for, deadline).await?;
+        match reply {
+            Some(reply) => self.page_after(reply, deadline).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn wait_for(
+    async fn wait_for_load_state(
         &self,
         loader: &str,
         wanted: LoadState,
@@ -178,7 +182,7 @@ impl Browser {
         match wanted {
             LoadState::NetworkIdle => {
                 reached(LoadState::Load, deadline).await?;
-                match reached(LoadState::NetworkIdle, deadline.within(GOING_QUIET)).await {
+                match reached(LoadState::NetworkIdle, deadline.within(NETWORK_IDLE_TIMEOUT)).await {
                     Err(BrowserError::Timeout { .. }) => {
                         self.shared.lock().incidents.add(Incident::StillLoading);
                     }
@@ -187,7 +191,7 @@ impl Browser {
             }
             other => reached(other, deadline).await?,
         }
-        self.not_refused()
+        self.check_not_refused()
     }
 
     async fn navigation_error(
@@ -201,35 +205,35 @@ impl Browser {
             let download = |state: &mut State| {
                 (state.downloads != downloads).then(|| state.incidents.take_download()).flatten()
             };
-            match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
+            match self.wait(deadline.within(DOWNLOAD_REPORT_TIMEOUT), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(told(url, net_error))
+        Ok(classify_net_error(url, net_error))
     }
 
     /// Completes when the page that is left neither responds nor has been left.
-    async fn freezes(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let limit = deadline.within(ANSWERING.min(deadline.left() / 4));
-        let answers = self.answers(limit).await;
-        if matches!(answers, Ok(false)) {
+    async fn page_hangs(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let limit = deadline.within(RESPONSE_TIMEOUT.min(deadline.left() / 4));
+        let responds = self.tab_responds(limit).await;
+        if matches!(responds, Ok(false)) {
             // It may have refused because it was just being left.
             tokio::time::sleep_until(limit.at).await;
         }
-        match answers {
-            Ok(false) if self.hops() == 0 => Ok(()),
+        match responds {
+            Ok(false) if self.document_count() == 0 => Ok(()),
             // The navigation itself reports these.
             Ok(_) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => pending().await,
             Err(error) => Err(error),
         }
     }
 
-    /// After a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
+    /// PageAfterAction a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
     /// abandoned; the next call gets a new one.
-    async fn give_up(&self) -> Result<(), BrowserError> {
-        let deadline = Deadline::after(ANSWERING, "navigate");
+    async fn stop_or_abandon(&self) -> Result<(), BrowserError> {
+        let deadline = Deadline::after(RESPONSE_TIMEOUT, "navigate");
         let stopped = async {
             match self.call_tab(&p::StopLoading {}, deadline).await {
                 // A tab between two pages refuses.
@@ -237,15 +241,15 @@ impl Browser {
                 Err(error) => Err(error),
             }
         };
-        let (answers, ()) = tokio::try_join!(self.answers(deadline), stopped)?;
-        if !answers {
+        let (responds, ()) = tokio::try_join!(self.tab_responds(deadline), stopped)?;
+        if !responds {
             self.abandon_tab();
         }
         Ok(())
     }
 
     /// Whether the tab's main thread responds within the deadline.
-    async fn answers(&self, deadline: Deadline) -> Result<bool, BrowserError> {
+    async fn tab_responds(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         match self.call_tab(&p::GetLayoutMetrics {}, deadline).await {
             Ok(_) => Ok(true),
             // A tab that is stuck between two pages refuses.
@@ -255,7 +259,7 @@ impl Browser {
     }
 }
 
-fn told(url: &str, net_error: &str) -> BrowserError {
+fn classify_net_error(url: &str, net_error: &str) -> BrowserError {
     if SCHEME_ERRORS.contains(&net_error) {
         return BrowserError::SchemeRefused { scheme: Words::Ours("non-web") };
     }

@@ -1,6 +1,6 @@
 //! Hovering and dragging.
 
-use super::{Told, unchanged_to_the_eye};
+use super::{ActionNote, check_unchanged_visibly};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
@@ -22,9 +22,9 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        self.start();
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, how) = self.relocate(&hover.target, decided, Purpose::Hover, deadline).await?;
+        self.begin_action();
         let shot = Shot {
             element: &element,
             how,
@@ -45,12 +45,12 @@ impl Browser {
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
-        let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, how) = self.relocate(&drag.from, from, Purpose::Drag, deadline).await?;
+        let (target, target_how) = self.relocate(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
-        unchanged_to_the_eye(to, &end.facts)?;
-        self.start();
+        check_unchanged_visibly(to, &end.facts)?;
+        self.begin_action();
         let shot = Shot {
             element: &element,
             how,

@@ -16,8 +16,8 @@ pub struct TabInfo {
 }
 
 impl Browser {
-    pub(super) async fn tabs(&self, wanted: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
-        match wanted {
+    pub(super) async fn tabs(&self, tabs: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
+        match tabs {
             Tabs::List => {}
             Tabs::New => {
                 if self.shared.lock().tabs() >= MOST_TABS {
