@@ -51,7 +51,10 @@ pub use mask::Mask;
 pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
 pub use resume::Resumed;
 pub use snapshot::{
-    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
-    head_line,
+    CallerId, Content, InteractiveElement, JsonTree, NodeStates, PatternError, SearchMatch, SearchResult,
+    Snapshot, TreeNode, header_line_bytes,
 };
-pub use verbs::{After, Dom, Image, Kept, Omitted, Outcome, Picture, Question, TabInfo, Viewer};
+pub use verbs::{
+    CleanedHtml, MarkedScreenshot, OmittedPixels, Outcome, PageAfterAction, PendingDialog,
+    RecordableScreenshot, ReplyOptions, ScreenshotImage, TabInfo,
+};

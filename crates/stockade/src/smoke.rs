@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::Fault;
 use crate::gate::{Reply, Wish};
 use crate::session::{Archived, EndReason, OpenRequest, Session};
-use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
+use browser::{CallerId, Content, Outcome, Snapshot, ReplyOptions};
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ async fn on_page(
     tell: &mut dyn FnMut(&Step),
 ) -> Result<(), Fault> {
     let act = async |action| {
-        let viewer = Viewer { caller: CallerId::new("smoke"), full: true };
+        let viewer = ReplyOptions { caller: CallerId::new("smoke"), full: true };
         let wish = Wish::unattended(action, viewer);
         control.gate.act(scope, session.id.as_str(), wish, &CancellationToken::new()).await
     };

@@ -7,7 +7,7 @@ use crate::{
     cdp::{PendingReply, Command, Connection, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
-    snapshot::{Store, TextRedactor},
+    snapshot::{SnapshotStore, TextRedactor},
     state::{PageEvents, SharedState, State, TabEnd},
 };
 use serde::Serialize;
@@ -79,7 +79,7 @@ pub struct Browser {
     /// have no control plane; neither replaces the other.
     pub(crate) turn: Mutex<()>,
     /// The pages that cursors refer to.
-    pub(crate) snapshots: Arc<std::sync::Mutex<Store>>,
+    pub(crate) snapshots: Arc<std::sync::Mutex<SnapshotStore>>,
 }
 
 /// The active tab as of the last event; texts of the page are truncated.
@@ -102,14 +102,14 @@ impl Browser {
         })
     }
 
-    pub(crate) fn snapshots(&self) -> MutexGuard<'_, Store> {
+    pub(crate) fn snapshots(&self) -> MutexGuard<'_, SnapshotStore> {
         // The data is consistent after any panic.
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last reply did not reach its caller: the next snapshot is complete.
     pub fn forget_last_shown(&self) {
-        self.snapshots().set_last(None);
+        self.snapshots().set_caller_baseline(None);
     }
 
     /// From now on. It is called at every reading, so what it redacts may grow.

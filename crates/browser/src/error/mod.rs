@@ -6,8 +6,8 @@ pub use stale_ref::StaleRefReason;
 
 use crate::{
     cdp::{CallError, Closed},
-    snapshot::BadPattern,
-    text::{PageText, Words, cut},
+    snapshot::PatternError,
+    text::{AttributedText, PageText, cut},
 };
 use policy::TabId;
 use stale_ref::describe;
@@ -67,7 +67,7 @@ pub enum BrowserError {
     #[error("the cursor {cursor} leads to nothing that is still kept")]
     StaleCursor { cursor: String },
     #[error("nothing was searched for")]
-    BadPattern { source: BadPattern },
+    BadPattern { source: PatternError },
     #[error("{element} changed between the decision and the action: {what}")]
     TargetChanged { element: String, what: &'static str },
     /// The control plane asks the kernel whether memory was the cause.

@@ -73,7 +73,7 @@ impl UninitializedBrowser {
                 biased;
                 result = browser.probe(&wanted, deadline) => result?,
                 // No agent is there to answer it.
-                question = browser.asked() => return Err(question.error()),
+                dialog = browser.wait_for_dialog() => return Err(dialog.into_error()),
             });
         }
         browser.discard_probe_tabs(deadline).await?;

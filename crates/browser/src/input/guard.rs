@@ -8,7 +8,9 @@ use crate::{
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
     page_text::Words,
     resting::{RESTING, Rested},
-    verbs::{Press, Stroke, unchanged, unchanged_in_itself, unchanged_to_the_eye},
+    verbs::{
+        KeyStroke, MousePress, check_unchanged, check_unchanged_apart_from_position, check_unchanged_visibly,
+    },
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
@@ -59,12 +61,12 @@ pub(crate) struct Arming {
 /// What a hand does once it is aimed.
 #[derive(Clone, Copy)]
 pub(crate) enum Hand<'a> {
-    Press(Press),
+    Press(MousePress),
     Move,
     /// Presses, moves to another element, and lets go there.
     Carry(&'a Aim),
-    Key(&'a Stroke),
-    Keys(&'a [Stroke]),
+    Key(&'a KeyStroke),
+    Keys(&'a [KeyStroke]),
     /// By a key for each character.
     Text(&'a str),
     /// At once, as it is.
@@ -147,10 +149,10 @@ impl Browser {
         let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
         let aim = self.aim(shot.element, looking, deadline).await?;
         match (shot.decided, shot.input) {
-            (Some(decided), Input::Mouse) => unchanged_to_the_eye(decided, &aim.facts)?,
+            (Some(decided), Input::Mouse) => check_unchanged_visibly(decided, &aim.facts)?,
             // It may have been scrolled to and got the focus since.
-            (Some(decided), Input::Keys) => unchanged(decided, &aim.facts)?,
-            (Some(decided), Input::Key) => unchanged_in_itself(decided, &aim.facts)?,
+            (Some(decided), Input::Keys) => check_unchanged(decided, &aim.facts)?,
+            (Some(decided), Input::Key) => check_unchanged_apart_from_position(decided, &aim.facts)?,
             // It is pressed itself, and nothing that lies in it.
             (None, _) if aim.facts.element != shot.element.reference => {
                 let by = Words::Ours("something in it that can be pressed by itself");
@@ -169,7 +171,11 @@ impl Browser {
     }
 
     /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
-    pub(crate) async fn guarded_page(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn guarded_page(
+        &self,
+        stroke: &KeyStroke,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let main = self.every_frame()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
         let arming = Arming { keys: true, page: true, ..Arming::default() };
         let sent = match self.arm(&main, arming, deadline).await {

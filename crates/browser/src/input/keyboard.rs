@@ -1,6 +1,6 @@
-//! Keys: real ones, to the element that was decided on and to nothing else.
+//! Key presses: real key events, to the permitted element only.
 
-use super::{Told, click::held};
+use super::{ActionNote, click::modifier_bits};
 use crate::{
     aim::{Problem, Purpose},
     ask::AskError,
@@ -15,24 +15,24 @@ use crate::{
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
 use serde::{Deserialize, Serialize};
 
-/// Keys that scroll a page, where nothing else takes them.
-const SCROLLS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
+/// Keys that scroll a page unless an element handles them.
+const SCROLL_KEYS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
 
 #[derive(Serialize)]
-struct Focus {
+struct FocusRequest {
     number: u64,
 }
 
-/// It was done, unless a problem is told.
+/// Successful unless there is a problem.
 #[derive(Deserialize)]
-struct Done {
+struct FieldReply {
     problem: Option<Problem>,
     by: Option<PageText>,
 }
 
 /// One key going down and up again.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stroke {
+pub(crate) struct KeyStroke {
     key: String,
     code: String,
     virtual_code: u32,
@@ -46,15 +46,20 @@ impl Browser {
         press: &Press,
         decided: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        self.start();
-        let stroke = Stroke::of(&press.chord);
+    ) -> Result<ActionNote, BrowserError> {
+        self.begin_action();
+        let stroke = KeyStroke::from_chord(&press.chord);
         match decided {
             Some(decided) => {
-                let (element, how) = self.again(&press.target, decided, Purpose::Press, deadline).await?;
+                let (element, how) = self.relocate(&press.target, decided, Purpose::Press, deadline).await?;
                 if press.target != Target::Focused {
-                    self.in_field(&element, "focusField", &Focus { number: element.number }, deadline)
-                        .await?;
+                    self.call_on_field(
+                        &element,
+                        "focusField",
+                        &FocusRequest { number: element.number },
+                        deadline,
+                    )
+                    .await?;
                 }
                 let shot = Shot {
                     element: &element,
@@ -69,19 +74,23 @@ impl Browser {
             None => self.guarded_page(&stroke, deadline).await?,
         }
         self.settle(LoadState::Load, deadline).await?;
-        if SCROLLS.contains(&stroke.key.as_str()) {
-            self.scrolling_ends(deadline).await?;
+        if SCROLL_KEYS.contains(&stroke.key.as_str()) {
+            self.wait_for_scrolling(deadline).await?;
         }
         Ok(None)
     }
 
-    pub(crate) async fn strike_key(&self, stroke: &Stroke, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn strike_key(
+        &self,
+        stroke: &KeyStroke,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         self.strike_keys(std::slice::from_ref(stroke), deadline).await
     }
 
     pub(crate) async fn strike_keys(
         &self,
-        strokes: &[Stroke],
+        strokes: &[KeyStroke],
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let mut sent = Vec::new();
@@ -93,11 +102,11 @@ impl Browser {
         self.handled(sent, deadline).await
     }
 
-    /// Types characters one by one; those that no key writes go in as text.
+    /// Types characters one by one; those without a key are inserted as text.
     pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         let mut sent = Vec::new();
         for c in text.chars() {
-            if let Some(stroke) = Stroke::writing(c) {
+            if let Some(stroke) = KeyStroke::for_character(c) {
                 let (down, up) = stroke.events();
                 sent.push(self.send_tab(&down, deadline).await?);
                 sent.push(self.send_tab(&up, deadline).await?);
@@ -110,7 +119,7 @@ impl Browser {
         self.handled(sent, deadline).await
     }
 
-    pub(super) async fn in_field<A: Serialize>(
+    pub(super) async fn call_on_field<A: Serialize>(
         &self,
         element: &Element,
         function: &str,
@@ -118,8 +127,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         match self.ask(&element.frame, function, argument, deadline).await {
-            Ok(Done { problem: None, .. }) => Ok(()),
-            Ok(Done { problem: Some(problem), by }) => {
+            Ok(FieldReply { problem: None, .. }) => Ok(()),
+            Ok(FieldReply { problem: Some(problem), by }) => {
                 Err(problem.of(&element.reference, by.map(Words::Page)))
             }
             Err(AskError::Gone) => Err(element.stale()),
@@ -128,13 +137,13 @@ impl Browser {
     }
 }
 
-impl Stroke {
-    pub fn of(chord: &Chord) -> Stroke {
+impl KeyStroke {
+    pub fn from_chord(chord: &Chord) -> KeyStroke {
         let Chord { modifiers, key } = *chord;
-        // With these held a key writes nothing.
+        // With these modifiers a key writes no text.
         let writes = !modifiers.control && !modifiers.meta && !modifiers.alt;
         match key {
-            Key::Named(named) => Stroke {
+            Key::Named(named) => KeyStroke {
                 key: named.name.to_owned(),
                 code: named.name.to_owned(),
                 virtual_code: named.code,
@@ -143,22 +152,22 @@ impl Stroke {
             },
             Key::Character(c) => {
                 let c = if modifiers.shift { c.to_uppercase().next().unwrap_or(c) } else { c };
-                let (code, virtual_code, shifted) = place_of(c).unwrap_or_default();
+                let (code, virtual_code, shifted) = key_of(c).unwrap_or_default();
                 let modifiers = Modifiers { shift: modifiers.shift || (writes && shifted), ..modifiers };
                 let text = writes.then(|| c.to_string());
-                Stroke { key: c.to_string(), code, virtual_code, text, modifiers }
+                KeyStroke { key: c.to_string(), code, virtual_code, text, modifiers }
             }
         }
     }
 
-    /// The stroke that writes a character, where one key does.
-    pub fn writing(c: char) -> Option<Stroke> {
+    /// The keystroke that writes a character, if one key does.
+    pub fn for_character(c: char) -> Option<KeyStroke> {
         let key = match c {
             '\n' => Key::Named(&ENTER),
-            c if place_of(c).is_some() => Key::Character(c),
+            c if key_of(c).is_some() => Key::Character(c),
             _ => return None,
         };
-        Some(Stroke::of(&Chord { modifiers: Modifiers::default(), key }))
+        Some(KeyStroke::from_chord(&Chord { modifiers: Modifiers::default(), key }))
     }
 
     fn events(&self) -> (p::DispatchKey<'_>, p::DispatchKey<'_>) {
@@ -167,7 +176,7 @@ impl Stroke {
             key: &self.key,
             code: &self.code,
             windows_virtual_key_code: self.virtual_code,
-            modifiers: held(self.modifiers),
+            modifiers: modifier_bits(self.modifiers),
             text,
         };
         let down = if self.text.is_some() { "keyDown" } else { "rawKeyDown" };
@@ -175,8 +184,8 @@ impl Stroke {
     }
 }
 
-/// Where a character is on a keyboard: the key's name, its number, and whether Shift is held for it.
-fn place_of(c: char) -> Option<(String, u32, bool)> {
+/// The key of a character on a US keyboard: its code, its number, and whether Shift is modifier_bits.
+fn key_of(c: char) -> Option<(String, u32, bool)> {
     const SHIFTED_DIGITS: &str = ")!@#$%^&*(";
     const MARKS: [(char, char, &str, u32); 11] = [
         (';', ':', "Semicolon", 186),
@@ -214,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_struck_as_on_a_keyboard() {
+    fn keystrokes_have_the_events_of_a_keyboard() {
         for (chord, key, code, number, text, bits) in [
             ("a", "a", "KeyA", 65, Some("a"), 0),
             ("Shift+a", "A", "KeyA", 65, Some("A"), 8),
@@ -228,12 +237,12 @@ mod tests {
             ("Alt+ArrowLeft", "ArrowLeft", "ArrowLeft", 37, None, 1),
             ("é", "é", "", 0, Some("é"), 0),
         ] {
-            let stroke = Stroke::of(&Chord::parse(chord).unwrap());
+            let stroke = KeyStroke::from_chord(&Chord::parse(chord).unwrap());
             let (down, up) = stroke.events();
-            let told = (down.key, down.code, down.windows_virtual_key_code, down.text, down.modifiers);
-            assert_eq!(told, (key, code, number, text, bits), "{chord}");
+            let sent = (down.key, down.code, down.windows_virtual_key_code, down.text, down.modifiers);
+            assert_eq!(sent, (key, code, number, text, bits), "{chord}");
             assert_eq!((up.r#type, up.text), ("keyUp", None));
         }
-        assert_eq!(Stroke::writing('漢'), None);
+        assert_eq!(KeyStroke::for_character('漢'), None);
     }
 }

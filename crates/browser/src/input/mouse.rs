@@ -1,32 +1,33 @@
-//! Clicking: a real mouse, on the element that was decided on.
+//! Clicking: real mouse events on the permitted element.
 
-use super::Told;
+use super::ActionNote;
 use crate::{
-    aim::{Aim, Purpose},
+    aim::{Aim, How, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
     guard::{Hand, Input, Shot},
+    locate::Element,
 };
 use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
 
-/// How the mouse is pressed.
+/// Button, number of clicks and modifiers of a mouse click.
 #[derive(Clone, Copy)]
-pub(crate) struct Press {
+pub(crate) struct MousePress {
     pub button: MouseButton,
     pub count: u8,
     pub modifiers: Modifiers,
 }
 
-impl Press {
-    /// Once, with the left button.
-    pub fn plain() -> Press {
-        Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
+impl MousePress {
+    /// One click with the left button.
+    pub fn single() -> MousePress {
+        MousePress { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
     }
 
-    fn of(click: &Click) -> Press {
-        Press { button: click.button, count: click.count, modifiers: click.modifiers }
+    fn from_click(click: &Click) -> MousePress {
+        MousePress { button: click.button, count: click.count, modifiers: click.modifiers }
     }
 }
 
@@ -36,9 +37,9 @@ impl Browser {
         click: &Click,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
-        self.start();
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, how) = self.relocate(&click.target, decided, Purpose::Click, deadline).await?;
+        self.begin_action();
         let repeatable = click.count == 1;
         let shot = Shot {
             element: &element,
@@ -48,17 +49,17 @@ impl Browser {
             repeatable,
             drop: None,
         };
-        self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
+        self.guarded(shot, Hand::Press(MousePress::from_click(click)), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
-    /// but what hovering sets off, and the guard stops a press that this leads astray.
+    /// Sends move, press and release in one batch. Between the last check and the press the page runs nothing but its
+    /// hover handlers; the guard blocks a press that these divert.
     pub(crate) async fn press_mouse(
         &self,
         aim: &Aim,
-        press: Press,
+        press: MousePress,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let event = |r#type, button, buttons, click_count| p::DispatchMouse {
@@ -68,7 +69,7 @@ impl Browser {
             button,
             buttons,
             click_count,
-            modifiers: held(press.modifiers),
+            modifiers: modifier_bits(press.modifiers),
         };
         let (button, bit) = match press.button {
             MouseButton::Left => ("left", 1),
@@ -88,8 +89,13 @@ impl Browser {
     }
 }
 
-/// The bits of the protocol for keys that are held down.
-pub(super) fn held(modifiers: Modifiers) -> u32 {
+/// A guarded click that may be sent again when the guard blocked it.
+pub(super) fn mouse_shot<'a>(element: &'a Element, how: How, decided: Option<&'a ElementFacts>) -> Shot<'a> {
+    Shot { element, how, input: Input::Mouse, decided, repeatable: true, drop: None }
+}
+
+/// The protocol's bits for modifier keys.
+pub(super) fn modifier_bits(modifiers: Modifiers) -> u32 {
     let Modifiers { alt, control, meta, shift } = modifiers;
     u32::from(alt) | u32::from(control) << 1 | u32::from(meta) << 2 | u32::from(shift) << 3
 }

@@ -7,8 +7,8 @@ use crate::{
     error::BrowserError,
     page_text::PageText,
     roots::Process,
-    snapshot::{FrameAnswer, FrameSnapshot},
-    verbs::Wanted,
+    snapshot::{FrameReply, FrameSnapshot},
+    verbs::FrameSnapshotRequest,
 };
 use futures_util::future::join;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ struct Resting<'a> {
     expecting: bool,
     anew: bool,
     /// How it is to be read then, if it is small enough for that to take no time.
-    wanted: Option<Wanted<'a>>,
+    wanted: Option<FrameSnapshotRequest<'a>>,
     /// Whether its nodes are counted as well.
     count: bool,
 }
@@ -43,7 +43,7 @@ struct Answer {
     began: bool,
     stopped: bool,
     by: Option<PageText>,
-    told: Option<FrameAnswer>,
+    told: Option<FrameReply>,
     same: bool,
     count: Option<usize>,
 }
@@ -129,7 +129,7 @@ impl Browser {
             self.note_agreed(process, None);
         }
         let agreed = self.have_agreed(process);
-        let (wanted, known) = self.wanted_of_tab(frame, prefix);
+        let (wanted, known) = self.main_frame_request(frame, prefix);
         let bytes = wanted.bytes;
         let resting = Resting { expecting, anew, wanted: Some(wanted), count: !agreed };
         let asked = self.ask_up_to::<_, Answer>(bytes, frame, "rest", &resting, limit);
@@ -141,7 +141,7 @@ impl Browser {
         };
         let all = if agreed { answer.same } else { there.is_some() && there == answer.count };
         if let Some(told) = answer.told.take().and_then(|told| told.into_snapshot(prefix, known.as_ref())) {
-            self.note_told(frame, &told, false);
+            self.set_frame_baseline(frame, &told, false);
             let ready = Ready { frames: frames.to_vec(), snapshot: told };
             self.snapshots().set_ready(all.then_some(ready));
         }

@@ -1,4 +1,4 @@
-//! Pictures of the page, bounded in pixels whatever size the page claims to be.
+//! Screenshots, limited in pixels whatever size the page claims to have.
 
 use crate::{
     aim::{Around, How, Looking, Purpose},
@@ -12,49 +12,49 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use policy::{ElementFacts, ImageFormat, Screenshot};
 
-/// The tallest and widest picture: one less than Chromium's own limit for a texture, because WebP ends there.
-const LONGEST_SIDE: u32 = 16_383;
-/// What a pixel takes in the worst case, which is a PNG of noise.
+/// Limit of width and height: one less than Chromium's limit for a texture, because WebP ends there.
+const MAX_SIDE: u32 = 16_383;
+/// Bytes per pixel in the worst case, a PNG of noise.
 const PIXEL_BYTES: usize = 4;
-/// What is left of a message when the frame around the picture is off: 4 MiB are far more than that takes.
-const PICTURE_BASE64: usize = MAX_MESSAGE_BYTES - (4 << 20);
-/// Base64 makes four characters of three bytes. A message that is too large would end the connection, so no
-/// picture is taken that could be one.
-const MOST_PIXELS: u32 = (PICTURE_BASE64 / 4 * 3 / PIXEL_BYTES) as u32;
-/// Good enough to read small text, at about a tenth of a PNG's size.
+/// What a message leaves for the image: 4 MiB are far more than the rest takes.
+const MAX_BASE64_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 20);
+/// Base64 encodes three bytes as four characters. A message that is too large would end the connection, so no
+/// screenshot is taken that could exceed it.
+const MAX_PIXELS: u32 = (MAX_BASE64_BYTES / 4 * 3 / PIXEL_BYTES) as u32;
+/// Enough to read small text, at about a tenth of a PNG's size.
 const QUALITY: u32 = 80;
 
 #[derive(Clone, Debug)]
-pub struct Image {
+pub struct ScreenshotImage {
     pub bytes: Bytes,
     pub format: ImageFormat,
     pub width: u32,
     pub height: u32,
-    /// What of the page is not in the picture.
-    pub omitted: Option<Omitted>,
+    /// What of the page was cut off.
+    pub omitted: Option<OmittedPixels>,
 }
 
 /// How much of the page, or of the viewport, was cut off, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Omitted {
+pub struct OmittedPixels {
     pub right: u32,
     pub bottom: u32,
 }
 
-/// What of the page is to be in a picture.
-pub(crate) struct Framed {
+/// The part of the page that a screenshot captures.
+pub(crate) struct CaptureArea {
     clip: p::Clip,
-    omitted: Option<Omitted>,
-    /// More than is in view.
-    pub beyond: bool,
-    /// How far the page is scrolled.
-    scrolled: (f64, f64),
+    omitted: Option<OmittedPixels>,
+    /// Whether it extends beyond the viewport.
+    pub beyond_viewport: bool,
+    /// Scroll position of the page.
+    scroll: (f64, f64),
 }
 
-impl Framed {
-    /// A box of the tab's view, as a box of the picture.
-    pub fn on_picture(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
-        let (x, y) = (self.scrolled.0 - self.clip.x, self.scrolled.1 - self.clip.y);
+impl CaptureArea {
+    /// Converts a box from viewport to image coordinates.
+    pub fn to_image_box(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+        let (x, y) = (self.scroll.0 - self.clip.x, self.scroll.1 - self.clip.y);
         [left + x, top + y, right + x, bottom + y]
     }
 }
@@ -65,47 +65,47 @@ impl Browser {
         wanted: &Screenshot,
         target: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<Image, BrowserError> {
+    ) -> Result<ScreenshotImage, BrowserError> {
         if let Some(tab) = &mut self.shared.lock().tab {
             tab.pictured = Some(tab.commits);
         }
-        let framed = self.frame_up(wanted, target, deadline).await?;
-        self.capture(&framed, wanted.format, deadline).await
+        let area = self.capture_area(wanted, target, deadline).await?;
+        self.capture(&area, wanted.format, deadline).await
     }
 
-    pub(crate) async fn frame_up(
+    pub(crate) async fn capture_area(
         &self,
         wanted: &Screenshot,
         target: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<Framed, BrowserError> {
-        let most = self.options.max_pixels.min(MOST_PIXELS);
-        let area = match target {
-            Some(target) => Some(self.box_of(target, deadline).await?),
+    ) -> Result<CaptureArea, BrowserError> {
+        let max_pixels = self.options.max_pixels.min(MAX_PIXELS);
+        let element = match target {
+            Some(target) => Some(self.element_box(target, deadline).await?),
             None => None,
         };
         let page = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?;
         let (size, view) = (page.css_content_size, page.css_layout_viewport);
-        let (x, y, width, height) = match area {
-            Some(area) => area,
-            None if wanted.full_page => (0.0, 0.0, whole(size.width), whole(size.height)),
-            None => (view.page_x, view.page_y, whole(view.client_width), whole(view.client_height)),
+        let (x, y, width, height) = match element {
+            Some(element_box) => element_box,
+            None if wanted.full_page => (0.0, 0.0, to_pixels(size.width), to_pixels(size.height)),
+            None => (view.page_x, view.page_y, to_pixels(view.client_width), to_pixels(view.client_height)),
         };
-        let (width, height, omitted) = fit(width, height, most);
-        Ok(Framed {
+        let (width, height, omitted) = fit_size(width, height, max_pixels);
+        Ok(CaptureArea {
             clip: rectangle(x, y, width, height),
             omitted,
-            beyond: wanted.full_page || target.is_some(),
-            scrolled: (view.page_x, view.page_y),
+            beyond_viewport: wanted.full_page || target.is_some(),
+            scroll: (view.page_x, view.page_y),
         })
     }
 
     pub(crate) async fn capture(
         &self,
-        framed: &Framed,
+        area: &CaptureArea,
         format: ImageFormat,
         deadline: Deadline,
-    ) -> Result<Image, BrowserError> {
+    ) -> Result<ScreenshotImage, BrowserError> {
         let capture = p::CaptureScreenshot {
             format: match format {
                 ImageFormat::Png => "png",
@@ -113,85 +113,92 @@ impl Browser {
                 ImageFormat::Webp => "webp",
             },
             quality: (format != ImageFormat::Png).then_some(QUALITY),
-            clip: framed.clip.clone(),
-            capture_beyond_viewport: framed.beyond,
+            clip: area.clip.clone(),
+            capture_beyond_viewport: area.beyond_viewport,
         };
         let captured = self.call_tab(&capture, deadline).await?;
         let bytes = STANDARD.decode(captured.data).map_err(|source| BrowserError::BadImage { source })?;
-        let (width, height) = (whole(framed.clip.width), whole(framed.clip.height));
-        Ok(Image { bytes: bytes.into(), format, width, height, omitted: framed.omitted })
+        let (width, height) = (to_pixels(area.clip.width), to_pixels(area.clip.height));
+        Ok(ScreenshotImage { bytes: bytes.into(), format, width, height, omitted: area.omitted })
     }
 }
 
-/// A picture for the record, and where on it the element is that an action is about to hit.
+/// A screenshot for the recording, with the box of the element that an action is about to hit.
 #[derive(Clone, Debug)]
-pub struct Picture {
-    pub image: Image,
-    /// Left, top, width and height, in pixels of the picture.
+pub struct MarkedScreenshot {
+    pub image: ScreenshotImage,
+    /// Left, top, width and height, in pixels of the image.
     pub mark: Option<[i32; 4]>,
 }
 
-/// How a picture that an agent took may be kept.
+/// The form in which an agent's screenshot may be recorded.
 #[derive(Clone, Debug)]
-pub enum Kept {
-    /// There is nothing to cover.
+pub enum RecordableScreenshot {
+    /// Nothing has to be masked.
     AsTaken,
-    Covered(Image),
+    Covered(ScreenshotImage),
 }
 
 impl Browser {
-    /// Takes what the tab shows, for the record, with fields and the given words covered. As `resolve`, it only looks.
-    pub async fn picture(
+    /// Captures the tab for the recording, with fields and the given texts masked. Like `resolve`, it only observes.
+    pub async fn recording_screenshot(
         &self,
         target: Option<&ElementFacts>,
         format: ImageFormat,
         cover: &Cover,
         limit: TimeLimit,
-    ) -> Result<Picture, BrowserError> {
+    ) -> Result<MarkedScreenshot, BrowserError> {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, "picture");
-        self.not_asking()?;
+        self.check_no_dialog()?;
         let mark = match target {
-            // Keys may go to an element that is nowhere to be seen; the picture is as good without.
-            Some(target) => self.mark_of(target, deadline).await.ok(),
+            // Keys may go to an element that is not visible; the screenshot is useful without its box.
+            Some(target) => self.element_mark(target, deadline).await.ok(),
             None => None,
         };
         let wanted = Screenshot { format, ..Screenshot::default() };
         match self.covered(&wanted, None, cover, false, deadline).await? {
-            Some(image) => Ok(Picture { image, mark }),
+            Some(image) => Ok(MarkedScreenshot { image, mark }),
             None => Err(BrowserError::TabClosed),
         }
     }
 
-    /// The picture that an agent has just taken, as it may be kept: taken again and covered, if there is anything to
-    /// cover. The agent knows what it typed, and gets its own as it is.
-    pub async fn keepable(
+    /// The screenshot that the agent has just taken, as it may be recorded: captured again with masks, if anything
+    /// has to be masked. The agent knows what it typed and gets its own unmasked.
+    pub async fn recordable_screenshot(
         &self,
         taken: &Screenshot,
         target: Option<&ElementFacts>,
         cover: &Cover,
         limit: TimeLimit,
-    ) -> Result<Kept, BrowserError> {
+    ) -> Result<RecordableScreenshot, BrowserError> {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, "picture");
-        self.not_asking()?;
-        Ok(self.covered(taken, target, cover, true, deadline).await?.map_or(Kept::AsTaken, Kept::Covered))
+        self.check_no_dialog()?;
+        Ok(self
+            .covered(taken, target, cover, true, deadline)
+            .await?
+            .map_or(RecordableScreenshot::AsTaken, RecordableScreenshot::Covered))
     }
 
-    /// A page that waits for the answer to its question shows nothing until it has it.
-    fn not_asking(&self) -> Result<(), BrowserError> {
-        self.question().map_or(Ok(()), |question| Err(question.error()))
+    /// A page with an open dialog cannot be captured.
+    fn check_no_dialog(&self) -> Result<(), BrowserError> {
+        self.pending_dialog().map_or(Ok(()), |dialog| Err(dialog.into_error()))
     }
 
-    async fn mark_of(&self, target: &ElementFacts, deadline: Deadline) -> Result<[i32; 4], BrowserError> {
+    async fn element_mark(
+        &self,
+        target: &ElementFacts,
+        deadline: Deadline,
+    ) -> Result<[i32; 4], BrowserError> {
         let element = self.element(&target.element)?;
         let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
         let aim = self.aim(&element, looking, deadline).await?;
         Ok(aim.around.of_tab(aim.x, aim.y))
     }
 
-    /// Where an element is on the page, in view or not: left, top, width, height.
-    async fn box_of(
+    /// The box of an element on the page, in the viewport or not: left, top, width, height.
+    async fn element_box(
         &self,
         target: &ElementFacts,
         deadline: Deadline,
@@ -201,7 +208,7 @@ impl Browser {
         let aim = self.aim(&element, looking, deadline).await?;
         let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
         let Around { left, top, width, height } = aim.around;
-        Ok((view.page_x + aim.x + left, view.page_y + aim.y + top, whole(width), whole(height)))
+        Ok((view.page_x + aim.x + left, view.page_y + aim.y + top, to_pixels(width), to_pixels(height)))
     }
 }
 
@@ -209,18 +216,18 @@ fn rectangle(x: f64, y: f64, width: u32, height: u32) -> p::Clip {
     p::Clip { x, y, width: f64::from(width), height: f64::from(height), scale: 1.0 }
 }
 
-/// A page's idea of its size, made a number of pixels; at least one, and what is no number is one.
-fn whole(size: f64) -> u32 {
-    // A cast of a float saturates, and takes NaN to zero.
+/// Rounds a page's size up to pixels; at least one, also for NaN.
+fn to_pixels(size: f64) -> u32 {
+    // A cast from float saturates, and turns NaN into zero.
     (size.ceil() as u32).max(1)
 }
 
-/// Cuts a page to what may be pictured: the width first, then as much height as the pixels allow.
-fn fit(width: u32, height: u32, most_pixels: u32) -> (u32, u32, Option<Omitted>) {
-    let fit_width = width.min(LONGEST_SIDE);
-    let fit_height = height.min(LONGEST_SIDE).min((most_pixels / fit_width).max(1));
-    let omitted = Omitted { right: width - fit_width, bottom: height - fit_height };
-    (fit_width, fit_height, (omitted != Omitted { right: 0, bottom: 0 }).then_some(omitted))
+/// Cuts a size to the limits: the width first, then as much height as the pixels allow.
+fn fit_size(width: u32, height: u32, max_pixels: u32) -> (u32, u32, Option<OmittedPixels>) {
+    let fit_width = width.min(MAX_SIDE);
+    let fit_height = height.min(MAX_SIDE).min((max_pixels / fit_width).max(1));
+    let omitted = OmittedPixels { right: width - fit_width, bottom: height - fit_height };
+    (fit_width, fit_height, (omitted != OmittedPixels { right: 0, bottom: 0 }).then_some(omitted))
 }
 
 #[cfg(test)]
@@ -228,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_page_is_pictured_beyond_the_bounds() {
+    fn no_screenshot_exceeds_the_pixel_limits() {
         for ((width, height), (fit_width, fit_height), cut) in [
             ((1280, 800), (1280, 800), false),
             ((1280, 20_000), (1280, 16_383), true),
@@ -236,16 +243,16 @@ mod tests {
             ((100_000, 10), (16_383, 10), true),
             ((u32::MAX, u32::MAX), (16_383, 2441), true),
         ] {
-            let (w, h, omitted) = fit(width, height, 40_000_000);
+            let (w, h, omitted) = fit_size(width, height, 40_000_000);
             assert_eq!((w, h, omitted.is_some()), (fit_width, fit_height, cut), "{width} x {height}");
             assert!(w * h <= 40_000_000);
         }
     }
 
     #[test]
-    fn a_size_that_is_no_number_is_one_pixel() {
+    fn an_invalid_size_becomes_one_pixel() {
         for (size, expected) in [(f64::NAN, 1), (-5.0, 1), (0.0, 1), (1.2, 2), (f64::INFINITY, u32::MAX)] {
-            assert_eq!(whole(size), expected, "{size}");
+            assert_eq!(to_pixels(size), expected, "{size}");
         }
     }
 }

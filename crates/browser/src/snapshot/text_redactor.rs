@@ -22,13 +22,18 @@ impl Page {
     /// Without secrets in any of its nodes.
     pub(crate) fn without(mut self, mask: &Mask) -> Page {
         for shared in &mut self.nodes {
-            let texts =
-                [Some(&shared.name), shared.value.as_ref(), shared.href.as_ref(), shared.shows.as_ref()];
+            let texts = [
+                Some(&shared.name),
+                shared.value.as_ref(),
+                shared.href.as_ref(),
+                shared.visible_label.as_ref(),
+            ];
             if !texts.into_iter().flatten().any(|text| mask(text).is_some()) {
                 continue;
             }
             let node = Arc::make_mut(shared);
-            let texts = [Some(&mut node.name), node.value.as_mut(), node.href.as_mut(), node.shows.as_mut()];
+            let texts =
+                [Some(&mut node.name), node.value.as_mut(), node.href.as_mut(), node.visible_label.as_mut()];
             for text in texts.into_iter().flatten() {
                 if let Some(masked) = mask(text) {
                     *text = masked;

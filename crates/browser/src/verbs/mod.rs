@@ -1,6 +1,6 @@
-//! The two doors of the driver: `resolve` only looks, `perform` acts and takes nothing but a permitted action.
+//! The driver's two entry points: `resolve` only observes; `perform` acts, and accepts only a permitted action.
 
-mod choose;
+mod check;
 mod click;
 mod dates;
 mod dialog;
@@ -13,18 +13,19 @@ mod read;
 mod read_dom;
 mod screenshot;
 mod scroll;
+mod select;
 mod settle;
 mod tabs;
 mod type_text;
 mod wait_for;
 
-pub(crate) use click::Press;
-pub use dialog::Question;
-pub(crate) use keyboard::Stroke;
-pub(crate) use read::Wanted;
-pub use read_dom::Dom;
-pub(crate) use screenshot::Framed;
-pub use screenshot::{Image, Kept, Omitted, Picture};
+pub(crate) use click::MousePress;
+pub use dialog::PendingDialog;
+pub(crate) use keyboard::KeyStroke;
+pub(crate) use read::FrameSnapshotRequest;
+pub use read_dom::CleanedHtml;
+pub(crate) use screenshot::CaptureArea;
+pub use screenshot::{MarkedScreenshot, OmittedPixels, RecordableScreenshot, ScreenshotImage};
 pub use tabs::TabInfo;
 
 use crate::{
@@ -35,15 +36,15 @@ use crate::{
     error::BrowserError,
     incident::Incident,
     locate::{Element, Located},
-    snapshot::{CallerId, Found, Snapshot},
+    snapshot::{CallerId, SearchResult, Snapshot},
 };
-use history::Step;
+use history::HistoryStep;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
-/// How often an element that a page has put another in the place of is looked for again.
-const REPLACED: usize = 3;
+/// How often an element that the page has replaced is located again.
+const MAX_RELOCATIONS: usize = 3;
 
-/// What an action came to.
+/// The result of an action.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Navigated {
@@ -53,42 +54,43 @@ pub enum Outcome {
         snapshot: Snapshot,
         incidents: Vec<Incident>,
     },
-    /// Anything that may change the page.
-    Acted(After),
+    /// Any action that may change the page.
+    Acted(PageAfterAction),
     Read(Snapshot),
-    Dom(Dom),
-    Found(Found),
-    Screenshot(Image),
+    Dom(CleanedHtml),
+    Found(SearchResult),
+    Screenshot(ScreenshotImage),
     Tabs(Vec<TabInfo>),
 }
 
-/// Whom a reply is for, and whether it is to tell all of the page or may tell what changed in it.
+/// Who receives the reply, and whether it must have the whole page instead of a delta.
 #[derive(Clone, Debug)]
-pub struct Viewer {
+pub struct ReplyOptions {
     pub caller: CallerId,
     pub full: bool,
 }
 
-/// What a verb has to say beside what the page shows.
-type Told = Option<String>;
+/// A remark beside the page's content.
+type ActionNote = Option<String>;
 
 /// The page after an action, once it has settled.
 #[derive(Clone, Debug)]
-pub struct After {
+pub struct PageAfterAction {
     pub url: String,
     pub title: String,
     /// Whether the action led to another document.
     pub navigated: bool,
-    /// None while a question of the page's waits for an answer: nothing can be read of it.
+    /// None while a dialog is open: the page cannot be read then.
     pub snapshot: Option<Snapshot>,
-    pub question: Option<Question>,
-    /// What else there is to say of the action, in our words.
-    pub told: Option<String>,
+    pub dialog: Option<PendingDialog>,
+    /// A remark about the action; trusted text.
+    pub note: Option<String>,
     pub incidents: Vec<Incident>,
 }
 
 impl Browser {
-    /// The facts of the page, and of the element that the action would really hit. Changes nothing but scrolling.
+    /// The facts of the page, and of the element that the action would hit. Changes nothing except the scroll
+    /// position.
     pub async fn resolve(&self, action: &Action) -> Result<Facts, BrowserError> {
         self.resolve_within(action, self.limit()).await
     }
@@ -97,30 +99,30 @@ impl Browser {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(action, deadline).await?;
-        // A page that puts a question meanwhile does not answer ours.
+        // A page with an open dialog does not answer.
         tokio::select! {
             biased;
-            facts = self.facts(action, deadline) => match facts {
+            facts = self.observe(action, deadline) => match facts {
                 Err(error) => Err(self.with_fate(error, deadline).await),
                 facts => facts,
             },
-            question = self.asked(), if !ignores_questions(action) => Err(question.error()),
+            dialog = self.wait_for_dialog(), if !ignores_dialogs(action) => Err(dialog.into_error()),
         }
     }
 
-    async fn facts(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
+    async fn observe(&self, action: &Action, deadline: Deadline) -> Result<Facts, BrowserError> {
         if !matches!(action, Action::Navigate(_) | Action::Tabs(_) | Action::Dialog(_)) {
-            self.arrive(deadline).await?;
+            self.wait_for_navigation(deadline).await?;
         }
         let mut facts = self.page_facts();
         if let Some(target) = action.target() {
-            facts.target = self.facts_of(target, purpose_of(action), deadline).await?;
+            facts.target = self.element_facts(target, purpose_of(action), deadline).await?;
         }
         match action {
-            Action::Drag(drag) => facts.to = self.facts_of(&drag.to, Purpose::Drop, deadline).await?,
+            Action::Drag(drag) => facts.to = self.element_facts(&drag.to, Purpose::Drop, deadline).await?,
             Action::Select(select) => {
                 if let Some(list) = &facts.target {
-                    facts.options = self.options_meant(select, list, deadline).await?;
+                    facts.options = self.match_options(select, list, deadline).await?;
                 }
             }
             Action::Dialog(_) => facts.dialog = Some(self.dialog_facts()?),
@@ -129,32 +131,32 @@ impl Browser {
         Ok(facts)
     }
 
-    /// The facts of the element that an action on this target would really hit. A page may put another in its place when it
-    /// is scrolled to: then that one is meant, unless it was named by its ref.
-    async fn facts_of(
+    /// The facts of the element that an action on this target would hit. A page may replace the element when it is
+    /// scrolled to; then the replacement counts, unless the target is a ref.
+    async fn element_facts(
         &self,
         target: &Target,
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Option<ElementFacts>, BrowserError> {
-        let tries = if matches!(target, Target::Ref(_)) { 0 } else { REPLACED };
+        let tries = if matches!(target, Target::Ref(_)) { 0 } else { MAX_RELOCATIONS };
         for _ in 0..tries {
-            match self.facts_once(target, purpose, deadline).await {
+            match self.element_facts_once(target, purpose, deadline).await {
                 Err(BrowserError::StaleRef { .. }) => {}
                 facts => return facts,
             }
         }
-        self.facts_once(target, purpose, deadline).await
+        self.element_facts_once(target, purpose, deadline).await
     }
 
-    async fn facts_once(
+    async fn element_facts_once(
         &self,
         target: &Target,
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Option<ElementFacts>, BrowserError> {
         let located = match self.locate(target, purpose, deadline).await {
-            // Keys may go to the page itself, when nothing on it has the focus.
+            // Without a focused element, keys go to the page itself.
             Err(BrowserError::NothingThere) if purpose == Purpose::Press => return Ok(None),
             located => located?,
         };
@@ -163,7 +165,7 @@ impl Browser {
         let aim = match looked {
             Some(looked) => match self.aimed(&element, looked, deadline).await {
                 Ok(aim) => aim,
-                // It may become ready yet.
+                // It may become ready within the deadline.
                 Err(_) => self.aim(&element, looking, deadline).await?,
             },
             None => self.aim(&element, looking, deadline).await?,
@@ -171,8 +173,8 @@ impl Browser {
         Ok(Some(ElementFacts { matches, ..aim.facts }))
     }
 
-    /// The element that was decided on, found again the way it was found first.
-    pub(super) async fn again(
+    /// The element that was decided on, located again in the same way.
+    pub(super) async fn relocate(
         &self,
         target: &Target,
         decided: &ElementFacts,
@@ -181,7 +183,7 @@ impl Browser {
     ) -> Result<(Element, How), BrowserError> {
         let element = self.element(&decided.element)?;
         let Target::Point { .. } = target else { return Ok((element, How { purpose, spot: None })) };
-        // Where a point leads is asked anew: another element may be there now.
+        // A point is resolved again: another element may be there now.
         let there = self.locate(target, purpose, deadline).await?;
         if there.element != element {
             let what = "another element is in its place";
@@ -190,38 +192,38 @@ impl Browser {
         Ok((element, How { purpose, spot: there.spot }))
     }
 
-    /// Does what was permitted, to the element it was permitted for and no other.
-    pub async fn perform(&self, permitted: Permitted, viewer: &Viewer) -> Result<Outcome, BrowserError> {
-        self.perform_within(permitted, viewer, self.limit()).await
+    /// Performs the permitted action on the element it was permitted for, and on no other.
+    pub async fn perform(&self, permitted: Permitted, reply: &ReplyOptions) -> Result<Outcome, BrowserError> {
+        self.perform_within(permitted, reply, self.limit()).await
     }
 
     pub async fn perform_within(
         &self,
         permitted: Permitted,
-        viewer: &Viewer,
+        reply: &ReplyOptions,
         limit: TimeLimit,
     ) -> Result<Outcome, BrowserError> {
         let _turn = self.turn.lock().await;
         let (action, facts) = permitted.into_parts();
         let deadline = Deadline::of(limit, action.name());
         self.ensure_tab(&action, deadline).await?;
-        if ignores_questions(&action) {
-            return self.act(action, facts, viewer, deadline).await;
+        if ignores_dialogs(&action) {
+            return self.act(action, facts, reply, deadline).await;
         }
         let may_close = changes_the_page(&action);
         let outcome = tokio::select! {
-            // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
+            // An action that answers the dialog, or leaves the page, does so before it waits for anything.
             biased;
-            outcome = self.act(action, facts, viewer, deadline) => outcome,
-            // What was sent to the page is not undone: it finds its guard when the question is answered.
-            question = self.asked() => Ok(Outcome::Acted(self.interrupted(question))),
+            outcome = self.act(action, facts, reply, deadline) => outcome,
+            // Input that was sent is not undone; the guard checks it once the dialog is answered.
+            dialog = self.wait_for_dialog() => Ok(Outcome::Acted(self.page_with_dialog(dialog))),
         };
         match outcome {
             Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
                 self.call_tab(&p::BringToFront {}, deadline).await?;
-                self.start();
+                self.begin_action();
                 self.settle(LoadState::Load, deadline).await?;
-                self.after(None, viewer, deadline).await.map(Outcome::Acted)
+                self.after(None, reply, deadline).await.map(Outcome::Acted)
             }
             Err(error) => Err(self.with_fate(error, deadline).await),
             outcome => outcome,
@@ -232,21 +234,21 @@ impl Browser {
         &self,
         action: Action,
         facts: Facts,
-        viewer: &Viewer,
+        reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         let Facts { target, to, options, dialog, .. } = facts;
-        let told = match action {
-            Action::Navigate(navigate) => return self.navigate(&navigate, viewer, deadline).await,
-            Action::Read(read) => return self.read_part(&read, viewer, deadline).await.map(Outcome::Read),
-            Action::ReadDom(wanted) => return self.read_dom(&wanted, deadline).await.map(Outcome::Dom),
+        let note = match action {
+            Action::Navigate(navigate) => return self.navigate(&navigate, reply, deadline).await,
+            Action::Read(read) => return self.read_part(&read, reply, deadline).await.map(Outcome::Read),
+            Action::ReadDom(read_dom) => return self.read_dom(&read_dom, deadline).await.map(Outcome::Dom),
             Action::Find(find) => return self.find(&find, deadline).await.map(Outcome::Found),
             Action::Screenshot(shot) => {
                 return self.screenshot(&shot, target.as_ref(), deadline).await.map(Outcome::Screenshot);
             }
-            Action::Tabs(wanted) => return self.tabs(&wanted, deadline).await.map(Outcome::Tabs),
-            Action::Back => self.step(Step::Back, deadline).await,
-            Action::Forward => self.step(Step::Forward, deadline).await,
+            Action::Tabs(tabs) => return self.tabs(&tabs, deadline).await.map(Outcome::Tabs),
+            Action::Back => self.go_in_history(HistoryStep::Back, deadline).await,
+            Action::Forward => self.go_in_history(HistoryStep::Forward, deadline).await,
             Action::Reload => self.reload(deadline).await,
             Action::Click(click) => self.click(&click, &decided(target)?, deadline).await,
             Action::Hover(hover) => self.hover(&hover, &decided(target)?, deadline).await,
@@ -256,29 +258,29 @@ impl Browser {
             Action::Select(select) => self.select(&select, &decided(target)?, &options, deadline).await,
             Action::Check(check) => self.check(&check, &decided(target)?, deadline).await,
             Action::Scroll(scroll) => self.scroll(&scroll, target.as_ref(), deadline).await,
-            Action::WaitFor(wanted) => self.wait_until(&wanted, deadline).await,
+            Action::WaitFor(wait) => self.wait_until(&wait, deadline).await,
             Action::Dialog(answer) => self.answer_dialog(&answer, dialog, deadline).await,
         };
-        self.after(told?, viewer, deadline).await.map(Outcome::Acted)
+        self.after(note?, reply, deadline).await.map(Outcome::Acted)
     }
 
-    /// The page as it is known without asking it.
-    fn interrupted(&self, question: Question) -> After {
+    /// The page as it is known without asking it, with its open dialog.
+    fn page_with_dialog(&self, dialog: PendingDialog) -> PageAfterAction {
         let mut state = self.shared.lock();
         let incidents = state.take_incidents();
         let tab = state.tab.as_ref();
-        After {
+        PageAfterAction {
             url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
             title: tab.map(|tab| tab.title.clone()).unwrap_or_default(),
             navigated: tab.is_some_and(|tab| tab.commits != tab.begun),
             snapshot: None,
-            question: Some(question),
-            told: None,
+            dialog: Some(dialog),
+            note: None,
             incidents,
         }
     }
 
-    /// The page, as it is known without asking it.
+    /// The page as it is known without asking it.
     fn page_facts(&self) -> Facts {
         let state = self.shared.lock();
         let tab = state.tab.as_ref();
@@ -290,27 +292,32 @@ impl Browser {
         }
     }
 
-    async fn after(&self, told: Told, viewer: &Viewer, deadline: Deadline) -> Result<After, BrowserError> {
-        let snapshot = self.page_after(viewer, deadline).await?;
+    async fn after(
+        &self,
+        note: ActionNote,
+        reply: &ReplyOptions,
+        deadline: Deadline,
+    ) -> Result<PageAfterAction, BrowserError> {
+        let snapshot = self.page_after(reply, deadline).await?;
         let mut state = self.shared.lock();
-        Ok(After {
+        Ok(PageAfterAction {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
             navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.begun),
             snapshot: Some(snapshot),
-            question: None,
-            told,
+            dialog: None,
+            note,
             incidents: state.take_incidents(),
         })
     }
 }
 
-/// Tabs are listed, opened and closed by Chromium, without the page.
-fn ignores_questions(action: &Action) -> bool {
+/// Chromium lists, opens and closes tabs without the page.
+fn ignores_dialogs(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
 }
 
-/// A page may close itself because of such an action.
+/// Whether the page may close itself because of this action.
 fn changes_the_page(action: &Action) -> bool {
     !matches!(
         action,
@@ -319,7 +326,7 @@ fn changes_the_page(action: &Action) -> bool {
             | Action::ReadDom(_)
             | Action::Find(_)
             | Action::Screenshot(_)
-            // What was waited for in a tab that is gone did not come.
+            // A tab that is gone did not fulfil the condition.
             | Action::WaitFor(_)
     )
 }
@@ -344,24 +351,30 @@ fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
     facts.ok_or_else(|| BrowserError::stale(""))
 }
 
-/// Whether an element is still what was decided on; its text and matches may have changed.
-pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    is_same(decided, now.differs_from(decided))
+/// Checks that an element is still the one that was decided on. Its text and number of matches may differ.
+pub(crate) fn check_unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+    fail_if_changed(decided, now.differs_from(decided))
 }
 
-/// The same; and where a person was asked, it also looks as it did to them.
-pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+/// The same; if a person approved it, the element must also look as it did then.
+pub(crate) fn check_unchanged_visibly(
+    decided: &ElementFacts,
+    now: &ElementFacts,
+) -> Result<(), BrowserError> {
     let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
-    is_same(decided, now.differs_from(decided).or_else(looks))
+    fail_if_changed(decided, now.differs_from(decided).or_else(looks))
 }
 
-/// The same, but for its place.
-pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
+/// The same, except for the element's position.
+pub(crate) fn check_unchanged_apart_from_position(
+    decided: &ElementFacts,
+    now: &ElementFacts,
+) -> Result<(), BrowserError> {
     let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
-    is_same(decided, now.differs_from(decided).or_else(holds))
+    fail_if_changed(decided, now.differs_from(decided).or_else(holds))
 }
 
-fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
+fn fail_if_changed(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
     match changed {
         Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),
         None => Ok(()),
@@ -396,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_changed_after_the_decision_is_not_acted_on() {
+    fn an_element_that_changed_after_the_decision_is_refused() {
         let other_form = FormFacts { action: "http://evil.test/".into(), ..button().form.unwrap() };
         let other_button = FormFacts { button: Some(FormButton::default()), ..button().form.unwrap() };
         for (now, expected) in [
@@ -410,25 +423,25 @@ mod tests {
             (ElementFacts { form: Some(other_button), ..button() }, Some("the button that sends its form")),
             (ElementFacts { origin: Origin::of("http://evil.test/"), ..button() }, Some("its site")),
         ] {
-            let told = match unchanged(&button(), &now) {
+            let changed = match check_unchanged(&button(), &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),
                 _ => None,
             };
-            assert_eq!(told, expected, "{now:?}");
+            assert_eq!(changed, expected, "{now:?}");
         }
     }
 
     #[test]
-    fn what_a_person_was_asked_about_also_looks_as_it_did() {
+    fn an_approved_element_must_also_look_unchanged() {
         for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
             let sight = Sight { is_bound, ..Sight::default() };
             let decided = ElementFacts { sight, ..button() };
             let now = ElementFacts { text: "Buy".into(), ..button() };
-            let told = match unchanged_to_the_eye(&decided, &now) {
+            let changed = match check_unchanged_visibly(&decided, &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),
                 _ => None,
             };
-            assert_eq!(told, expected);
+            assert_eq!(changed, expected);
         }
     }
 }

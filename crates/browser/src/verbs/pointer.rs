@@ -1,6 +1,6 @@
 //! Hovering and dragging.
 
-use super::{Told, unchanged_to_the_eye};
+use super::{ActionNote, check_unchanged_visibly};
 use crate::{
     aim::{Aim, Looking, Purpose},
     browser::Browser,
@@ -11,9 +11,9 @@ use crate::{
 };
 use policy::{Drag, ElementFacts, Hover, LoadState};
 
-/// Moves of the mouse between two points: pages look at more than the ends.
+/// Mouse moves between two points: pages observe more than the ends.
 const STEPS: u32 = 5;
-/// A drag begins when the mouse has moved a little with its button down.
+/// Pixels that the pressed mouse moves to start a drag.
 const NUDGE: f64 = 8.0;
 
 impl Browser {
@@ -22,9 +22,9 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        self.start();
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, how) = self.relocate(&hover.target, decided, Purpose::Hover, deadline).await?;
+        self.begin_action();
         let shot = Shot {
             element: &element,
             how,
@@ -38,19 +38,19 @@ impl Browser {
         Ok(None)
     }
 
-    /// Presses on one element, moves to another and lets go there.
+    /// Presses on one element, moves to another and releases there.
     pub(super) async fn drag(
         &self,
         drag: &Drag,
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
-        let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, how) = self.relocate(&drag.from, from, Purpose::Drag, deadline).await?;
+        let (target, target_how) = self.relocate(&drag.to, to, Purpose::Drop, deadline).await?;
         let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
-        unchanged_to_the_eye(to, &end.facts)?;
-        self.start();
+        check_unchanged_visibly(to, &end.facts)?;
+        self.begin_action();
         let shot = Shot {
             element: &element,
             how,
@@ -85,7 +85,7 @@ impl Browser {
         self.mouse("mouseReleased", end.x, end.y, true, deadline).await
     }
 
-    /// One move of what is being dragged: by the page's own code, or by the browser once it has taken over.
+    /// One mouse move of a drag: through the page's own code, or as a drag event once Chromium has started a drag.
     async fn drag_to(&self, x: f64, y: f64, deadline: Deadline) -> Result<(), BrowserError> {
         let carried = self.shared.lock().dragged.clone();
         let Some(data) = carried else { return self.mouse("mouseMoved", x, y, true, deadline).await };

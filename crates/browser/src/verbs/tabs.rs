@@ -1,4 +1,4 @@
-//! Tabs: listed, opened, brought to the front, closed.
+//! Tabs: list, open, switch, close.
 
 use crate::{
     browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
@@ -11,13 +11,13 @@ pub struct TabInfo {
     pub id: TabId,
     pub url: PageText,
     pub title: PageText,
-    /// Whether it is in front: all actions are about that one.
+    /// Whether it is in front; all actions apply to that one.
     pub current: bool,
 }
 
 impl Browser {
-    pub(super) async fn tabs(&self, wanted: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
-        match wanted {
+    pub(super) async fn tabs(&self, tabs: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
+        match tabs {
             Tabs::List => {}
             Tabs::New => {
                 if self.shared.lock().tabs() >= MOST_TABS {
@@ -50,7 +50,8 @@ impl Browser {
         tabs
     }
 
-    /// What the tab that goes behind still asks is answered with no, as all that is asked behind.
+    /// Brings a tab to the front. The open dialog of the present tab is dismissed, like every dialog of a background
+    /// tab.
     async fn switch_to(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         {
             let state = self.shared.lock();
@@ -70,7 +71,7 @@ impl Browser {
         self.call_tab(&p::BringToFront {}, deadline).await.map(|_| ())
     }
 
-    /// The last one leaves an empty tab behind: a session always has one.
+    /// Closes a tab. The last one is replaced by an empty tab: a session always has one.
     async fn close_tab(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         let (target, front, last) = {
             let state = self.shared.lock();

@@ -1,7 +1,7 @@
 //! What the gate adds to an allowed click: the same click through the gate, and by the driver alone in a jail like it.
 
 use crate::jailed::{Jail, Stockade};
-use browser::{Browser, BrowserOptions, CallerId, Viewer};
+use browser::{Browser, BrowserOptions, CallerId, ReplyOptions};
 use policy::{Action, Click, Decision, LoadState, Navigate, Policy, Standing, Target, WebUrl};
 use std::time::{Duration, Instant};
 use stockade::gate::Wish;
@@ -31,8 +31,8 @@ fn click() -> Action {
     Action::Click(Click::on(Target::Role { role, name, index: 0 }))
 }
 
-fn viewer() -> Viewer {
-    Viewer { caller: CallerId::new("bench"), full: false }
+fn viewer() -> ReplyOptions {
+    ReplyOptions { caller: CallerId::new("bench"), full: false }
 }
 
 impl Gated {

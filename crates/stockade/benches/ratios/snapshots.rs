@@ -3,7 +3,7 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, Viewer};
+use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, ReplyOptions};
 use policy::{
     Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Standing, Tokens, WebUrl,
 };
@@ -184,7 +184,7 @@ impl Reader {
             for ((_, cover), times) in covers.iter().zip(&mut kept) {
                 let begun = Instant::now();
                 let limit = TimeLimit::new(Duration::from_secs(30));
-                self.browser.picture(None, ImageFormat::Webp, cover, limit).await.unwrap();
+                self.browser.recording_screenshot(None, ImageFormat::Webp, cover, limit).await.unwrap();
                 times.push(begun.elapsed());
             }
         }
@@ -195,7 +195,7 @@ impl Reader {
 
     async fn act(&self, action: Action) -> Outcome {
         let facts = self.browser.resolve(&action).await.unwrap();
-        let viewer = Viewer { caller: CallerId::new("bench"), full: true };
+        let viewer = ReplyOptions { caller: CallerId::new("bench"), full: true };
         match Policy::default().decide(action, facts, &Standing::default()) {
             Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await.unwrap(),
             other => panic!("{other:?}"),

@@ -5,7 +5,7 @@ use super::{Errand, GRACE, Gate, audit_fault, cancelled, recording};
 use crate::error::Fault;
 use crate::session::{EndReason, Session, Stored, Turn};
 use audit::{About, Context};
-use browser::{BrowserError, Outcome, TimeLimit, Viewer};
+use browser::{BrowserError, Outcome, TimeLimit, ReplyOptions};
 use policy::{Action, Approved, Decision, Facts, Permit, Permitted, Question};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &Ca
 async fn perform(
     turn: &mut Turn<'_>,
     permitted: Permitted,
-    viewer: &Viewer,
+    viewer: &ReplyOptions,
     limit: TimeLimit,
 ) -> Result<Outcome, Failure> {
     turn.runtime.link.browser.perform_within(permitted, viewer, limit).await.map_err(Failure::Browser)

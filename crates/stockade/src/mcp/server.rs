@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::Fault;
 use crate::gate::{Reply, Wish};
 use crate::session::OpenRequest;
-use browser::{CallerId, Viewer};
+use browser::{CallerId, ReplyOptions};
 use policy::{Action, Scope};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation,
@@ -110,7 +110,7 @@ impl<'a> Call<'a> {
         full: bool,
         patience: Duration,
     ) -> Result<Reply, Fault> {
-        let viewer = Viewer { caller: self.caller.clone(), full: full || self.whole };
+        let viewer = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
         let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
         let wish = Wish { action, viewer, timeout, patience, asked, given_up };
         // In a box, as all that goes on from here is large.

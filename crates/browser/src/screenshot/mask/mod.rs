@@ -15,7 +15,7 @@ use crate::{
     error::BrowserError,
     locate::MOST_FRAMES_ASKED,
     paint,
-    verbs::{Framed, Image},
+    verbs::{CaptureArea, ScreenshotImage},
     words::WordSet,
 };
 use futures_util::future::join_all;
@@ -186,7 +186,7 @@ impl Browser {
         cover: &Cover,
         any_will_do: bool,
         deadline: Deadline,
-    ) -> Result<Option<Image>, BrowserError> {
+    ) -> Result<Option<ScreenshotImage>, BrowserError> {
         if cover.forgotten {
             return Err(BrowserError::CannotCover { why: "more was typed than is remembered" });
         }
@@ -196,10 +196,10 @@ impl Browser {
         let typed = !cover.words.is_empty();
         let cover = &Arc::new(cover.clone());
         for attempt in 1..=ATTEMPTS {
-            let framed = self.frame_up(wanted, target, deadline).await?;
+            let framed = self.capture_area(wanted, target, deadline).await?;
             let (frames, counts) = self.look_into_frames(cover, false, deadline).await?;
             let nothing = !typed && !frames.iter().any(|frame| frame.found);
-            if any_will_do && nothing && self.is_on_pictured_page() {
+            if any_will_do && nothing && self.is_to_image_boxd_page() {
                 return Ok(None);
             }
             let is_watched = typed || frames.iter().any(|frame| frame.found || frame.fields);
@@ -209,7 +209,7 @@ impl Browser {
             let format = if covers_nothing { wanted.format } else { ImageFormat::Png };
             let image = self.capture(&framed, format, deadline).await?;
             if is_watched {
-                let beyond = framed.beyond;
+                let beyond = framed.beyond_viewport;
                 let restless = self.restless(cover, &frames, &before, beyond, deadline).await?;
                 let main = frames.first().map(|frame| &frame.session);
                 if restless.iter().any(|session| Some(session) == main) {
@@ -397,23 +397,26 @@ impl Browser {
 
     async fn painted(
         &self,
-        image: Image,
+        image: ScreenshotImage,
         format: ImageFormat,
-        framed: &Framed,
+        framed: &CaptureArea,
         placed: Vec<Placed>,
-    ) -> Result<Image, BrowserError> {
-        let boxes: Vec<paint::Box> =
-            placed.into_iter().flat_map(|placed| placed.boxes).map(|area| framed.on_picture(area)).collect();
+    ) -> Result<ScreenshotImage, BrowserError> {
+        let boxes: Vec<paint::Box> = placed
+            .into_iter()
+            .flat_map(|placed| placed.boxes)
+            .map(|area| framed.to_image_box(area))
+            .collect();
         if boxes.is_empty() {
             return Ok(image);
         }
         let bytes = image.bytes.clone();
         let work = tokio::task::spawn_blocking(move || paint::paint(&bytes, &boxes, format));
         let (bytes, format) = work.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })??;
-        Ok(Image { bytes, format, ..image })
+        Ok(ScreenshotImage { bytes, format, ..image })
     }
 
-    fn is_on_pictured_page(&self) -> bool {
+    fn is_to_image_boxd_page(&self) -> bool {
         let state = self.shared.lock();
         state.tab.as_ref().is_some_and(|tab| tab.pictured == Some(tab.commits))
     }
