@@ -4,7 +4,7 @@ mod storage;
 mod tabs;
 
 use crate::{
-    cdp::{PendingReply, Command, Connection, SessionId, protocol as p},
+    cdp::{Command, Connection, PendingReply, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     snapshot::{SnapshotStore, TextRedactor},
@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// How long Chromium may take to report why a tab crashed, after it has reported the crash.
+/// TargetUse long Chromium may take to report why a tab crashed, after it has reported the crash.
 const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug)]
@@ -73,10 +73,9 @@ pub struct Browser {
     pub(crate) connection: Connection,
     pub(crate) shared: Arc<SharedState>,
     pub(crate) options: BrowserOptions,
-    /// Serializes calls: an action must not find the page changed by another call while it runs. The session's lock in
-    /// the control plane is a different one: it is held from the facts through the decision to the action, so that no
-    /// other action comes between. This one also covers screenshots and calls outside such a turn, and callers that
-    /// have no control plane; neither replaces the other.
+    /// Serializes single calls: while one runs, no other changes the page under it. It is not held between `resolve` and
+    /// `perform`; there the session's turn lock in the control plane keeps other actions out, from the facts through the
+    /// decision to the action.
     pub(crate) turn: Mutex<()>,
     /// The pages that cursors refer to.
     pub(crate) snapshots: Arc<std::sync::Mutex<SnapshotStore>>,

@@ -14,7 +14,7 @@ use policy::Origin;
 use serde::Serialize;
 use std::time::Duration;
 
-/// How long to wait for a tab that is between two pages.
+/// TargetUse long to wait for a tab that is between two pages.
 const BETWEEN_PAGES: Duration = Duration::from_micros(500);
 /// Chromium's identifier for the first script of a session, which is ours.
 const FIRST_SCRIPT: &str = "1";
@@ -146,7 +146,12 @@ impl Browser {
         Ok(())
     }
 
-    async fn show_stand_in(&self, session: &SessionId, url: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    async fn show_stand_in(
+        &self,
+        session: &SessionId,
+        url: &str,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let shown = |state: &mut State| {
             let mut tabs = state.tab.iter().chain(&state.background);
             tabs.find(|tab| tab.session == *session).map(|tab| (tab.commits, tab.url == url))
@@ -154,7 +159,10 @@ impl Browser {
         let before = shown(&mut self.shared.lock()).map(|(commits, _)| commits);
         let navigated = self.call(Some(session), &p::Navigate { url }, deadline).await?;
         if navigated.error_text.is_some() {
-            return Err(BrowserError::not_injected(format!("the stores of {url}"), "the browser does not go there"));
+            return Err(BrowserError::not_injected(
+                format!("the stores of {url}"),
+                "the browser does not go there",
+            ));
         }
         let has_committed = |state: &mut State| {
             shown(state).filter(|(commits, there)| *there && Some(*commits) != before).map(|_| ())

@@ -1,6 +1,6 @@
 //! Opens, replaces and closes tabs.
 
-use super::Browser;
+use super::{Browser, BrowserOptions};
 use crate::{
     cdp::{CallError, Command, SessionId, protocol as p},
     credentials::{BYPASS_SERVICE_WORKERS, BrowsingContextGroup},
@@ -160,7 +160,11 @@ impl Browser {
     }
 
     /// Makes a tab report its requests, and keep response bodies if they are recorded.
-    pub(crate) async fn enable_network(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(crate) async fn enable_network(
+        &self,
+        session: &SessionId,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let (network, keep) = self.shared.lock().injected.network_commands();
         self.call(Some(session), &network, deadline).await?;
         match keep {

@@ -45,7 +45,9 @@ pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// The limits of a WebSocket to Chromium: screenshots exceed the default of the library.
 pub fn websocket_config() -> WebSocketConfig {
-    WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE_BYTES)).max_frame_size(Some(MAX_MESSAGE_BYTES))
+    WebSocketConfig::default()
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES))
 }
 
 #[derive(Clone, Debug)]
@@ -268,7 +270,8 @@ where
                     if session.as_ref().is_some_and(|session| session.len() > MAX_ID) {
                         continue;
                     }
-                    if OPT_IN_EVENTS.contains(&&*method) && !self.shared.opt_in_events.load(Ordering::Relaxed) {
+                    if OPT_IN_EVENTS.contains(&&*method) && !self.shared.opt_in_events.load(Ordering::Relaxed)
+                    {
                         continue;
                     }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };

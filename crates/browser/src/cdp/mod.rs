@@ -12,9 +12,9 @@ mod pending;
 pub mod protocol;
 mod wire;
 
-pub use bounded::{BoundedUrl, Id, BoundedText};
+pub use bounded::{BoundedText, BoundedUrl, Id};
 pub(crate) use connection::MAX_MESSAGE_BYTES;
-pub use connection::{PendingReply, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
+pub use connection::{Closed, Connection, ConnectionOptions, PendingReply, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
 pub use headers::{IssuedHeaders, RequestHeaders, ResponseHeaders};

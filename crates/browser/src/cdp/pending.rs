@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 /// Calls that wait for a reply; at the bound the next one fails with [`CallError::Busy`].
 const UNANSWERED_CALLS: usize = 4096;
 /// Attached targets that are tracked. Calls to others time out if they crash.
-const MOST_SESSIONS: usize = 2048;
+const MAX_SESSIONS: usize = 2048;
 
 const SESSION_NOT_FOUND: i64 = -32001;
 
@@ -72,7 +72,7 @@ impl Pending {
                 Err(CallError::TooLarge { method, bytes: bytes.len(), limit: max_reply })
             }
             Ok(bytes) => Ok(bytes),
-            // The target went before the call came.
+            // The target was detached before the call.
             Err(wire::Refusal { code: SESSION_NOT_FOUND, .. }) => Err(CallError::Detached { method }),
             Err(wire::Refusal { code, message }) => {
                 Err(CallError::Refused { method, code, message: message.into() })
@@ -90,7 +90,7 @@ impl Pending {
     pub fn apply_event(&mut self, event: &Event) {
         let (session, error): (_, fn(&'static str) -> CallError) = match (&event.kind, &event.session) {
             (EventKind::Attached(attached), _) => {
-                if self.sessions.len() < MOST_SESSIONS {
+                if self.sessions.len() < MAX_SESSIONS {
                     self.sessions.insert(attached.session_id.clone(), Renderer::Alive);
                 }
                 return;

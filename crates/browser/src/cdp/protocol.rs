@@ -2,7 +2,7 @@
 
 use super::{
     Command, SessionId,
-    bounded::{BoundedUrl, Id, SensitiveText, BoundedText},
+    bounded::{BoundedText, BoundedUrl, Id, SensitiveText},
     connection::MAX_MESSAGE_BYTES,
     headers::{IssuedHeaders, RequestHeaders, ResponseHeaders},
 };

@@ -1,6 +1,6 @@
 //! The JSON envelope of messages; results stay undecoded until their type is known.
 
-use super::{Command, SessionId, BoundedText};
+use super::{BoundedText, Command, SessionId};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

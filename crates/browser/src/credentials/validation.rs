@@ -32,7 +32,10 @@ impl Injection {
             (self.headers.len(), MAX_HEADER_ORIGINS, "headers"),
         ] {
             if count > most {
-                return Err(BrowserError::not_injected(format!("{count} {what}"), format!("{most} are the most")));
+                return Err(BrowserError::not_injected(
+                    format!("{count} {what}"),
+                    format!("{most} are the most"),
+                ));
             }
         }
         self.cookies.iter().try_for_each(InjectedCookie::validate)?;
@@ -68,7 +71,10 @@ impl InjectedStorage {
         if is_web(&self.origin) {
             return Ok(());
         }
-        Err(BrowserError::not_injected(format!("the stores of {}", self.origin), "only web sites have stores"))
+        Err(BrowserError::not_injected(
+            format!("the stores of {}", self.origin),
+            "only web sites have stores",
+        ))
     }
 }
 

@@ -20,13 +20,13 @@ pub enum BrowserError {
     #[error("{url} could not be opened: {net_error}")]
     NavigationFailed { url: PageText, net_error: String },
     #[error("the page tried to leave for a {scheme}: address, and only http: and https: are opened")]
-    SchemeRefused { scheme: Words },
+    SchemeRefused { scheme: AttributedText },
     #[error("{url} is a download, and downloads are refused")]
     DownloadRefused { url: PageText },
     #[error("no element answers to {wanted}{}", list_candidates(.candidates))]
     ElementNotFound { wanted: String, candidates: Vec<PageText> },
     #[error("{element} is covered by {by}")]
-    ElementCovered { element: String, by: Words },
+    ElementCovered { element: String, by: AttributedText },
     #[error("{element} is disabled")]
     ElementDisabled { element: String },
     #[error("{element} is not visible")]
@@ -60,7 +60,7 @@ pub enum BrowserError {
     #[error("{element} takes a date or time in the form {form}")]
     BadDate { element: String, form: &'static str },
     #[error("{element} did not take the focus{}", suffix("; it went to ", .taken_by))]
-    FocusLost { element: String, taken_by: Option<Words> },
+    FocusLost { element: String, taken_by: Option<AttributedText> },
     /// `page_words` is the role and name of the element, or the URL of its page.
     #[error("{}", describe(.reference, .reason.as_ref(), .page_words.as_ref()))]
     StaleRef { reference: String, reason: Option<StaleRefReason>, page_words: Option<PageText> },
@@ -78,7 +78,7 @@ pub enum BrowserError {
     #[error("the browser is gone: {closed}")]
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
-    PageScript { reason: Words },
+    PageScript { reason: AttributedText },
     /// Names the credential, never its value.
     #[error("{what} could not be put into the browser: {why}")]
     NotInjected { what: String, why: String },
@@ -204,12 +204,12 @@ impl BrowserError {
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
             BrowserError::NotInjected { .. } => "Have the operator mend or renew the credential.",
-            BrowserError::MaskFailed { .. } => {
-                "Nothing to do; the picture is not kept, and the log says so."
-            }
+            BrowserError::MaskFailed { .. } => "Nothing to do; the picture is not kept, and the log says so.",
             BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. }
-            | BrowserError::BadScreenshot { .. } => "Try again; if it stays, open a new session and report it.",
+            | BrowserError::BadScreenshot { .. } => {
+                "Try again; if it stays, open a new session and report it."
+            }
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
             ),
         ] {
             let text = mark_page_text(&error.to_string(), "<", ">");
-            assert_eq!((error.code().as_ref(), told.as_str()), (code, message));
+            assert_eq!((error.code().as_ref(), text.as_str()), (code, message));
         }
     }
 }

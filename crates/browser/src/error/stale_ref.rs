@@ -24,7 +24,8 @@ pub enum StaleRefReason {
 /// The message for a stale ref; the element's role and name, or the page's URL, is in brackets.
 pub(super) fn describe(
     reference: &str,
-    reason: Option<&StaleRefReason>, page_words: Option<&PageText>,
+    reason: Option<&StaleRefReason>,
+    page_words: Option<&PageText>,
 ) -> String {
     let what = match reason {
         None => return format!("the ref {reference} stands for nothing on this page any more"),
@@ -36,13 +37,15 @@ pub(super) fn describe(
         Some(StaleRefReason::FrameNavigated) => "was in a frame that shows another page now",
         Some(StaleRefReason::FrameRemoved) => "was in a frame that is gone",
         Some(StaleRefReason::TabClosed) => "was in a tab that is gone",
-        Some(StaleRefReason::InBackgroundTab(tab)) => return format!("{reference} is in the tab {tab}, which is not in front"),
+        Some(StaleRefReason::InBackgroundTab(tab)) => {
+            return format!("{reference} is in the tab {tab}, which is not in front");
+        }
     };
     let words = page_words.map(|words| format!(" ({words})")).unwrap_or_default();
     let replacement = match reason {
         Some(StaleRefReason::Removed { replacement: Some(replacement) }) => {
             format!("; one like it is there now as {replacement}")
-        },
+        }
         _ => String::new(),
     };
     format!("{reference}{words} {what}{replacement}")

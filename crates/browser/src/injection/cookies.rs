@@ -151,7 +151,10 @@ impl Browser {
         let found = self.call(None, &GetCookies {}, deadline).await?.cookies;
         let missing = cookies.iter().find(|cookie| !found.iter().any(|found| found.matches(cookie)));
         missing.map_or(Ok(()), |cookie| {
-            Err(BrowserError::not_injected(cookie.describe(), "the browser dropped it, as it does with one that has expired"))
+            Err(BrowserError::not_injected(
+                cookie.describe(),
+                "the browser dropped it, as it does with one that has expired",
+            ))
         })
     }
 

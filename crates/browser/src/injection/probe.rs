@@ -6,7 +6,7 @@ use crate::{
     credentials::Injection,
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
-    page::LARGEST_ANSWER,
+    page::MAX_SCRIPT_REPLY,
     state::Incidents,
     text::{PageText, cut_at},
 };
@@ -84,10 +84,11 @@ impl UninitializedBrowser {
 impl Browser {
     async fn probe(&self, wanted: &Navigate, deadline: Deadline) -> Result<ProbeResult, BrowserError> {
         self.go_to(wanted, None, deadline).await?;
-        let main = self.frames_to_ask().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
-        let largest = LARGEST_ANSWER + MAX_TEXT * MAX_ENCODED_BYTES;
+        let main = self.readable_frames().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
+        let largest = MAX_SCRIPT_REPLY + MAX_TEXT * MAX_ENCODED_BYTES;
         let request = PageTextRequest { length: MAX_TEXT };
-        let mut reply: PageTextReply = self.ask_up_to(largest, &main, "pageText", &request, deadline).await?;
+        let mut reply: PageTextReply =
+            self.call_script_bounded(largest, &main, "pageText", &request, deadline).await?;
         if let Some(status) = reply.status.filter(|status| *status == 429 || *status >= 500) {
             let url = PageText::new(wanted.url.as_str());
             return Err(BrowserError::NavigationFailed { url, net_error: format!("HTTP {status}") });
@@ -100,12 +101,12 @@ impl Browser {
     async fn discard_probe_tabs(&self, deadline: Deadline) -> Result<(), BrowserError> {
         self.replace_tab(deadline).await?;
         loop {
-            let opened = std::mem::take(&mut self.shared.lock().behind);
+            let opened = std::mem::take(&mut self.shared.lock().background);
             if opened.is_empty() {
                 break;
             }
             for tab in opened {
-                tab.frames.end();
+                tab.frames.close();
                 self.close_target(&tab.target, deadline).await?;
             }
         }

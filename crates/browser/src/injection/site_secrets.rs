@@ -7,7 +7,7 @@ use crate::{
     credentials::{IssuedCookie, IssuedStorageEntry, Priority, SameSite, Secret, SiteIssuedSecrets},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
-    page::LARGEST_ANSWER,
+    page::MAX_SCRIPT_REPLY,
     state::Tab,
 };
 use futures_util::future::join_all;
@@ -22,7 +22,7 @@ const MAX_STORAGE_ENTRIES: usize = 1000;
 const MAX_STORAGE_BYTES: usize = 1 << 20;
 /// Chromium encodes a non-ASCII character as six bytes.
 const MAX_ENCODED_BYTES: usize = 6;
-/// How long a document may take to answer; one that hangs is left out.
+/// TargetUse long a document may take to answer; one that hangs is left out.
 pub(super) const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
 
 impl FoundCookie {
@@ -127,7 +127,7 @@ impl Browser {
     fn storage_documents(&self, origins: &[Origin]) -> (Vec<StorageDocument>, bool) {
         let state = self.shared.lock();
         let (mut documents, mut truncated): (Vec<StorageDocument>, _) = (Vec::new(), false);
-        for tab in state.tab.iter().chain(&state.behind).filter(|_| !origins.is_empty()) {
+        for tab in state.tab.iter().chain(&state.background).filter(|_| !origins.is_empty()) {
             let own = storage_documents_in(tab, origins);
             // A page runs no script while its dialog is open.
             truncated |= tab.dialog.is_some() && !own.is_empty();
@@ -155,7 +155,7 @@ impl Browser {
             return_by_value: true,
             await_promise: false,
             silent: true,
-            max_reply: LARGEST_ANSWER + MAX_STORAGE_BYTES * MAX_ENCODED_BYTES,
+            max_reply: MAX_SCRIPT_REPLY + MAX_STORAGE_BYTES * MAX_ENCODED_BYTES,
             returns: PhantomData,
         };
         let limit = deadline.within(DOCUMENT_WAIT);

@@ -1,234 +1,241 @@
-//! Arming the frame of an element, so that a click or a key reaches that element or nothing.
+//! Guarded input: the guard in each frame blocks a click or key that would reach another element than the permitted one.
 
+use super::{KeyStroke, MousePress};
 use crate::{
-    aim::{Aim, How, Looking, Problem},
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    locate::{Element, FRAME_WAIT, LOOK_AGAIN},
-    page_text::Words,
-    resting::{RESTING, Rested},
-    verbs::{
-        KeyStroke, MousePress, check_unchanged, check_unchanged_apart_from_position, check_unchanged_visibly,
+    page::{FRAME_WAIT, InputReport, POLL_INTERVAL, QUIESCENCE_WAIT},
+    targeting::{
+        ActionabilityCheck, ActionableElement, Element, GuardArming, TargetProblem, TargetUse,
+        check_unchanged, check_unchanged_apart_from_position, check_unchanged_visibly,
     },
+    text::AttributedText,
 };
 use futures_util::future::join_all;
 use policy::ElementFacts;
-use serde::Serialize;
 use std::time::Duration;
 
-/// What was stopped had no effect, so it may be sent again: the page moves, or hovering moved it.
-const TRIES: usize = 4;
-/// How long frames that were not meant may take to tell what they stopped. One that hangs tells nothing, and gets
-/// nothing either.
-const TELLING: Duration = Duration::from_millis(500);
+/// Blocked input had no effect, so it may be sent again: the page moves, or hovering moved it.
+const MAX_TRIES: usize = 4;
+/// TargetUse long other frames may take to report what they blocked. A frame that hangs receives no input either.
+const REPORT_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum InputKind {
     Mouse,
-    /// Text, or a part of it, which changes what the form holds.
+    /// Text, or a part of it, which changes the content of the form.
     Keys,
-    /// One key, pressed on what is there.
+    /// One key, pressed on the present content.
     Key,
 }
 
-/// What is sent, and to what.
+/// Input, and the element it is meant for.
 #[derive(Clone, Copy)]
-pub(crate) struct Shot<'a> {
+pub(crate) struct GuardedInput<'a> {
     pub element: &'a Element,
-    pub how: How,
-    pub input: Input,
-    /// The facts that were decided on; if they have changed, nothing is sent. None for a part of what was decided on.
+    pub target_use: TargetUse,
+    pub kind: InputKind,
+    /// The facts that were decided on; if they have changed, nothing is sent. `None` for a part of a permitted action.
     pub decided: Option<&'a ElementFacts>,
-    /// Whether it is one gesture, which can be sent again when it was stopped.
+    /// It is one gesture, which can be sent again when it was blocked.
     pub repeatable: bool,
-    /// What a drag ends on.
+    /// The drop target of a drag.
     pub drop: Option<&'a Element>,
 }
 
-/// What one frame lets through.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Arming {
-    /// The element that is meant; none in every frame but its own.
-    number: Option<u64>,
-    keys: bool,
-    /// Whether the document itself is meant, with nothing on it that has the focus.
-    page: bool,
-    /// What may be dropped on.
-    drop: Option<u64>,
-}
-
-/// What a hand does once it is aimed.
+/// The events to send.
 #[derive(Clone, Copy)]
-pub(crate) enum Hand<'a> {
-    Press(MousePress),
+pub(crate) enum InputGesture<'a> {
+    Click(MousePress),
     Move,
-    /// Presses, moves to another element, and lets go there.
-    Carry(&'a Aim),
+    /// Press, move to another element, release.
+    Drag(&'a ActionableElement),
     Key(&'a KeyStroke),
     Keys(&'a [KeyStroke]),
-    /// By a key for each character.
+    /// One key per character.
     Text(&'a str),
-    /// At once, as it is.
+    /// All at once.
     Insert(&'a str),
-    /// A line at once.
+    /// One line at a time.
     Lines(&'a str),
 }
 
-impl Shot<'_> {
-    fn arming(&self, frame: &str) -> Arming {
+impl GuardedInput<'_> {
+    fn arming(&self, frame: &str) -> GuardArming {
         let number = (self.element.frame == *frame).then_some(self.element.number);
         let drop = self.drop.filter(|drop| drop.frame == *frame).map(|drop| drop.number);
-        Arming { number, keys: self.input != Input::Mouse, page: false, drop }
+        GuardArming { number, keys: self.kind != InputKind::Mouse, page: false, drop }
     }
 
-    /// Whether it may begin in one frame and end in another: text does when the focus hops, and a drag.
-    fn all(&self) -> bool {
-        self.input != Input::Mouse || self.drop.is_some()
+    /// Whether it may begin in one frame and end in another: text when the focus moves, or a drag.
+    fn spans_frames(&self) -> bool {
+        self.kind != InputKind::Mouse || self.drop.is_some()
     }
 }
 
 impl Browser {
-    /// Sends input to an element while its frame is armed for it, and lets the page come to rest; fails if the input
-    /// went astray, and was stopped.
-    pub(crate) async fn guarded(
+    /// Arms the guard, sends input to an element, and waits until the page is idle; fails if the guard blocked the input.
+    pub(crate) async fn send_guarded(
         &self,
-        shot: Shot<'_>,
-        hand: Hand<'_>,
+        input: GuardedInput<'_>,
+        gesture: InputGesture<'_>,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let tries = if shot.repeatable { TRIES } else { 1 };
+        let tries = if input.repeatable { MAX_TRIES } else { 1 };
         let mut by = None;
         for attempt in 0..tries {
-            let sent = match self.take_aim(shot, attempt > 0, deadline).await {
-                Ok(aim) => self.send(hand, &aim, deadline).await,
+            let sent = match self.arm_and_check(input, attempt > 0, deadline).await {
+                Ok(target) => self.send(gesture, &target, deadline).await,
                 Err(error) => Err(error),
             };
-            let came = self.disarm(&shot.element.frame, sent.is_ok(), shot.all(), deadline).await;
+            let report =
+                self.disarm(&input.element.frame, sent.is_ok(), input.spans_frames(), deadline).await;
             sent?;
-            if !came.stopped {
+            if !report.stopped {
                 return Ok(());
             }
-            by = came.by.map(Words::Page).or(by);
-            if came.began {
-                // Half of it had its effect; to send it again would have that twice.
+            by = report.by.map(AttributedText::Page).or(by);
+            if report.began {
+                // A part of it had its effect, and would have it twice.
                 break;
             }
         }
-        Err(match shot.input {
-            Input::Mouse => {
-                let by = by.unwrap_or(Words::Ours("what the page moved in its way"));
-                Problem::Covered.of(&shot.element.reference, Some(by))
+        Err(match input.kind {
+            InputKind::Mouse => {
+                let by = by.unwrap_or(AttributedText::Driver("what the page moved in its way"));
+                TargetProblem::Covered.into_error(&input.element.reference, Some(by))
             }
-            Input::Keys | Input::Key => Problem::Focus.of(&shot.element.reference, by),
+            InputKind::Keys | InputKind::Key => TargetProblem::Focus.into_error(&input.element.reference, by),
         })
     }
 
-    async fn send(&self, hand: Hand<'_>, aim: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
-        match hand {
-            Hand::Press(press) => self.press_mouse(aim, press, deadline).await,
-            Hand::Move => self.mouse("mouseMoved", aim.x, aim.y, false, deadline).await,
-            Hand::Carry(end) => self.carry(aim, end, deadline).await,
-            Hand::Key(stroke) => self.strike_key(stroke, deadline).await,
-            Hand::Keys(strokes) => self.strike_keys(strokes, deadline).await,
-            Hand::Text(text) => self.strike_text(text, deadline).await,
-            Hand::Insert(text) => self.insert(text, deadline).await,
-            Hand::Lines(text) => self.insert_lines(text, deadline).await,
+    async fn send(
+        &self,
+        gesture: InputGesture<'_>,
+        target: &ActionableElement,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        match gesture {
+            InputGesture::Click(press) => self.press_mouse(target, press, deadline).await,
+            InputGesture::Move => {
+                self.dispatch_mouse("mouseMoved", target.x, target.y, false, deadline).await
+            }
+            InputGesture::Drag(end) => self.drag_mouse(target, end, deadline).await,
+            InputGesture::Key(stroke) => self.strike_key(stroke, deadline).await,
+            InputGesture::Keys(strokes) => self.strike_keys(strokes, deadline).await,
+            InputGesture::Text(text) => self.strike_text(text, deadline).await,
+            InputGesture::Insert(text) => self.insert(text, deadline).await,
+            InputGesture::Lines(text) => self.insert_lines(text, deadline).await,
         }
     }
 
-    /// The last look before input is sent: it arms the element's own frame in the same moment.
-    async fn take_aim(&self, shot: Shot<'_>, steady: bool, deadline: Deadline) -> Result<Aim, BrowserError> {
-        if self.every_frame()?.1 {
-            let reason = Words::Ours("it has too many frames to act in it safely");
+    /// The last check before input is sent; it arms the guard of the element's own frame in the same moment.
+    async fn arm_and_check(
+        &self,
+        input: GuardedInput<'_>,
+        steady: bool,
+        deadline: Deadline,
+    ) -> Result<ActionableElement, BrowserError> {
+        if self.all_frames()?.1 {
+            let reason = AttributedText::Driver("it has too many frames to act in it safely");
             return Err(BrowserError::PageScript { reason });
         }
-        if let Some(drop) = shot.drop.filter(|drop| drop.frame != shot.element.frame) {
-            self.arm(&drop.frame, shot.arming(&drop.frame), deadline).await?;
+        if let Some(drop) = input.drop.filter(|drop| drop.frame != input.element.frame) {
+            self.arm(&drop.frame, input.arming(&drop.frame), deadline).await?;
         }
-        let looking = Looking { how: shot.how, steady, arm: Some(shot.arming(&shot.element.frame)) };
-        let aim = self.aim(shot.element, looking, deadline).await?;
-        match (shot.decided, shot.input) {
-            (Some(decided), Input::Mouse) => check_unchanged_visibly(decided, &aim.facts)?,
-            // It may have been scrolled to and got the focus since.
-            (Some(decided), Input::Keys) => check_unchanged(decided, &aim.facts)?,
-            (Some(decided), Input::Key) => check_unchanged_apart_from_position(decided, &aim.facts)?,
-            // It is pressed itself, and nothing that lies in it.
-            (None, _) if aim.facts.element != shot.element.reference => {
-                let by = Words::Ours("something in it that can be pressed by itself");
-                return Err(Problem::Covered.of(&shot.element.reference, Some(by)));
+        let check = ActionabilityCheck {
+            target_use: input.target_use,
+            steady,
+            arm: Some(input.arming(&input.element.frame)),
+        };
+        let target = self.wait_actionable(input.element, check, deadline).await?;
+        match (input.decided, input.kind) {
+            (Some(decided), InputKind::Mouse) => check_unchanged_visibly(decided, &target.facts)?,
+            // It may have been scrolled into view and focused since.
+            (Some(decided), InputKind::Keys) => check_unchanged(decided, &target.facts)?,
+            (Some(decided), InputKind::Key) => check_unchanged_apart_from_position(decided, &target.facts)?,
+            // The element itself must be hit, not a control inside it.
+            (None, _) if target.facts.element != input.element.reference => {
+                let by = AttributedText::Driver("something in it that can be pressed by itself");
+                return Err(TargetProblem::Covered.into_error(&input.element.reference, Some(by)));
             }
             (None, _) => {}
         }
-        Ok(aim)
+        Ok(target)
     }
 
-    /// All frames of the tab, the main one first, and whether it has had more than are known.
-    fn every_frame(&self) -> Result<(Vec<String>, bool), BrowserError> {
+    /// All frames of the tab, main frame first, and whether there are untracked ones.
+    fn all_frames(&self) -> Result<(Vec<String>, bool), BrowserError> {
         let state = self.shared.lock();
         let tab = state.tab.as_ref().ok_or(BrowserError::TabClosed)?;
-        Ok((tab.frames.inside(&tab.target), tab.frames.untracked()))
+        Ok((tab.frames.inside(&tab.target), tab.frames.has_untracked()))
     }
 
-    /// Sends keys to the page itself, where nothing has the focus; what gets it meanwhile gets no key.
-    pub(crate) async fn guarded_page(
+    /// Sends a key to the page itself while nothing is focused. An element that takes the focus meanwhile gets no key.
+    pub(crate) async fn send_guarded_to_page(
         &self,
         stroke: &KeyStroke,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let main = self.every_frame()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
-        let arming = Arming { keys: true, page: true, ..Arming::default() };
+        let main = self.all_frames()?.0.into_iter().next().ok_or(BrowserError::TabClosed)?;
+        let arming = GuardArming { keys: true, page: true, ..GuardArming::default() };
         let sent = match self.arm(&main, arming, deadline).await {
             Ok(()) => self.strike_key(stroke, deadline).await,
             Err(error) => Err(error),
         };
-        let came = self.disarm(&main, sent.is_ok(), true, deadline).await;
+        let report = self.disarm(&main, sent.is_ok(), true, deadline).await;
         sent?;
-        if came.stopped { Err(Problem::Focus.of("the page", came.by.map(Words::Page))) } else { Ok(()) }
+        if report.stopped {
+            Err(TargetProblem::Focus.into_error("the page", report.by.map(AttributedText::Page)))
+        } else {
+            Ok(())
+        }
     }
 
-    async fn arm(&self, frame: &str, arming: Arming, deadline: Deadline) -> Result<(), BrowserError> {
-        self.ask::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
+    async fn arm(&self, frame: &str, arming: GuardArming, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call_script::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
         Ok(())
     }
 
-    /// Disarms a frame and lets it come to rest; tells what came of the input there. With `all`, or when nothing of it
-    /// came there, the other frames are asked too.
-    async fn disarm(&self, frame: &String, sent: bool, all: bool, deadline: Deadline) -> Rested {
-        let limit = deadline.within(RESTING);
-        if !self.input_handled(limit).await {
-            // What is still on its way must not find another guard than it was sent with.
-            return Rested::default();
+    /// Disarms a frame and waits until it is idle. With `all`, or when nothing of the input reached it, the other frames
+    /// report too.
+    async fn disarm(&self, frame: &String, sent: bool, all: bool, deadline: Deadline) -> InputReport {
+        let limit = deadline.within(QUIESCENCE_WAIT);
+        if !self.wait_input_handled(limit).await {
+            // Pending input must not meet another guard than it was sent with.
+            return InputReport::default();
         }
-        // A frame that went or hangs has nothing to tell; the action itself tells what became of the tab.
-        let rest = async |frame: &str, expecting, limit| {
-            self.rest_in(frame, expecting, limit).await.unwrap_or_default()
+        // A frame that is gone or hangs has no report; the action itself fails if the tab is gone.
+        let disarm = async |frame: &str, expecting, limit| {
+            self.disarm_and_wait_idle(frame, expecting, limit).await.unwrap_or_default()
         };
-        let came = rest(frame, sent, limit).await;
-        if !sent || (came.began && !all) {
-            return came;
+        let report = disarm(frame, sent, limit).await;
+        if !sent || (report.began && !all) {
+            return report;
         }
-        let frames = self.every_frame().unwrap_or_default().0;
-        let telling = limit.within(TELLING);
-        let others = frames.iter().filter(|other| *other != frame).map(|other| rest(other, false, telling));
-        join_all(others).await.into_iter().fold(came, Rested::and)
+        let frames = self.all_frames().unwrap_or_default().0;
+        let reporting = limit.within(REPORT_WAIT);
+        let others =
+            frames.iter().filter(|other| *other != frame).map(|other| disarm(other, false, reporting));
+        join_all(others).await.into_iter().fold(report, InputReport::merge)
     }
 
-    /// Waits for input whose sender gave up, because a question of the page's came between.
-    async fn input_handled(&self, limit: Deadline) -> bool {
+    /// Waits for input whose sender gave up because a dialog opened.
+    async fn wait_input_handled(&self, limit: Deadline) -> bool {
         let Ok(session) = self.tab_session() else { return true };
         while self.connection.has_pending_input(&session) {
             if limit.left().is_zero() {
                 return false;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         true
     }
 
-    /// Disarms what an action that was broken off has left armed, and lets the page come to rest.
+    /// Disarms the guards that an interrupted action has left armed, and waits until the page is idle.
     pub(crate) async fn disarm_all(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if let Some(main) = self.every_frame()?.0.first() {
+        if let Some(main) = self.all_frames()?.0.first() {
             self.disarm(main, true, true, deadline).await;
         }
         Ok(())

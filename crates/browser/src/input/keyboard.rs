@@ -1,39 +1,29 @@
-//! Key presses: real key events, to the permitted element only.
+//! Dispatches key events and text, and focuses the field that gets them.
 
-use super::{ActionNote, click::modifier_bits};
+use super::mouse::modifier_bits;
 use crate::{
-    aim::{Problem, Purpose},
-    ask::AskError,
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
-    locate::Element,
-    page_text::{PageText, Words},
+    page::ScriptCallError,
+    targeting::{Element, TargetProblem},
+    text::{AttributedText, PageText},
 };
-use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
+use policy::{Chord, ENTER, Key, Modifiers};
 use serde::{Deserialize, Serialize};
-
-/// Keys that scroll a page unless an element handles them.
-const SCROLL_KEYS: [&str; 7] = ["End", "Home", "PageDown", "PageUp", "ArrowDown", "ArrowUp", " "];
-
-#[derive(Serialize)]
-struct FocusRequest {
-    number: u64,
-}
 
 /// Successful unless there is a problem.
 #[derive(Deserialize)]
 struct FieldReply {
-    problem: Option<Problem>,
+    problem: Option<TargetProblem>,
     by: Option<PageText>,
 }
 
 /// One key going down and up again.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KeyStroke {
-    key: String,
+    pub key: String,
     code: String,
     virtual_code: u32,
     text: Option<String>,
@@ -41,46 +31,7 @@ pub(crate) struct KeyStroke {
 }
 
 impl Browser {
-    pub(super) async fn press(
-        &self,
-        press: &Press,
-        decided: Option<&ElementFacts>,
-        deadline: Deadline,
-    ) -> Result<ActionNote, BrowserError> {
-        self.begin_action();
-        let stroke = KeyStroke::from_chord(&press.chord);
-        match decided {
-            Some(decided) => {
-                let (element, how) = self.relocate(&press.target, decided, Purpose::Press, deadline).await?;
-                if press.target != Target::Focused {
-                    self.call_on_field(
-                        &element,
-                        "focusField",
-                        &FocusRequest { number: element.number },
-                        deadline,
-                    )
-                    .await?;
-                }
-                let shot = Shot {
-                    element: &element,
-                    how,
-                    input: Input::Key,
-                    decided: Some(decided),
-                    repeatable: false,
-                    drop: None,
-                };
-                self.guarded(shot, Hand::Key(&stroke), deadline).await?;
-            }
-            None => self.guarded_page(&stroke, deadline).await?,
-        }
-        self.settle(LoadState::Load, deadline).await?;
-        if SCROLL_KEYS.contains(&stroke.key.as_str()) {
-            self.wait_for_scrolling(deadline).await?;
-        }
-        Ok(None)
-    }
-
-    pub(crate) async fn strike_key(
+    pub(super) async fn strike_key(
         &self,
         stroke: &KeyStroke,
         deadline: Deadline,
@@ -88,7 +39,7 @@ impl Browser {
         self.strike_keys(std::slice::from_ref(stroke), deadline).await
     }
 
-    pub(crate) async fn strike_keys(
+    pub(super) async fn strike_keys(
         &self,
         strokes: &[KeyStroke],
         deadline: Deadline,
@@ -99,11 +50,11 @@ impl Browser {
             sent.push(self.send_tab(&down, deadline).await?);
             sent.push(self.send_tab(&up, deadline).await?);
         }
-        self.handled(sent, deadline).await
+        self.wait_handled(sent, deadline).await
     }
 
     /// Types characters one by one; those without a key are inserted as text.
-    pub(crate) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(super) async fn strike_text(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
         let mut sent = Vec::new();
         for c in text.chars() {
             if let Some(stroke) = KeyStroke::for_character(c) {
@@ -116,23 +67,40 @@ impl Browser {
                 sent.push(self.send_tab(&p::InsertText { text }, deadline).await?);
             }
         }
-        self.handled(sent, deadline).await
+        self.wait_handled(sent, deadline).await
     }
 
-    pub(super) async fn call_on_field<A: Serialize>(
+    pub(super) async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
+    }
+
+    /// Inserts each line at once, with Enter between them: editors turn that into paragraphs.
+    pub(super) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
+        for (place, line) in text.split('\n').enumerate() {
+            if place > 0 {
+                self.strike_key(&KeyStroke::from_chord(&Chord::from(&ENTER)), deadline).await?;
+            }
+            if !line.is_empty() {
+                self.insert(line, deadline).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn call_on_field<A: Serialize>(
         &self,
         element: &Element,
         function: &str,
         argument: &A,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        match self.ask(&element.frame, function, argument, deadline).await {
+        match self.call_script(&element.frame, function, argument, deadline).await {
             Ok(FieldReply { problem: None, .. }) => Ok(()),
             Ok(FieldReply { problem: Some(problem), by }) => {
-                Err(problem.of(&element.reference, by.map(Words::Page)))
+                Err(problem.into_error(&element.reference, by.map(AttributedText::Page)))
             }
-            Err(AskError::Gone) => Err(element.stale()),
-            Err(AskError::Failed(error)) => Err(error),
+            Err(ScriptCallError::Gone) => Err(element.stale()),
+            Err(ScriptCallError::Failed(error)) => Err(error),
         }
     }
 }

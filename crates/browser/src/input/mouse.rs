@@ -1,16 +1,15 @@
-//! Clicking: real mouse events on the permitted element.
+//! Dispatches mouse events: clicks, moves and drags.
 
-use super::ActionNote;
 use crate::{
-    aim::{Aim, How, Purpose},
-    browser::Browser,
-    cdp::protocol as p,
-    deadline::Deadline,
-    error::BrowserError,
-    guard::{Hand, Input, Shot},
-    locate::Element,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError,
+    targeting::ActionableElement,
 };
-use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
+use policy::{Modifiers, MouseButton};
+
+/// Mouse moves between two points: pages observe more than the ends.
+const STEPS: u32 = 5;
+/// Pixels that the pressed mouse moves to start a drag.
+const NUDGE: f64 = 8.0;
 
 /// Button, number of clicks and modifiers of a mouse click.
 #[derive(Clone, Copy)]
@@ -25,47 +24,21 @@ impl MousePress {
     pub fn single() -> MousePress {
         MousePress { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
     }
-
-    fn from_click(click: &Click) -> MousePress {
-        MousePress { button: click.button, count: click.count, modifiers: click.modifiers }
-    }
 }
 
 impl Browser {
-    pub(super) async fn click(
-        &self,
-        click: &Click,
-        decided: &ElementFacts,
-        deadline: Deadline,
-    ) -> Result<ActionNote, BrowserError> {
-        let (element, how) = self.relocate(&click.target, decided, Purpose::Click, deadline).await?;
-        self.begin_action();
-        let repeatable = click.count == 1;
-        let shot = Shot {
-            element: &element,
-            how,
-            input: Input::Mouse,
-            decided: Some(decided),
-            repeatable,
-            drop: None,
-        };
-        self.guarded(shot, Hand::Press(MousePress::from_click(click)), deadline).await?;
-        self.settle(LoadState::Load, deadline).await?;
-        Ok(None)
-    }
-
     /// Sends move, press and release in one batch. Between the last check and the press the page runs nothing but its
     /// hover handlers; the guard blocks a press that these divert.
-    pub(crate) async fn press_mouse(
+    pub(super) async fn press_mouse(
         &self,
-        aim: &Aim,
+        target: &ActionableElement,
         press: MousePress,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let event = |r#type, button, buttons, click_count| p::DispatchMouse {
             r#type,
-            x: aim.x,
-            y: aim.y,
+            x: target.x,
+            y: target.y,
             button,
             buttons,
             click_count,
@@ -85,13 +58,58 @@ impl Browser {
         for event in &events {
             sent.push(self.send_tab(event, deadline).await?);
         }
-        self.handled(sent, deadline).await
+        self.wait_handled(sent, deadline).await
     }
-}
 
-/// A guarded click that may be sent again when the guard blocked it.
-pub(super) fn mouse_shot<'a>(element: &'a Element, how: How, decided: Option<&'a ElementFacts>) -> Shot<'a> {
-    Shot { element, how, input: Input::Mouse, decided, repeatable: true, drop: None }
+    /// Presses on one element, moves to another and releases there.
+    pub(super) async fn drag_mouse(
+        &self,
+        start: &ActionableElement,
+        end: &ActionableElement,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        self.shared.lock().drag_data = None;
+        self.dispatch_mouse("mouseMoved", start.x, start.y, false, deadline).await?;
+        self.dispatch_mouse("mousePressed", start.x, start.y, true, deadline).await?;
+        self.dispatch_mouse("mouseMoved", start.x + NUDGE, start.y + NUDGE, true, deadline).await?;
+        for step in 1..=STEPS {
+            let part = f64::from(step) / f64::from(STEPS);
+            let (x, y) = (start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part);
+            self.drag_step(x, y, deadline).await?;
+        }
+        let intercepted = self.shared.lock().drag_data.take();
+        if let Some(data) = intercepted {
+            let event = p::DispatchDrag { r#type: "drop", x: end.x, y: end.y, data: &data, modifiers: 0 };
+            self.call_tab(&event, deadline).await?;
+        }
+        self.dispatch_mouse("mouseReleased", end.x, end.y, true, deadline).await
+    }
+
+    /// One mouse move of a drag: through the page's own code, or as a drag event once Chromium has started a drag.
+    async fn drag_step(&self, x: f64, y: f64, deadline: Deadline) -> Result<(), BrowserError> {
+        let intercepted = self.shared.lock().drag_data.clone();
+        let Some(data) = intercepted else {
+            return self.dispatch_mouse("mouseMoved", x, y, true, deadline).await;
+        };
+        let event = |r#type| p::DispatchDrag { r#type, x, y, data: &data, modifiers: 0 };
+        self.call_tab(&event("dragEnter"), deadline).await?;
+        self.call_tab(&event("dragOver"), deadline).await?;
+        Ok(())
+    }
+
+    pub(super) async fn dispatch_mouse(
+        &self,
+        r#type: &'static str,
+        x: f64,
+        y: f64,
+        pressed: bool,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let (button, count) = if pressed { ("left", 1) } else { ("none", 0) };
+        let buttons = u32::from(pressed && r#type != "mouseReleased");
+        let event = p::DispatchMouse { r#type, x, y, button, buttons, click_count: count, modifiers: 0 };
+        self.call_tab(&event, deadline).await.map(|_| ())
+    }
 }
 
 /// The protocol's bits for modifier keys.

@@ -20,7 +20,10 @@ use tokio::sync::Mutex;
 
 impl Browser {
     /// Takes over a Chromium: denies downloads and permissions, and attaches to one empty tab.
-    pub async fn attach(connection: Connection, options: BrowserOptions) -> Result<UninitializedBrowser, BrowserError> {
+    pub async fn attach(
+        connection: Connection,
+        options: BrowserOptions,
+    ) -> Result<UninitializedBrowser, BrowserError> {
         let shared = Arc::new(SharedState::new((options.width, options.height)));
         let (turn, snapshots) = (Mutex::new(()), Arc::default());
         let browser = Browser { connection, shared, options, turn, snapshots };

@@ -12,7 +12,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
-/// How long a page may take to answer; after that it is replaced by a new tab.
+/// TargetUse long a page may take to answer; after that it is replaced by a new tab.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(5);
 
 /// What the new connection led to.
@@ -52,7 +52,11 @@ impl Browser {
         let deadline = Deadline::of(browser.limit(), "attach");
         // The bridge keeps one connection to Chromium for all of ours: detach from what the last one attached to.
         browser
-            .call(None, &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..attach_to_pages() }, deadline)
+            .call(
+                None,
+                &p::SetAutoAttach { auto_attach: false, filter: Vec::new(), ..attach_to_pages() },
+                deadline,
+            )
             .await?;
         let is_another = browser.configure(deadline).await?;
         // All existing pages have been announced by now.
@@ -73,7 +77,11 @@ impl Browser {
         }
         browser.replace_tab(deadline).await?;
         browser.close_unclaimed(deadline).await?;
-        Ok(if is_another { Resumed::NewChromium(UninitializedBrowser::new(browser)) } else { Resumed::NewTab(browser) })
+        Ok(if is_another {
+            Resumed::NewChromium(UninitializedBrowser::new(browser))
+        } else {
+            Resumed::NewTab(browser)
+        })
     }
 
     /// `false` if the tab is gone.

@@ -1,9 +1,11 @@
 //! Calls of the page script: in each frame of the active tab, across closed shadow roots, until the page is idle.
 
+mod frame_snapshot;
 mod quiescence;
 mod script_call;
 mod shadow_roots;
 
+pub(crate) use frame_snapshot::FrameSnapshotRequest;
 pub(crate) use quiescence::{InputReport, QUIESCENCE_WAIT};
 pub(crate) use script_call::{MAX_SCRIPT_REPLY, ScriptCallError};
 pub(crate) use shadow_roots::RendererFrames;
@@ -15,7 +17,7 @@ use std::time::Duration;
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Frames that are searched or read; further ones are left out.
 pub(crate) const MAX_READABLE_FRAMES: usize = 50;
-/// How long a frame other than the main one may take to answer: a hung frame must not hold up the rest.
+/// TargetUse long a frame other than the main one may take to answer: a hung frame must not hold up the rest.
 pub(crate) const FRAME_WAIT: Duration = Duration::from_secs(3);
 
 impl Browser {

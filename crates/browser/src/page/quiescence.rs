@@ -1,62 +1,55 @@
-//! Letting a page come to rest after an action, and reading it in the same moment, since that is what mostly follows.
+//! Waits until a page is idle after an action, and reads it in the same call, since a reading mostly follows.
 
+use super::{FrameSnapshotRequest, RendererFrames, ScriptCallError};
 use crate::{
-    ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    page_text::PageText,
-    roots::Process,
-    snapshot::{FrameReply, FrameSnapshot},
-    verbs::FrameSnapshotRequest,
+    snapshot::{FrameReply, SettledPage},
+    text::PageText,
 };
 use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long a page may take to come to rest; one that does not is told as it is.
-pub(crate) const RESTING: Duration = Duration::from_secs(2);
+/// TargetUse long a page may take to become idle; after that it is read as it is.
+pub(crate) const QUIESCENCE_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
-struct Resting<'a> {
-    /// Whether the page has been given something to react to, and whether only just now.
+struct QuiescenceRequest<'a> {
+    /// The page has got something to react to, and only just now.
     expecting: bool,
     anew: bool,
-    /// How it is to be read then, if it is small enough for that to take no time.
+    /// TargetUse to read it then, if it is small enough to be read quickly.
     wanted: Option<FrameSnapshotRequest<'a>>,
-    /// Whether its nodes are counted as well.
+    /// Also count its nodes.
     count: bool,
 }
 
-/// What came of input in one frame, once that had come to rest.
+/// What happened to input in one frame.
 #[derive(Default)]
-pub(crate) struct Rested {
-    /// Whether anything reached what was meant.
+pub(crate) struct InputReport {
+    /// Some of it reached the intended element.
     pub began: bool,
-    /// Whether the guard stopped something, and what would have got it.
+    /// The guard blocked some of it; `by` is what would have received it.
     pub stopped: bool,
     pub by: Option<PageText>,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct QuiescenceReply {
     began: bool,
     stopped: bool,
     by: Option<PageText>,
-    told: Option<FrameReply>,
+    #[serde(rename = "told")]
+    snapshot: Option<FrameReply>,
     same: bool,
     count: Option<usize>,
 }
 
-/// A page that was read when it had come to rest. Whatever is waited for after that makes it old.
-pub(crate) struct Ready {
-    pub frames: Vec<(String, String)>,
-    pub snapshot: FrameSnapshot,
-}
-
-impl Rested {
-    pub fn and(self, other: Rested) -> Rested {
-        Rested {
+impl InputReport {
+    pub fn merge(self, other: InputReport) -> InputReport {
+        InputReport {
             began: self.began || other.began,
             stopped: self.stopped || other.stopped,
             by: self.by.or(other.by),
@@ -65,97 +58,112 @@ impl Rested {
 }
 
 impl Browser {
-    /// Lets the tab's own document come to rest, when nothing was sent to it.
-    pub(crate) async fn rest(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        self.rest_tab(false, deadline).await
+    /// Waits until the main frame is idle, when nothing was sent to it.
+    pub(crate) async fn wait_idle(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.wait_main_frame_idle(false, deadline).await
     }
 
-    /// The same when the network has just answered it: what it does with that may be a task or two away.
-    pub(crate) async fn rest_after_answers(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        self.rest_tab(true, deadline).await
+    /// The same when responses have just arrived: the page may handle them a task or two later.
+    pub(crate) async fn wait_idle_after_responses(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        self.wait_main_frame_idle(true, deadline).await
     }
 
-    async fn rest_tab(&self, answered: bool, deadline: Deadline) -> Result<(), BrowserError> {
+    async fn wait_main_frame_idle(
+        &self,
+        after_responses: bool,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
         let Some(main) = self.shared.lock().tab.as_ref().map(|tab| tab.target.clone()) else {
             return Ok(());
         };
-        match self.rest_frame(&main, answered, answered, deadline.within(RESTING)).await {
-            // A page that is busy or on its way out has come to no rest; what follows finds out which.
-            Ok(_) | Err(AskError::Gone | AskError::Failed(BrowserError::Timeout { .. })) => Ok(()),
+        match self
+            .wait_frame_idle(&main, after_responses, after_responses, deadline.within(QUIESCENCE_WAIT))
+            .await
+        {
+            // A busy or navigating page does not become idle; the next call finds out which.
+            Ok(_) | Err(ScriptCallError::Gone | ScriptCallError::Failed(BrowserError::Timeout { .. })) => {
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Disarms one frame and lets it come to rest; tells what came of the input there.
-    pub(crate) async fn rest_in(
+    /// Disarms the guard of one frame and waits until it is idle.
+    pub(crate) async fn disarm_and_wait_idle(
         &self,
         frame: &str,
         expecting: bool,
         limit: Deadline,
-    ) -> Result<Rested, AskError> {
-        self.rest_frame(frame, expecting, false, limit).await
+    ) -> Result<InputReport, ScriptCallError> {
+        self.wait_frame_idle(frame, expecting, false, limit).await
     }
 
-    async fn rest_frame(
+    async fn wait_frame_idle(
         &self,
         frame: &str,
         expecting: bool,
         anew: bool,
         limit: Deadline,
-    ) -> Result<Rested, AskError> {
-        self.snapshots().set_ready(None);
-        let frames = self.frames_to_ask();
-        let alone = frames.len() == 1 && frames[0].0 == frame;
-        match self.processes(&frames).first() {
-            Some(process) if alone => self.rest_and_read(process, &frames, (expecting, anew), limit).await,
+    ) -> Result<InputReport, ScriptCallError> {
+        self.snapshots().set_settled(None);
+        let frames = self.readable_frames();
+        let is_only_frame = frames.len() == 1 && frames[0].0 == frame;
+        match self.renderer_frames(&frames).first() {
+            Some(renderer) if is_only_frame => {
+                self.wait_idle_and_read(renderer, &frames, (expecting, anew), limit).await
+            }
             _ => {
-                let resting = Resting { expecting, anew, wanted: None, count: false };
-                self.ask::<_, Answer>(frame, "rest", &resting, limit).await.map(Rested::from)
+                let request = QuiescenceRequest { expecting, anew, wanted: None, count: false };
+                self.call_script::<_, QuiescenceReply>(frame, "rest", &request, limit)
+                    .await
+                    .map(InputReport::from)
             }
         }
     }
 
-    /// What is read is kept only if there are no closed roots that are not known yet.
-    async fn rest_and_read(
+    /// The reading is kept only if all closed roots are known.
+    async fn wait_idle_and_read(
         &self,
-        process: &Process<'_>,
+        renderer: &RendererFrames<'_>,
         frames: &[(String, String)],
         (expecting, anew): (bool, bool),
         limit: Deadline,
-    ) -> Result<Rested, AskError> {
+    ) -> Result<InputReport, ScriptCallError> {
         let (frame, prefix) = &frames[0];
-        // What a page does with input may hide what is there, without anything that comes or goes.
+        // A page may react to input by hiding content, without a DOM change.
         if expecting {
-            self.note_agreed(process, None);
+            self.set_counted(renderer, None);
         }
-        let agreed = self.have_agreed(process);
+        let is_counted = self.is_counted(renderer);
         let (wanted, known) = self.main_frame_request(frame, prefix);
         let bytes = wanted.bytes;
-        let resting = Resting { expecting, anew, wanted: Some(wanted), count: !agreed };
-        let asked = self.ask_up_to::<_, Answer>(bytes, frame, "rest", &resting, limit);
-        let (mut answer, there) = if agreed {
-            (asked.await?, None)
+        let request = QuiescenceRequest { expecting, anew, wanted: Some(wanted), count: !is_counted };
+        let call = self.call_script_bounded::<_, QuiescenceReply>(bytes, frame, "rest", &request, limit);
+        let (mut reply, in_chromium) = if is_counted {
+            (call.await?, None)
         } else {
-            let (answer, there) = join(asked, self.count_nodes(&process.session, limit)).await;
-            (answer?, there)
+            let (reply, in_chromium) = join(call, self.count_nodes(&renderer.session, limit)).await;
+            (reply?, in_chromium)
         };
-        let all = if agreed { answer.same } else { there.is_some() && there == answer.count };
-        if let Some(told) = answer.told.take().and_then(|told| told.into_snapshot(prefix, known.as_ref())) {
-            self.set_frame_baseline(frame, &told, false);
-            let ready = Ready { frames: frames.to_vec(), snapshot: told };
-            self.snapshots().set_ready(all.then_some(ready));
+        let all_roots_known =
+            if is_counted { reply.same } else { in_chromium.is_some() && in_chromium == reply.count };
+        if let Some(snapshot) = reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref()))
+        {
+            self.set_frame_baseline(frame, &snapshot, false);
+            let settled = SettledPage { frames: frames.to_vec(), snapshot };
+            self.snapshots().set_settled(all_roots_known.then_some(settled));
         }
-        if !all {
-            self.note_agreed(process, None);
-        } else if !agreed {
-            self.note_agreed(process, Some(Duration::ZERO));
+        if !all_roots_known {
+            self.set_counted(renderer, None);
+        } else if !is_counted {
+            self.set_counted(renderer, Some(Duration::ZERO));
         }
-        Ok(Rested::from(answer))
+        Ok(InputReport::from(reply))
     }
 }
 
-impl From<Answer> for Rested {
-    fn from(Answer { began, stopped, by, .. }: Answer) -> Rested {
-        Rested { began, stopped, by }
+impl From<QuiescenceReply> for InputReport {
+    fn from(QuiescenceReply { began, stopped, by, .. }: QuiescenceReply) -> InputReport {
+        InputReport { began, stopped, by }
     }
 }

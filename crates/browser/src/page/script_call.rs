@@ -36,7 +36,9 @@ impl From<BrowserError> for ScriptCallError {
 impl From<ScriptCallError> for BrowserError {
     fn from(error: ScriptCallError) -> BrowserError {
         match error {
-            ScriptCallError::Gone => BrowserError::PageScript { reason: AttributedText::Ours("the page kept changing") },
+            ScriptCallError::Gone => {
+                BrowserError::PageScript { reason: AttributedText::Driver("the page kept changing") }
+            }
             ScriptCallError::Failed(error) => error,
         }
     }
@@ -81,7 +83,9 @@ impl Browser {
                 Ok(evaluated) => return returned_value(evaluated),
                 Err(error) if error.is_context_lost() => self.forget_world(frame, &world),
                 // An out-of-process frame may go at any time; the end of the tab itself is reported.
-                Err(CallError::Detached { .. } | CallError::Crashed { .. }) if !self.is_tab_session(&session) => {
+                Err(CallError::Detached { .. } | CallError::Crashed { .. })
+                    if !self.is_tab_session(&session) =>
+                {
                     return Err(ScriptCallError::Gone);
                 }
                 // The script does not reply like this: the renderer is compromised.
@@ -89,7 +93,9 @@ impl Browser {
                     let reason = AttributedText::Page(PageText::cut(&source.to_string(), MAX_REASON));
                     return Err(ScriptCallError::Failed(BrowserError::PageScript { reason }));
                 }
-                Err(error) => return Err(ScriptCallError::Failed(self.with_crash_status(deadline.error(error)).await)),
+                Err(error) => {
+                    return Err(ScriptCallError::Failed(self.with_crash_status(deadline.error(error)).await));
+                }
             }
         }
         Err(ScriptCallError::Gone)
@@ -103,7 +109,8 @@ impl Browser {
     ) -> Result<Option<(SessionId, FrameWorld)>, ScriptCallError> {
         let session = {
             let state = self.shared.lock();
-            let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).ok_or(ScriptCallError::Gone)?;
+            let known =
+                state.tab.as_ref().and_then(|tab| tab.frames.get(frame)).ok_or(ScriptCallError::Gone)?;
             if let Some(world) = &known.world {
                 return Ok(Some((known.session.clone(), world.clone())));
             }
@@ -113,7 +120,9 @@ impl Browser {
         match self.connection.call(Some(&session), &create, deadline.at).await {
             Ok(_) => {}
             Err(CallError::Refused { .. }) => return Ok(None),
-            Err(error) => return Err(ScriptCallError::Failed(self.with_crash_status(deadline.error(error)).await)),
+            Err(error) => {
+                return Err(ScriptCallError::Failed(self.with_crash_status(deadline.error(error)).await));
+            }
         }
         // Chromium announces the world before it replies.
         let created = {
@@ -147,7 +156,11 @@ impl Browser {
     }
 
     /// Registers with the parent's script which of its elements owns this frame.
-    pub(crate) async fn register_frame_owner(&self, frame: &str, deadline: Deadline) -> Result<(), ScriptCallError> {
+    pub(crate) async fn register_frame_owner(
+        &self,
+        frame: &str,
+        deadline: Deadline,
+    ) -> Result<(), ScriptCallError> {
         let (parent, known_to) = {
             let state = self.shared.lock();
             let tab = state.tab.as_ref().ok_or(ScriptCallError::Gone)?;
@@ -163,7 +176,8 @@ impl Browser {
             let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = unless_gone(owner, deadline)? else { return Err(ScriptCallError::Gone) };
             let node = owner.backend_node_id;
-            let adopted = self.call_script_with_node(&session, &world, node, "adoptFrame", &frame, deadline).await?;
+            let adopted =
+                self.call_script_with_node(&session, &world, node, "adoptFrame", &frame, deadline).await?;
             if adopted == Some(true) {
                 let mut state = self.shared.lock();
                 if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
@@ -210,7 +224,7 @@ impl Browser {
     }
 }
 
-fn gone_or<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Option<T>, ScriptCallError> {
+fn unless_gone<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Option<T>, ScriptCallError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(None),
@@ -225,5 +239,5 @@ fn returned_value<T>(evaluated: p::Evaluated<T>) -> Result<T, ScriptCallError> {
         let thrown = thrown.unwrap_or(details.text);
         return Err(failed(AttributedText::Page(PageText::cut(&thrown, MAX_REASON))));
     }
-    evaluated.result.value.ok_or_else(|| failed(AttributedText::Ours("the script returned nothing")))
+    evaluated.result.value.ok_or_else(|| failed(AttributedText::Driver("the script returned nothing")))
 }

@@ -90,17 +90,20 @@ impl Browser {
         let renderers = self.renderer_frames(frames);
         let limit = deadline.within(FRAME_WAIT);
         let found = join_all(renderers.iter().map(|renderer| self.discover_roots_in(renderer, limit))).await;
-        found.into_iter().fold(RootDiscovery { is_complete: true, found_new: false }, |all, found| match found {
-            Ok(found) => RootDiscovery {
-                is_complete: all.is_complete && found.is_complete,
-                found_new: all.found_new || found.found_new,
+        found.into_iter().fold(
+            RootDiscovery { is_complete: true, found_new: false },
+            |all, found| match found {
+                Ok(found) => RootDiscovery {
+                    is_complete: all.is_complete && found.is_complete,
+                    found_new: all.found_new || found.found_new,
+                },
+                Err(ScriptCallError::Gone) => all,
+                Err(ScriptCallError::Failed(error)) => {
+                    tracing::debug!(%error, "search for closed shadow roots failed");
+                    RootDiscovery { is_complete: false, ..all }
+                }
             },
-            Err(ScriptCallError::Gone) => all,
-            Err(ScriptCallError::Failed(error)) => {
-                tracing::debug!(%error, "search for closed shadow roots failed");
-                RootDiscovery { is_complete: false, ..all }
-            }
-        })
+        )
     }
 
     /// Makes a call in all of these frames, and repeats it if they had unknown closed roots. Frames whose nodes were
@@ -135,7 +138,8 @@ impl Browser {
             }
         }
         let renderer = |(session, frames): (&SessionId, Vec<&'a str>)| {
-            let is_all = !tab.frames.has_untracked() && tab.frames.of_session(session).count() == frames.len();
+            let is_all =
+                !tab.frames.has_untracked() && tab.frames.of_session(session).count() == frames.len();
             let long = tab.frames.of_session(session).filter(|frame| frame.url_length >= LONG_URL);
             let bytes = MAX_TREE_BYTES.saturating_sub(long.count() * LONG_URL_BYTES);
             RendererFrames { session: session.clone(), frames, is_all, bytes }
@@ -143,7 +147,11 @@ impl Browser {
         by_session.into_iter().map(renderer).collect()
     }
 
-    async fn discover_roots_in(&self, renderer: &RendererFrames<'_>, limit: Deadline) -> Result<RootDiscovery, ScriptCallError> {
+    async fn discover_roots_in(
+        &self,
+        renderer: &RendererFrames<'_>,
+        limit: Deadline,
+    ) -> Result<RootDiscovery, ScriptCallError> {
         let begun = Instant::now();
         let is_counted = self.is_counted(renderer);
         let mut counts = self.compare_counts(renderer, !is_counted, limit).await?;
@@ -175,11 +183,15 @@ impl Browser {
     pub(crate) async fn discover_empty_roots(&self, frames: &[(String, String)], deadline: Deadline) -> bool {
         let renderers = self.renderer_frames(frames);
         let limit = deadline.within(FRAME_WAIT);
-        let found = join_all(processes.iter().map(|process| self.look_in(renderer, limit))).await;
+        let found = join_all(renderers.iter().map(|renderer| self.scan_renderer(renderer, limit))).await;
         found.into_iter().all(|found| found.is_ok_and(|found| found.is_complete))
     }
 
-    async fn scan_renderer(&self, renderer: &RendererFrames<'_>, limit: Deadline) -> Result<RootDiscovery, ScriptCallError> {
+    async fn scan_renderer(
+        &self,
+        renderer: &RendererFrames<'_>,
+        limit: Deadline,
+    ) -> Result<RootDiscovery, ScriptCallError> {
         let mut all = RootDiscovery { is_complete: true, found_new: false };
         let mut scanned = Ok(());
         for frame in &renderer.frames {
@@ -206,7 +218,7 @@ impl Browser {
         let state = self.shared.lock();
         let (Some(tab), now) = (state.tab.as_ref(), Instant::now()) else { return false };
         renderer.is_all
-            && process
+            && renderer
                 .frames
                 .iter()
                 .all(|frame| tab.frames.get(frame).is_some_and(|frame| frame.is_counted(now)))
@@ -242,10 +254,17 @@ impl Browser {
     }
 
     /// Compares the counts of Chromium and of the script.
-    async fn compare_counts(&self, renderer: &RendererFrames<'_>, anew: bool, limit: Deadline) -> Result<CountComparison, ScriptCallError> {
+    async fn compare_counts(
+        &self,
+        renderer: &RendererFrames<'_>,
+        anew: bool,
+        limit: Deadline,
+    ) -> Result<CountComparison, ScriptCallError> {
         let request = CountRequest { anew };
-        let seen =
-            renderer.frames.iter().map(|frame| self.call_script::<_, NodeCount>(frame, "countNodes", &request, limit));
+        let seen = renderer
+            .frames
+            .iter()
+            .map(|frame| self.call_script::<_, NodeCount>(frame, "countNodes", &request, limit));
         let mut there = None;
         let seen = if anew {
             let (seen, counted) = join(join_all(seen), self.count_nodes(&renderer.session, limit)).await;
@@ -295,7 +314,9 @@ impl Browser {
         frame: &str,
         limit: Deadline,
     ) -> Result<RootDiscovery, ScriptCallError> {
-        let Some((session, world)) = self.script_world(frame, limit).await? else { return Err(ScriptCallError::Gone) };
+        let Some((session, world)) = self.script_world(frame, limit).await? else {
+            return Err(ScriptCallError::Gone);
+        };
         let mut is_complete = true;
         let mut found_new = false;
         for round in 0..=MAX_NESTING {
@@ -309,8 +330,9 @@ impl Browser {
                 is_complete &= new.is_empty();
                 break;
             }
-            let adopted =
-                new.iter().map(|root| self.call_script_with_node(&session, &world, *root, "adoptRoot", &(), limit));
+            let adopted = new
+                .iter()
+                .map(|root| self.call_script_with_node(&session, &world, *root, "adoptRoot", &(), limit));
             let adopted: Vec<Option<bool>> = join_all(adopted).await.into_iter().collect::<Result<_, _>>()?;
             is_complete &= !adopted.contains(&Some(false));
             found_new |= adopted.contains(&Some(true));

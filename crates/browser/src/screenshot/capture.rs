@@ -1,12 +1,12 @@
 //! Screenshots, limited in pixels whatever size the page claims to have.
 
+use super::paint::PixelRect;
 use crate::{
-    aim::{Around, How, Looking, Purpose},
     browser::Browser,
     cdp::{MAX_MESSAGE_BYTES, protocol as p},
-    cover::Cover,
-    deadline::{Deadline, TimeLimit},
+    deadline::Deadline,
     error::BrowserError,
+    targeting::{ActionabilityCheck, ElementBox, Purpose, TargetUse},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub struct ScreenshotImage {
     pub omitted: Option<OmittedPixels>,
 }
 
-/// How much of the page, or of the viewport, was cut off, in CSS pixels.
+/// TargetUse much of the page, or of the viewport, was cut off, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OmittedPixels {
     pub right: u32,
@@ -52,27 +52,14 @@ pub(crate) struct CaptureArea {
 }
 
 impl CaptureArea {
-    /// Converts a box from viewport to image coordinates.
-    pub fn to_image_box(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+    /// Converts a rectangle from viewport to image coordinates.
+    pub fn to_image_rect(&self, [left, top, right, bottom]: PixelRect) -> PixelRect {
         let (x, y) = (self.scroll.0 - self.clip.x, self.scroll.1 - self.clip.y);
         [left + x, top + y, right + x, bottom + y]
     }
 }
 
 impl Browser {
-    pub(super) async fn screenshot(
-        &self,
-        wanted: &Screenshot,
-        target: Option<&ElementFacts>,
-        deadline: Deadline,
-    ) -> Result<ScreenshotImage, BrowserError> {
-        if let Some(tab) = &mut self.shared.lock().tab {
-            tab.pictured = Some(tab.commits);
-        }
-        let area = self.capture_area(wanted, target, deadline).await?;
-        self.capture(&area, wanted.format, deadline).await
-    }
-
     pub(crate) async fn capture_area(
         &self,
         wanted: &Screenshot,
@@ -121,81 +108,6 @@ impl Browser {
         let (width, height) = (to_pixels(area.clip.width), to_pixels(area.clip.height));
         Ok(ScreenshotImage { bytes: bytes.into(), format, width, height, omitted: area.omitted })
     }
-}
-
-/// A screenshot for the recording, with the box of the element that an action is about to hit.
-#[derive(Clone, Debug)]
-pub struct MarkedScreenshot {
-    pub image: ScreenshotImage,
-    /// Left, top, width and height, in pixels of the image.
-    pub mark: Option<[i32; 4]>,
-}
-
-/// The form in which an agent's screenshot may be recorded.
-#[derive(Clone, Debug)]
-pub enum RecordableScreenshot {
-    /// Nothing has to be masked.
-    AsTaken,
-    Covered(ScreenshotImage),
-}
-
-impl Browser {
-    /// Captures the tab for the recording, with fields and the given texts masked. Like `resolve`, it only observes.
-    pub async fn recording_screenshot(
-        &self,
-        target: Option<&ElementFacts>,
-        format: ImageFormat,
-        cover: &Cover,
-        limit: TimeLimit,
-    ) -> Result<MarkedScreenshot, BrowserError> {
-        let _turn = self.turn.lock().await;
-        let deadline = Deadline::of(limit, "picture");
-        self.check_no_dialog()?;
-        let mark = match target {
-            // Keys may go to an element that is not visible; the screenshot is useful without its box.
-            Some(target) => self.element_mark(target, deadline).await.ok(),
-            None => None,
-        };
-        let wanted = Screenshot { format, ..Screenshot::default() };
-        match self.covered(&wanted, None, cover, false, deadline).await? {
-            Some(image) => Ok(MarkedScreenshot { image, mark }),
-            None => Err(BrowserError::TabClosed),
-        }
-    }
-
-    /// The screenshot that the agent has just taken, as it may be recorded: captured again with masks, if anything
-    /// has to be masked. The agent knows what it typed and gets its own unmasked.
-    pub async fn recordable_screenshot(
-        &self,
-        taken: &Screenshot,
-        target: Option<&ElementFacts>,
-        cover: &Cover,
-        limit: TimeLimit,
-    ) -> Result<RecordableScreenshot, BrowserError> {
-        let _turn = self.turn.lock().await;
-        let deadline = Deadline::of(limit, "picture");
-        self.check_no_dialog()?;
-        Ok(self
-            .covered(taken, target, cover, true, deadline)
-            .await?
-            .map_or(RecordableScreenshot::AsTaken, RecordableScreenshot::Covered))
-    }
-
-    /// A page with an open dialog cannot be captured.
-    fn check_no_dialog(&self) -> Result<(), BrowserError> {
-        self.pending_dialog().map_or(Ok(()), |dialog| Err(dialog.into_error()))
-    }
-
-    async fn element_mark(
-        &self,
-        target: &ElementFacts,
-        deadline: Deadline,
-    ) -> Result<[i32; 4], BrowserError> {
-        let element = self.element(&target.element)?;
-        let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
-        let aim = self.aim(&element, looking, deadline).await?;
-        Ok(aim.around.of_tab(aim.x, aim.y))
-    }
 
     /// The box of an element on the page, in the viewport or not: left, top, width, height.
     async fn element_box(
@@ -204,11 +116,15 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(f64, f64, u32, u32), BrowserError> {
         let element = self.element(&target.element)?;
-        let looking = Looking { how: How { purpose: Purpose::See, spot: None }, steady: false, arm: None };
-        let aim = self.aim(&element, looking, deadline).await?;
+        let check = ActionabilityCheck {
+            target_use: TargetUse { purpose: Purpose::See, point: None },
+            steady: false,
+            arm: None,
+        };
+        let actionable = self.wait_actionable(&element, check, deadline).await?;
         let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
-        let Around { left, top, width, height } = aim.around;
-        Ok((view.page_x + aim.x + left, view.page_y + aim.y + top, to_pixels(width), to_pixels(height)))
+        let ElementBox { left, top, width, height } = actionable.element_box;
+        Ok((view.page_x + actionable.x + left, view.page_y + actionable.y + top, to_pixels(width), to_pixels(height)))
     }
 }
 

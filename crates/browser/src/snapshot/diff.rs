@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-/// How often a gap between anchors is compared again; every round is one pass over what remains.
+/// TargetUse often a gap between anchors is compared again; every round is one pass over what remains.
 const ROUNDS: usize = 8;
 
 /// OutlineLines of the old list that are replaced by lines of the new one. At most one of the ranges is empty.

@@ -7,7 +7,7 @@
 use super::node::{MAX_DEPTH, Node, NodeStates};
 use crate::{
     cdp::Id,
-    text::{cut, seen},
+    text::{cut, visible_line},
 };
 use serde::Deserialize;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl FrameReply {
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
         let ReplyHeader { omitted_nodes, complete, title, status, serial, still, .. } = header;
-        Some(FrameSnapshot { nodes, omitted_nodes, complete, title: seen(&title), status, still, serial })
+        Some(FrameSnapshot { nodes, omitted_nodes, complete, title: visible_line(&title), status, still, serial })
     }
 }
 
@@ -139,7 +139,7 @@ impl Node {
         if self.role.len() > MAX_ROLE_BYTES || !self.role.bytes().all(|b| b.is_ascii_lowercase()) {
             self.role = "generic".to_owned();
         }
-        self.name = seen(&self.name);
+        self.name = visible_line(&self.name);
         self.value = self.value.as_deref().map(seen);
         self.href = self.href.as_deref().map(seen);
         self.visible_label = self.visible_label.as_deref().map(|label| cut(label, MAX_LABEL_BYTES));

@@ -18,19 +18,21 @@ mod outline;
 mod search;
 mod store;
 mod subtree_index;
+mod text_redactor;
 
 pub use json_tree::{InteractiveElement, JsonTree, TreeNode};
 pub use node::NodeStates;
 pub use search::{PatternError, SearchMatch, SearchResult};
 pub use store::CallerId;
+pub use text_redactor::TextRedactor;
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
 pub(crate) use node::{Page, merge_frames};
 pub(crate) use search::SearchQuery;
-pub(crate) use store::{CallerBaseline, DocumentKey, SnapshotStore};
+pub(crate) use store::{CallerBaseline, DocumentKey, SettledPage, SnapshotStore};
 
-use crate::page_text::FENCE_BYTES;
+use crate::text::FENCE_BYTES;
 use layout::{FormatCost, Layout, Limits};
 use layout_builder::build_layout;
 use policy::{ReadFormat, Tokens};

@@ -2,10 +2,10 @@
 
 use super::{
     cursor::{Cursor, Span},
-    frame_reply::FrameBaseline,
+    frame_reply::{FrameBaseline, FrameSnapshot},
     node::Page,
 };
-use crate::{cdp::Id, resting::Ready};
+use crate::cdp::Id;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Number of snapshots that are kept; the oldest is dropped first.
@@ -22,7 +22,7 @@ pub(crate) struct SnapshotStore {
     /// The last reply of the main frame's script.
     frame_baseline: Option<FrameBaseline>,
     /// The page as it was read when it had settled.
-    ready: Option<Ready>,
+    settled: Option<SettledPage>,
 }
 
 /// Identifies a caller. Deltas are computed against what the same caller saw last.
@@ -47,6 +47,12 @@ pub(crate) struct CallerBaseline {
     pub page: Arc<Page>,
     /// Snapshots whose folds hold the parts that the caller has not seen.
     pub folded: Vec<u64>,
+}
+
+/// A page that was read when it became idle. Any wait afterwards makes it outdated.
+pub(crate) struct SettledPage {
+    pub frames: Vec<(String, String)>,
+    pub snapshot: FrameSnapshot,
 }
 
 struct StoredSnapshot {
@@ -102,12 +108,12 @@ impl SnapshotStore {
         self.frame_baseline = baseline;
     }
 
-    pub fn set_ready(&mut self, ready: Option<Ready>) {
-        self.ready = ready;
+    pub fn set_settled(&mut self, settled: Option<SettledPage>) {
+        self.settled = settled;
     }
 
-    pub fn take_ready(&mut self) -> Option<Ready> {
-        self.ready.take()
+    pub fn take_settled(&mut self) -> Option<SettledPage> {
+        self.settled.take()
     }
 
     pub fn set_caller_baseline(&mut self, baseline: Option<CallerBaseline>) {

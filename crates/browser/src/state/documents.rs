@@ -68,7 +68,9 @@ impl DocumentRegistry {
 
     /// Marks documents of a tab as closed with it.
     pub fn close_tab(&self, serials_of_tab: &[u32]) {
-        for closed in self.lock().closed.iter_mut().filter(|closed| serials_of_tab.contains(&closed.document.serial)) {
+        for closed in
+            self.lock().closed.iter_mut().filter(|closed| serials_of_tab.contains(&closed.document.serial))
+        {
             closed.with_tab = true;
         }
     }

@@ -51,7 +51,9 @@ impl State {
                 // Taken out meanwhile: the tab is borrowed from the same state.
                 let mut incidents = std::mem::take(&mut self.incidents);
                 match (self.tab_of(session), kind) {
-                    (Some((tab, is_active)), _) => tab.apply(kind, session, is_active, &mut incidents, reactions),
+                    (Some((tab, is_active)), _) => {
+                        tab.apply(kind, session, is_active, &mut incidents, reactions)
+                    }
                     // A tab that is being closed must not wait for an answer to its dialog.
                     (None, EventKind::DialogOpening(_)) => {
                         reactions.post(Some(session), &p::HandleDialog { accept: true, prompt_text: None });

@@ -2,7 +2,7 @@
 
 use super::{State, Tab};
 use crate::{
-    cdp::{Command, RequestHeaders, ResponseHeaders, SessionId, Reactions, protocol as p},
+    cdp::{Command, Reactions, RequestHeaders, ResponseHeaders, SessionId, protocol as p},
     credentials::{BrowsingContextGroup, InjectedEntry},
 };
 use policy::Origin;
@@ -24,7 +24,7 @@ impl Command for ContinueRequest<'_> {
     type Response = p::Nothing;
 }
 
-/// How a paused request continues.
+/// TargetUse a paused request continues.
 enum RequestDecision<'a> {
     /// Stays paused until the tab is gone.
     Hold,
@@ -59,7 +59,7 @@ impl State {
         if self.injected.filling.as_ref() == Some(session) {
             return RequestDecision::FulfillEmpty;
         }
-        let mut tabs = self.tab.iter_mut().chain(&mut self.behind);
+        let mut tabs = self.tab.iter_mut().chain(&mut self.background);
         // A tab that is being closed is not in the list.
         let Some(tab) = tabs.find(|tab| tab.owns(session)) else { return RequestDecision::Hold };
         if paused.response_status_code.is_some() || paused.response_error_reason.is_some() {
@@ -143,8 +143,8 @@ mod tests {
         cdp::Id,
         credentials::{InjectedHeaders, MAX_INJECTED_REQUESTS, Secret},
     };
-    use std::sync::Arc;
     use serde_json::{Value, json};
+    use std::sync::Arc;
 
     fn id(text: &str) -> Id {
         serde_json::from_value(text.into()).unwrap()
@@ -173,7 +173,9 @@ mod tests {
             RequestDecision::Hold => "held".to_owned(),
             RequestDecision::FulfillEmpty => "empty".to_owned(),
             RequestDecision::Unchanged => "as it is".to_owned(),
-            RequestDecision::WithHeaders(lines) => lines.iter().map(|line| line.name).collect::<Vec<_>>().join(" "),
+            RequestDecision::WithHeaders(lines) => {
+                lines.iter().map(|line| line.name).collect::<Vec<_>>().join(" ")
+            }
         }
     }
 
@@ -264,14 +266,14 @@ mod tests {
     fn a_redirect_hop_gets_headers_only_if_the_hop_before_it_did_and_is_still_remembered() {
         let mut state = state();
         let own = "https://own.test/";
-        for (request, after, expected) in [
+        for (id, after, expected) in [
             ("1.0", None, INJECTED),
             ("1.1", Some("1.0"), INJECTED),
             ("1.2", Some("1.1"), INJECTED),
             ("2.1", Some("2.0"), "as it is"),
             ("2.2", Some("2.1"), "as it is"),
         ] {
-            assert_eq!(decision(&mut state, "page", request(request, own, after)), expected, "{request}");
+            assert_eq!(decision(&mut state, "page", request(id, own, after)), expected, "{id}");
         }
         for n in 0..MAX_INJECTED_REQUESTS {
             decision(&mut state, "page", request(&format!("3.{n}"), own, None));

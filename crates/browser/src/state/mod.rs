@@ -62,7 +62,7 @@ pub(crate) struct State {
     pub downloads: u64,
     /// The data of a drag that Chromium has intercepted.
     pub drag_data: Option<Box<RawValue>>,
-    /// How the active tab ended, until there is a new one.
+    /// TargetUse the active tab ended, until there is a new one.
     pub ended: Option<TabEnd>,
     /// Whether a call has already reported it.
     pub end_reported: bool,
@@ -157,7 +157,7 @@ impl State {
         }
         let Some(next) = self.background.last().map(|tab| tab.id) else { return false };
         if let Some(gone) = self.bring_to_front(next) {
-            gone.frames.end();
+            gone.frames.close();
         }
         self.incidents.add(Incident::TabChanged { tab: next });
         true
@@ -166,6 +166,6 @@ impl State {
     pub fn remove_background_tab(&mut self, at: usize) {
         let gone = self.background.remove(at);
         self.incidents.add(Incident::TabGone { tab: gone.id });
-        gone.frames.end();
+        gone.frames.close();
     }
 }

@@ -13,7 +13,7 @@ use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long an element may take to become visible, enabled, uncovered and still.
+/// TargetUse long an element may take to become visible, enabled, uncovered and still.
 const ACTIONABLE_WAIT: Duration = Duration::from_secs(5);
 
 /// The use of an element; the script knows what each requires.
@@ -140,15 +140,18 @@ impl TargetProblem {
             TargetProblem::Gone => BrowserError::stale(reference),
             TargetProblem::Invisible => BrowserError::ElementNotVisible { element },
             TargetProblem::Disabled => BrowserError::ElementDisabled { element },
-            TargetProblem::Covered => {
-                BrowserError::ElementCovered { element, by: by.unwrap_or(AttributedText::Ours("another element")) }
-            }
+            TargetProblem::Covered => BrowserError::ElementCovered {
+                element,
+                by: by.unwrap_or(AttributedText::Driver("another element")),
+            },
             TargetProblem::Moving => BrowserError::ElementMoving { element },
             TargetProblem::NotEditable => BrowserError::ElementNotEditable { element },
             TargetProblem::NotAList => BrowserError::ElementNotAList { element },
             TargetProblem::NotCheckable => BrowserError::ElementNotCheckable { element },
             TargetProblem::Focus => BrowserError::FocusLost { element, taken_by: by },
-            TargetProblem::Secret => BrowserError::TargetChanged { element, what: "it is a secret field now" },
+            TargetProblem::Secret => {
+                BrowserError::TargetChanged { element, what: "it is a secret field now" }
+            }
             TargetProblem::Nothing => BrowserError::NothingThere,
         }
     }
@@ -257,7 +260,9 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<ActionableElement, BrowserError> {
         match reply {
-            CheckReply::Problem { problem, by } => Err(problem.into_error(&element.reference, by.map(AttributedText::Page))),
+            CheckReply::Problem { problem, by } => {
+                Err(problem.into_error(&element.reference, by.map(AttributedText::Page)))
+            }
             CheckReply::Ready { point, hides, pointless, around, facts } => {
                 let projected = if pointless {
                     ProjectedPoint { in_process: point, in_tab: point }

@@ -41,7 +41,10 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let stale = || BrowserError::stale(&element.reference);
-        let covered = || TargetProblem::Covered.into_error(&element.reference, Some(AttributedText::Ours("another frame")));
+        let covered = || {
+            TargetProblem::Covered
+                .into_error(&element.reference, Some(AttributedText::Driver("another frame")))
+        };
         let (_, number) = parse_ref(reached).ok_or_else(stale)?;
         let Some((session, world)) = self.script_world(&element.frame, deadline).await? else {
             return Err(stale());

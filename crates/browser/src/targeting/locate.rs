@@ -14,7 +14,7 @@ use policy::Target;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long an element may take to appear: agents often name elements that do not exist.
+/// TargetUse long an element may take to appear: agents often name elements that do not exist.
 const APPEAR_WAIT: Duration = Duration::from_secs(1);
 const MAX_CANDIDATES: usize = 5;
 
@@ -42,7 +42,7 @@ impl Element {
 #[derive(Debug)]
 pub(crate) struct Located {
     pub element: Element,
-    /// How many elements match the target.
+    /// TargetUse many elements match the target.
     pub matches: usize,
     /// The requested point.
     pub point: Option<FramePoint>,
@@ -153,7 +153,8 @@ impl Browser {
         let (by, index) = match target {
             Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
             Target::Point { x, y } => {
-                let (element, point) = self.descend("at", Some(FramePoint { x: *x, y: *y }), deadline).await?;
+                let (element, point) =
+                    self.descend("at", Some(FramePoint { x: *x, y: *y }), deadline).await?;
                 return Ok(Located { point, ..plain(element) });
             }
             Target::Focused => return Ok(plain(self.descend("focused", None, deadline).await?.0)),
@@ -161,7 +162,9 @@ impl Browser {
                 lowered = role.trim().to_ascii_lowercase();
                 (SearchBy::Role { role: &lowered, name: name.as_deref() }, *index)
             }
-            Target::Selector { selector, index } => (SearchBy::Selector { selector: selector.as_str() }, *index),
+            Target::Selector { selector, index } => {
+                (SearchBy::Selector { selector: selector.as_str() }, *index)
+            }
             Target::Text { text, index } => (SearchBy::Text { text }, *index),
         };
         self.search(by, index, purpose, deadline).await
@@ -185,7 +188,8 @@ impl Browser {
         let frames = self.readable_frames();
         for (frame, _) in frames.iter().skip(1) {
             match self.register_frame_owner(frame, deadline.within(FRAME_WAIT)).await {
-                Ok(()) | Err(ScriptCallError::Gone | ScriptCallError::Failed(BrowserError::Timeout { .. })) => {}
+                Ok(())
+                | Err(ScriptCallError::Gone | ScriptCallError::Failed(BrowserError::Timeout { .. })) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -218,7 +222,9 @@ impl Browser {
         // A page with one frame is searched and checked in one call.
         let look = (frames.len() == 1).then_some(TargetUse { purpose, point: None });
         // A match by redacted text would confirm a guess.
-        let redactor = self.text_redactor().filter(|_| !matches!(by, SearchBy::Role { name: None, .. } | SearchBy::Selector { .. }));
+        let redactor = self
+            .text_redactor()
+            .filter(|_| !matches!(by, SearchBy::Role { name: None, .. } | SearchBy::Selector { .. }));
         let words = redactor.is_some();
         let look = look.filter(|_| !words);
         let call = || {
@@ -235,7 +241,8 @@ impl Browser {
             match reply {
                 Ok(reply) => found.push(reply),
                 // A frame that is gone or hangs is left out; the main frame must answer.
-                Err(ScriptCallError::Gone | ScriptCallError::Failed(BrowserError::Timeout { .. })) if place > 0 => {}
+                Err(ScriptCallError::Gone | ScriptCallError::Failed(BrowserError::Timeout { .. }))
+                    if place > 0 => {}
                 Err(error) => return Err(error.into()),
             }
         }

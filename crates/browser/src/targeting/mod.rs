@@ -9,7 +9,9 @@ mod stale_ref;
 pub(crate) use actionability::{
     ActionabilityCheck, ActionableElement, ElementBox, Purpose, TargetProblem, TargetUse, gone_as,
 };
-pub(crate) use facts_comparison::{unchanged, unchanged_in_itself, unchanged_to_the_eye};
+pub(crate) use facts_comparison::{
+    check_unchanged, check_unchanged_apart_from_position, check_unchanged_visibly,
+};
 pub(crate) use locate::{Element, Located};
 
 use serde::Serialize;

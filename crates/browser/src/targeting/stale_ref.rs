@@ -10,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long the page may take to answer; without an answer no reason is given.
+/// TargetUse long the page may take to answer; without an answer no reason is given.
 const ANSWER_WAIT: Duration = Duration::from_secs(3);
 const MAX_NAME: usize = 120;
 const MAX_ROLE: usize = 32;
@@ -46,7 +46,11 @@ impl Browser {
         let BrowserError::StaleRef { reference, reason: None, .. } = error else { return error };
         let limit = deadline.within(ANSWER_WAIT);
         match parse_ref(&reference) {
-            None => BrowserError::StaleRef { reference, reason: Some(StaleRefReason::NeverIssued), page_words: None },
+            None => BrowserError::StaleRef {
+                reference,
+                reason: Some(StaleRefReason::NeverIssued),
+                page_words: None,
+            },
             Some((serial, number)) => self.find_stale_reason(reference, serial, number, limit).await,
         }
     }
@@ -84,7 +88,8 @@ impl Browser {
         };
         let request = StaleRefRequest { prefix: &prefix, number, options: &self.options.snapshot };
         // If the page cannot answer, the error has no reason.
-        let Ok(reply) = self.call_script::<_, StaleRefReply>(&frame, "whatBecame", &request, limit).await else {
+        let Ok(reply) = self.call_script::<_, StaleRefReply>(&frame, "whatBecame", &request, limit).await
+        else {
             return BrowserError::StaleRef { reference, reason: None, page_words: None };
         };
         let replacement = reply.like.filter(|like| parse_ref(like).is_some_and(|(of, _)| of == serial));

@@ -2,15 +2,14 @@
 
 use super::{
     ActionNote,
-    click::{MousePress, mouse_shot},
+    click::repeatable_click,
 };
 use crate::{
-    aim::{Purpose, gone_is},
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    guard::Hand,
-    locate::Element,
+    input::{InputGesture, MousePress},
+    targeting::{Element, Purpose, gone_as},
 };
 use policy::{Check, ElementFacts, LoadState};
 use serde::Deserialize;
@@ -27,12 +26,12 @@ impl Browser {
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<ActionNote, BrowserError> {
-        let (element, how) = self.relocate(&check.target, decided, Purpose::Check, deadline).await?;
+        let (element, target_use) = self.relocate(&check.target, decided, Purpose::Check, deadline).await?;
         self.begin_action();
         let wanted = if check.checked { "true" } else { "false" };
         if self.checked(&element, deadline).await?.as_deref() != Some(wanted) {
-            let shot = mouse_shot(&element, how, Some(decided));
-            self.guarded(shot, Hand::Press(MousePress::single()), deadline).await?;
+            let input = repeatable_click(&element, target_use, Some(decided));
+            self.send_guarded(input, InputGesture::Click(MousePress::single()), deadline).await?;
             self.settle(LoadState::Load, deadline).await?;
             let now = match self.checked(&element, deadline).await {
                 Err(BrowserError::StaleRef { .. }) => None,
@@ -49,9 +48,9 @@ impl Browser {
     async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
         let argument = serde_json::json!({ "number": element.number });
         let state: CheckboxState = self
-            .ask(&element.frame, "isChecked", &argument, deadline)
+            .call_script(&element.frame, "isChecked", &argument, deadline)
             .await
-            .map_err(|error| gone_is(error, element.stale()))?;
+            .map_err(|error| gone_as(error, element.stale()))?;
         Ok(state.checked)
     }
 }

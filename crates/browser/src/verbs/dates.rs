@@ -1,9 +1,12 @@
 //! Date and time inputs: text in one format is typed into the input's fields, in the order that its locale has them.
 
-use super::keyboard::KeyStroke;
 use crate::{
-    aim::How, ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand,
-    locate::Element,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    input::{InputGesture, KeyStroke},
+    page::ScriptCallError,
+    targeting::{Element, TargetUse},
 };
 use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
@@ -194,7 +197,7 @@ impl Browser {
         kind: DateInput,
         text: &str,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
@@ -210,7 +213,7 @@ impl Browser {
         for order in &orders {
             self.call_on_field(element, "focusField", &request, deadline).await?;
             let strokes = keystrokes(&date, order);
-            self.send_guarded_keys(element, how, decided, Hand::Keys(&strokes), deadline).await?;
+            self.send_guarded_keys(element, target_use, decided, InputGesture::Keys(&strokes), deadline).await?;
             let InputValue { value } = self.ask_input(element, "momentIn", &request, deadline).await?;
             if value.is_some_and(|value| date.equals(&value)) {
                 return Ok(());
@@ -226,10 +229,10 @@ impl Browser {
         request: &InputRequest,
         deadline: Deadline,
     ) -> Result<T, BrowserError> {
-        match self.ask(&element.frame, function, request, deadline).await {
+        match self.call_script(&element.frame, function, request, deadline).await {
             Ok(reply) => Ok(reply),
-            Err(AskError::Gone) => Err(element.stale()),
-            Err(AskError::Failed(error)) => Err(error),
+            Err(ScriptCallError::Gone) => Err(element.stale()),
+            Err(ScriptCallError::Failed(error)) => Err(error),
         }
     }
 }

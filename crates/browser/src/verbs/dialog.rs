@@ -2,8 +2,12 @@
 
 use super::ActionNote;
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::PageText, state::State,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    state::{Incident, State},
+    text::PageText,
 };
 use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
 use std::time::Duration;
@@ -81,7 +85,7 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         let dialog = self.shared.lock().tab.as_mut().and_then(|tab| tab.dialog.take());
         let dialog = dialog.ok_or(BrowserError::NoDialog)?;
-        let prompt_text = prompt_text.or(accept.then_some(dialog.filled.as_str()));
+        let prompt_text = prompt_text.or(accept.then_some(dialog.default_prompt.as_str()));
         let handle = p::HandleDialog { accept, prompt_text };
         match self.call(Some(&dialog.session), &handle, deadline.within(CLOSE_TIMEOUT)).await {
             // The page closed it by itself.

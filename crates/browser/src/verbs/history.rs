@@ -50,7 +50,8 @@ impl Browser {
     ) -> Result<ActionNote, BrowserError> {
         let moved = |state: &mut State| {
             let tab = state.tab.as_ref()?;
-            ((tab.commits, tab.steps) != before || tab.refused.is_some()).then_some(())
+            ((tab.commits, tab.same_document_navigations) != before || tab.refused_scheme.is_some())
+                .then_some(())
         };
         match self.wait(deadline.within(STEP_TIMEOUT), moved).await {
             // The step is still in progress; `settle` waits for it.
@@ -63,6 +64,6 @@ impl Browser {
 
     /// Documents that the tab has shown, and steps within them.
     fn navigation_counts(&self) -> (u64, u64) {
-        self.shared.lock().tab.as_ref().map_or((0, 0), |tab| (tab.commits, tab.steps))
+        self.shared.lock().tab.as_ref().map_or((0, 0), |tab| (tab.commits, tab.same_document_navigations))
     }
 }

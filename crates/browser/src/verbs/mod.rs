@@ -1,14 +1,15 @@
 //! The driver's two entry points: `resolve` only observes; `perform` acts, and accepts only a permitted action.
 
+mod active_tab;
 mod check;
 mod click;
 mod dates;
 mod dialog;
 mod find;
 mod history;
-mod keyboard;
 mod navigate;
 mod pointer;
+mod press;
 mod read;
 mod read_dom;
 mod screenshot;
@@ -19,29 +20,25 @@ mod tabs;
 mod type_text;
 mod wait_for;
 
-pub(crate) use click::MousePress;
 pub use dialog::PendingDialog;
-pub(crate) use keyboard::KeyStroke;
-pub(crate) use read::FrameSnapshotRequest;
 pub use read_dom::CleanedHtml;
-pub(crate) use screenshot::CaptureArea;
-pub use screenshot::{MarkedScreenshot, OmittedPixels, RecordableScreenshot, ScreenshotImage};
+pub use screenshot::{MarkedScreenshot, RecordableScreenshot};
 pub use tabs::TabInfo;
 
 use crate::{
-    aim::{How, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
-    incident::Incident,
-    locate::{Element, Located},
+    screenshot::ScreenshotImage,
     snapshot::{CallerId, SearchResult, Snapshot},
+    state::Incident,
+    targeting::{ActionabilityCheck, Element, Located, Purpose, TargetUse},
 };
 use history::HistoryStep;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
-/// How often an element that the page has replaced is located again.
+/// TargetUse often an element that the page has replaced is located again.
 const MAX_RELOCATIONS: usize = 3;
 
 /// The result of an action.
@@ -103,7 +100,7 @@ impl Browser {
         tokio::select! {
             biased;
             facts = self.observe(action, deadline) => match facts {
-                Err(error) => Err(self.with_fate(error, deadline).await),
+                Err(error) => Err(self.explain_stale_ref(error, deadline).await),
                 facts => facts,
             },
             dialog = self.wait_for_dialog(), if !ignores_dialogs(action) => Err(dialog.into_error()),
@@ -160,17 +157,17 @@ impl Browser {
             Err(BrowserError::NothingThere) if purpose == Purpose::Press => return Ok(None),
             located => located?,
         };
-        let Located { element, matches, spot, looked } = located;
-        let looking = Looking { how: How { purpose, spot }, steady: false, arm: None };
-        let aim = match looked {
-            Some(looked) => match self.aimed(&element, looked, deadline).await {
-                Ok(aim) => aim,
+        let Located { element, matches, point, check: first_check } = located;
+        let check = ActionabilityCheck { target_use: TargetUse { purpose, point }, steady: false, arm: None };
+        let actionable = match first_check {
+            Some(reply) => match self.accept_check(&element, reply, deadline).await {
+                Ok(actionable) => actionable,
                 // It may become ready within the deadline.
-                Err(_) => self.aim(&element, looking, deadline).await?,
+                Err(_) => self.wait_actionable(&element, check, deadline).await?,
             },
-            None => self.aim(&element, looking, deadline).await?,
+            None => self.wait_actionable(&element, check, deadline).await?,
         };
-        Ok(Some(ElementFacts { matches, ..aim.facts }))
+        Ok(Some(ElementFacts { matches, ..actionable.facts }))
     }
 
     /// The element that was decided on, located again in the same way.
@@ -180,16 +177,16 @@ impl Browser {
         decided: &ElementFacts,
         purpose: Purpose,
         deadline: Deadline,
-    ) -> Result<(Element, How), BrowserError> {
+    ) -> Result<(Element, TargetUse), BrowserError> {
         let element = self.element(&decided.element)?;
-        let Target::Point { .. } = target else { return Ok((element, How { purpose, spot: None })) };
+        let Target::Point { .. } = target else { return Ok((element, TargetUse { purpose, point: None })) };
         // A point is resolved again: another element may be there now.
         let there = self.locate(target, purpose, deadline).await?;
         if there.element != element {
             let what = "another element is in its place";
             return Err(BrowserError::TargetChanged { element: decided.element.clone(), what });
         }
-        Ok((element, How { purpose, spot: there.spot }))
+        Ok((element, TargetUse { purpose, point: there.point }))
     }
 
     /// Performs the permitted action on the element it was permitted for, and on no other.
@@ -219,13 +216,13 @@ impl Browser {
             dialog = self.wait_for_dialog() => Ok(Outcome::Acted(self.page_with_dialog(dialog))),
         };
         match outcome {
-            Err(BrowserError::TabClosed) if may_close && self.shared.lock().fall_back() => {
+            Err(BrowserError::TabClosed) if may_close && self.shared.lock().activate_previous_tab() => {
                 self.call_tab(&p::BringToFront {}, deadline).await?;
                 self.begin_action();
                 self.settle(LoadState::Load, deadline).await?;
                 self.after(None, reply, deadline).await.map(Outcome::Acted)
             }
-            Err(error) => Err(self.with_fate(error, deadline).await),
+            Err(error) => Err(self.explain_stale_ref(error, deadline).await),
             outcome => outcome,
         }
     }
@@ -272,7 +269,7 @@ impl Browser {
         PageAfterAction {
             url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
             title: tab.map(|tab| tab.title.clone()).unwrap_or_default(),
-            navigated: tab.is_some_and(|tab| tab.commits != tab.begun),
+            navigated: tab.is_some_and(|tab| tab.commits != tab.commits_at_start),
             snapshot: None,
             dialog: Some(dialog),
             note: None,
@@ -303,7 +300,7 @@ impl Browser {
         Ok(PageAfterAction {
             url: snapshot.url.clone(),
             title: snapshot.title.clone(),
-            navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.begun),
+            navigated: state.tab.as_ref().is_some_and(|tab| tab.commits != tab.commits_at_start),
             snapshot: Some(snapshot),
             dialog: None,
             note,
@@ -349,99 +346,4 @@ fn purpose_of(action: &Action) -> Purpose {
 /// The element that was decided on. An action without one was never resolved, so there is nothing to act on.
 fn decided(facts: Option<ElementFacts>) -> Result<ElementFacts, BrowserError> {
     facts.ok_or_else(|| BrowserError::stale(""))
-}
-
-/// Checks that an element is still the one that was decided on. Its text and number of matches may differ.
-pub(crate) fn check_unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    fail_if_changed(decided, now.differs_from(decided))
-}
-
-/// The same; if a person approved it, the element must also look as it did then.
-pub(crate) fn check_unchanged_visibly(
-    decided: &ElementFacts,
-    now: &ElementFacts,
-) -> Result<(), BrowserError> {
-    let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
-    fail_if_changed(decided, now.differs_from(decided).or_else(looks))
-}
-
-/// The same, except for the element's position.
-pub(crate) fn check_unchanged_apart_from_position(
-    decided: &ElementFacts,
-    now: &ElementFacts,
-) -> Result<(), BrowserError> {
-    let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
-    fail_if_changed(decided, now.differs_from(decided).or_else(holds))
-}
-
-fn fail_if_changed(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), BrowserError> {
-    match changed {
-        Some(what) => Err(BrowserError::TargetChanged { element: decided.element.clone(), what }),
-        None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use policy::{FormButton, FormFacts, Origin, Sight};
-
-    fn button() -> ElementFacts {
-        ElementFacts {
-            element: "e1".into(),
-            role: "button".into(),
-            name: "Next".into(),
-            text: "Next".into(),
-            tag: "button".into(),
-            origin: Origin::of("http://shop.test/"),
-            input_type: None,
-            editable: false,
-            secret: false,
-            href: None,
-            form: Some(FormFacts {
-                method: "post".into(),
-                action: "http://shop.test/next".into(),
-                ..FormFacts::default()
-            }),
-            matches: 1,
-            sight: Sight::default(),
-        }
-    }
-
-    #[test]
-    fn an_element_that_changed_after_the_decision_is_refused() {
-        let other_form = FormFacts { action: "http://evil.test/".into(), ..button().form.unwrap() };
-        let other_button = FormFacts { button: Some(FormButton::default()), ..button().form.unwrap() };
-        for (now, expected) in [
-            (button(), None),
-            (ElementFacts { text: "Next (2)".into(), matches: 3, ..button() }, None),
-            (ElementFacts { element: "e2".into(), ..button() }, Some("another element is in its place")),
-            (ElementFacts { name: "Delete account".into(), ..button() }, Some("its name")),
-            (ElementFacts { secret: true, ..button() }, Some("its kind of field")),
-            (ElementFacts { href: Some("http://evil.test/".into()), ..button() }, Some("where it leads")),
-            (ElementFacts { form: Some(other_form), ..button() }, Some("where its form goes")),
-            (ElementFacts { form: Some(other_button), ..button() }, Some("the button that sends its form")),
-            (ElementFacts { origin: Origin::of("http://evil.test/"), ..button() }, Some("its site")),
-        ] {
-            let changed = match check_unchanged(&button(), &now) {
-                Err(BrowserError::TargetChanged { what, .. }) => Some(what),
-                _ => None,
-            };
-            assert_eq!(changed, expected, "{now:?}");
-        }
-    }
-
-    #[test]
-    fn an_approved_element_must_also_look_unchanged() {
-        for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
-            let sight = Sight { is_bound, ..Sight::default() };
-            let decided = ElementFacts { sight, ..button() };
-            let now = ElementFacts { text: "Buy".into(), ..button() };
-            let changed = match check_unchanged_visibly(&decided, &now) {
-                Err(BrowserError::TargetChanged { what, .. }) => Some(what),
-                _ => None,
-            };
-            assert_eq!(changed, expected);
-        }
-    }
 }

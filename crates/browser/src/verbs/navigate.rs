@@ -6,11 +6,9 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    incident::Incident,
-    page_text::{PageText, Words},
     snapshot::Snapshot,
-    state::State,
-    text::cut,
+    state::{Incident, State},
+    text::{AttributedText, PageText, cut},
 };
 use policy::{LoadState, Navigate};
 use std::{future::pending, time::Duration};
@@ -79,7 +77,7 @@ impl Browser {
         let origin = navigate.url.origin();
         let needs_new_tab = {
             let state = self.shared.lock();
-            let is_own_tab = state.tab.as_ref().is_some_and(|tab| tab.family.is_home_of(&origin));
+            let is_own_tab = state.tab.as_ref().is_some_and(|tab| tab.context_group.is_exclusive_to(&origin));
             state.injected.has_headers_for(&origin) && !is_own_tab
         };
         if !needs_new_tab {
@@ -136,7 +134,9 @@ impl Browser {
     /// Completes when the page that was left has been loaded repeatedly.
     async fn page_keeps_reloading(&self, left: &str) {
         self.shared
-            .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
+            .until(|state| {
+                state.tab.as_ref().filter(|tab| tab.url == left && tab.is_reloading_itself()).map(|_| ())
+            })
             .await;
     }
 
@@ -157,7 +157,7 @@ impl Browser {
         if let Some(loader) = navigated.loader_id {
             self.wait_for_load_state(&loader, navigate.wait_for, deadline).await?;
         }
-        self.rest(deadline).await?;
+        self.wait_idle(deadline).await?;
         self.settle(navigate.wait_for, deadline).await?;
         match reply {
             Some(reply) => self.page_after(reply, deadline).await.map(Some),
@@ -175,7 +175,7 @@ impl Browser {
             self.wait(deadline, |state| {
                 let tab = state.tab.as_ref()?;
                 let shown = tab.loaders.iter().any(|known| known == loader);
-                (tab.refused.is_some() || (shown && has_reached(state, wanted))).then_some(())
+                (tab.refused_scheme.is_some() || (shown && has_reached(state, wanted))).then_some(())
             })
             .await
         };
@@ -261,7 +261,7 @@ impl Browser {
 
 fn classify_net_error(url: &str, net_error: &str) -> BrowserError {
     if SCHEME_ERRORS.contains(&net_error) {
-        return BrowserError::SchemeRefused { scheme: Words::Ours("non-web") };
+        return BrowserError::SchemeRefused { scheme: AttributedText::Driver("non-web") };
     }
     let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
     BrowserError::NavigationFailed { url: PageText::new(url), net_error: cut(net_error, 64) }

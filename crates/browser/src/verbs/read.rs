@@ -2,45 +2,26 @@
 
 use super::ReplyOptions;
 use crate::{
-    ask::AskError,
-    browser::{Browser, SnapshotOptions},
-    cdp::{CallError, Id, protocol as p},
+    browser::Browser,
+    cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
-    locate::FRAME_WAIT,
+    page::{FRAME_WAIT, ScriptCallError},
     snapshot::{
-        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES, Page,
+        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page,
         RenderedView, Snapshot, View, merge_frames,
     },
     text::cut,
 };
 use futures_util::future::join_all;
 use policy::{Part, Read, ReadFormat, Tokens};
-use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
 const MAX_ATTEMPTS: usize = 3;
 
-/// Limit for the main frame's reply, in bytes of JSON.
-const MAX_MAIN_FRAME_BYTES: usize = 24 << 20;
 /// Limit for all other frames together. It is lower, because a node can take 20 times its JSON in memory.
 const MAX_OTHER_FRAMES_BYTES: usize = 4 << 20;
 const MAX_OTHER_FRAMES_NODES: usize = 20_000;
-
-/// Arguments of the page script's snapshot function for one frame.
-#[derive(Serialize)]
-pub(crate) struct FrameSnapshotRequest<'a> {
-    prefix: &'a str,
-    /// The script keeps to both limits, and counts what it omits.
-    nodes: usize,
-    pub bytes: usize,
-    options: &'a SnapshotOptions,
-    links: bool,
-    /// Whether garbage was collected; the script reads a large page only then.
-    swept: bool,
-    /// The reply that this one may be a diff against.
-    known: Option<u64>,
-}
 
 /// Whether link addresses are included. Only Markdown and trees have them, and they take a third of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,23 +142,23 @@ impl Browser {
     ) -> Result<PageReading, BrowserError> {
         let mut attempts = 1;
         loop {
-            let frames = self.frames_to_ask();
-            let ready = self.snapshots().take_ready();
+            let frames = self.readable_frames();
+            let ready = self.snapshots().take_settled();
             let ready = ready.filter(|ready| links == Links::Omitted && ready.frames == frames);
             let page = match ready {
                 Some(ready) => merge_frames(ready.snapshot, HashMap::new()),
                 None => self.read_frames(&frames, links, deadline).await?,
             };
             // A page that was replaced meanwhile is read again; otherwise its refs would belong to the old one.
-            let same = self.frames_to_ask().first() == frames.first();
+            let same = self.readable_frames().first() == frames.first();
             if attempts == MAX_ATTEMPTS || same {
                 let document = frames.into_iter().next().filter(|_| same);
                 // Chromium reports titles late, or not at all.
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
                 }
-                let page = match self.mask() {
-                    Some(mask) => page.without(&mask),
+                let page = match self.text_redactor() {
+                    Some(mask) => page.redacted(&mask),
                     None => page,
                 };
                 return Ok(PageReading { url: self.state().url, document, page: Arc::new(page) });
@@ -186,11 +167,11 @@ impl Browser {
         }
     }
 
-    async fn collect_garbage(&self, frame: &str, limit: Deadline) -> Result<(), AskError> {
-        let Some((session, _)) = self.world(frame, limit).await? else { return Ok(()) };
+    async fn collect_garbage(&self, frame: &str, limit: Deadline) -> Result<(), ScriptCallError> {
+        let Some((session, _)) = self.script_world(frame, limit).await? else { return Ok(()) };
         match self.connection.call(Some(&session), &p::CollectGarbage {}, limit.at).await {
             Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
-            Err(error) => Err(AskError::Failed(self.explain(limit.error(error)).await)),
+            Err(error) => Err(ScriptCallError::Failed(self.with_crash_status(limit.error(error)).await)),
         }
     }
 
@@ -201,8 +182,10 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
         // Embedding elements are identified first, so that each frame's content gets its place.
-        let children =
-            frames.iter().skip(1).map(|(frame, _)| self.introduce(frame, deadline.within(FRAME_WAIT)));
+        let children = frames
+            .iter()
+            .skip(1)
+            .map(|(frame, _)| self.register_frame_owner(frame, deadline.within(FRAME_WAIT)));
         for introduced in join_all(children).await {
             omit_if_unavailable(introduced)?;
         }
@@ -212,7 +195,7 @@ impl Browser {
             )
         };
         let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
-        let (taken, met) = self.ask_knowing_roots(frames, deadline, take, is_still).await;
+        let (taken, roots) = self.call_with_known_roots(frames, deadline, take, is_still).await;
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
         let main = main?;
@@ -223,7 +206,7 @@ impl Browser {
             }
         }
         let page = merge_frames(main, parts);
-        Ok(Page { complete: page.complete && met.whole, ..page })
+        Ok(Page { complete: page.complete && roots.is_complete, ..page })
     }
 }
 
@@ -235,7 +218,7 @@ impl Browser {
         place: usize,
         links: Links,
         deadline: Deadline,
-    ) -> Result<FrameSnapshot, AskError> {
+    ) -> Result<FrameSnapshot, ScriptCallError> {
         let (frame, prefix) = &frames[place];
         let links = links == Links::Included;
         let others = frames.len() - 1;
@@ -250,60 +233,28 @@ impl Browser {
         request.links = links;
         request.known = known.as_ref().map(|baseline| baseline.serial);
         let mut answer: FrameReply =
-            self.ask_up_to(request.bytes, frame, "snapshot", &request, limit).await?;
+            self.call_script_bounded(request.bytes, frame, "snapshot", &request, limit).await?;
         if answer.is_too_large() {
             self.collect_garbage(frame, limit).await?;
             request.swept = true;
-            answer = self.ask_up_to(request.bytes, frame, "snapshot", &request, limit).await?;
+            answer = self.call_script_bounded(request.bytes, frame, "snapshot", &request, limit).await?;
         }
-        let snapshot = answer.into_snapshot(prefix, known.as_ref()).ok_or(AskError::Gone)?;
+        let snapshot = answer.into_snapshot(prefix, known.as_ref()).ok_or(ScriptCallError::Gone)?;
         if place == 0 {
             self.set_frame_baseline(frame, &snapshot, links);
         }
         Ok(snapshot)
     }
-
-    fn snapshot_request<'a>(
-        &'a self,
-        prefix: &'a str,
-        nodes: usize,
-        bytes: usize,
-    ) -> FrameSnapshotRequest<'a> {
-        let options = &self.options.snapshot;
-        FrameSnapshotRequest { prefix, nodes, bytes, options, links: false, swept: false, known: None }
-    }
-
-    /// The request for the main frame, and the baseline that its reply may be a diff against.
-    pub(crate) fn main_frame_request<'a>(
-        &'a self,
-        frame: &str,
-        prefix: &'a str,
-    ) -> (FrameSnapshotRequest<'a>, Option<FrameBaseline>) {
-        let known = self.known_world(frame).and_then(|world| self.snapshots().frame_baseline(&world));
-        let serial = known.as_ref().filter(|baseline| !baseline.links).map(|baseline| baseline.serial);
-        let request = self.snapshot_request(prefix, MAX_NODES, MAX_MAIN_FRAME_BYTES);
-        (FrameSnapshotRequest { known: serial, ..request }, known)
-    }
-
-    pub(crate) fn set_frame_baseline(&self, frame: &str, snapshot: &FrameSnapshot, links: bool) {
-        let world = self.known_world(frame);
-        self.snapshots().set_frame_baseline(world.and_then(|world| snapshot.baseline(world, links)));
-    }
-
-    fn known_world(&self, frame: &str) -> Option<Id> {
-        let state = self.shared.lock();
-        let world = state.tab.as_ref()?.frames.get(frame)?.world.as_ref()?;
-        Some(world.unique.clone())
-    }
 }
 
 /// Omits a frame that is gone or hangs; the page around it is still useful.
-fn omit_if_unavailable<T>(answer: Result<T, AskError>) -> Result<Option<T>, BrowserError> {
+fn omit_if_unavailable<T>(answer: Result<T, ScriptCallError>) -> Result<Option<T>, BrowserError> {
     match answer {
         Ok(value) => Ok(Some(value)),
         Err(
-            AskError::Gone | AskError::Failed(BrowserError::Timeout { .. } | BrowserError::PageScript { .. }),
+            ScriptCallError::Gone
+            | ScriptCallError::Failed(BrowserError::Timeout { .. } | BrowserError::PageScript { .. }),
         ) => Ok(None),
-        Err(AskError::Failed(error)) => Err(error),
+        Err(ScriptCallError::Failed(error)) => Err(error),
     }
 }

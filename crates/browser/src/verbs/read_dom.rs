@@ -1,7 +1,7 @@
 //! The page as cleaned HTML, if the operator enables it.
 
 use crate::{
-    ask::LARGEST_ANSWER, browser::Browser, deadline::Deadline, error::BrowserError, page_text::PageText,
+    browser::Browser, deadline::Deadline, error::BrowserError, page::MAX_SCRIPT_REPLY, text::PageText,
 };
 use policy::ReadDom;
 use serde::{Deserialize, Serialize};
@@ -37,10 +37,10 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<CleanedHtml, BrowserError> {
         let bytes = read.bytes.min(MAX_BYTES);
-        let main = self.frames_to_ask().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
-        let largest = LARGEST_ANSWER + bytes * MAX_ENCODED_BYTES;
+        let main = self.readable_frames().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
+        let largest = MAX_SCRIPT_REPLY + bytes * MAX_ENCODED_BYTES;
         let source: Source =
-            self.ask_up_to(largest, &main, "source", &SourceRequest { bytes }, deadline).await?;
+            self.call_script_bounded(largest, &main, "source", &SourceRequest { bytes }, deadline).await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
         Ok(CleanedHtml { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })

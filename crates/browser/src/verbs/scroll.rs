@@ -2,12 +2,11 @@
 
 use super::ActionNote;
 use crate::{
-    aim::{How, Looking, Purpose, gone_is},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    locate::Element,
+    targeting::{ActionabilityCheck, Element, Purpose, TargetUse, gone_as},
 };
 use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
 use serde::{Deserialize, Serialize};
@@ -48,16 +47,16 @@ impl Browser {
         self.begin_action();
         let element = decided.map(|decided| self.element(&decided.element)).transpose()?;
         let purpose = if matches!(scroll, Scroll::To(_)) { Purpose::Scroll } else { Purpose::Wheel };
-        let how = How { purpose, spot: None };
-        let looking = Looking { how, steady: false, arm: None };
-        let aim = match &element {
-            Some(element) => Some(self.aim(element, looking, deadline).await?),
+        let target_use = TargetUse { purpose, point: None };
+        let check = ActionabilityCheck { target_use, steady: false, arm: None };
+        let actionable = match &element {
+            Some(element) => Some(self.wait_actionable(element, check, deadline).await?),
             None => None,
         };
         let note = match scroll {
             Scroll::To(_) => None,
             Scroll::By { direction, distance, .. } => {
-                let point = aim.map(|aim| (aim.x, aim.y));
+                let point = actionable.map(|actionable| (actionable.x, actionable.y));
                 Some(self.turn_wheel(element.as_ref(), point, *direction, *distance, deadline).await?)
             }
         };
@@ -117,7 +116,7 @@ impl Browser {
     ) -> Result<Position, BrowserError> {
         let main = self.shared.lock().tab.as_ref().map(|tab| tab.target.to_string());
         let frame = element.map(|element| element.frame.clone()).or(main).ok_or(BrowserError::TabClosed)?;
-        let position = self.ask(&frame, function, &request, deadline).await;
-        position.map_err(|error| gone_is(error, element.map_or(BrowserError::TabClosed, Element::stale)))
+        let position = self.call_script(&frame, function, &request, deadline).await;
+        position.map_err(|error| gone_as(error, element.map_or(BrowserError::TabClosed, Element::stale)))
     }
 }

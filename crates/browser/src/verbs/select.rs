@@ -1,19 +1,14 @@
 //! Selecting options of a list, native or drawn by the page.
 
-use super::{
-    ActionNote,
-    click::{MousePress, mouse_shot},
-    keyboard::KeyStroke,
-};
+use super::{ActionNote, click::repeatable_click};
 use crate::{
-    aim::{How, Problem, Purpose, gone_is},
-    ask::AskError,
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
-    locate::Element,
-    page_text::PageText,
+    input::{GuardedInput, InputGesture, InputKind, KeyStroke, MousePress},
+    page::ScriptCallError,
+    targeting::{Element, Purpose, TargetProblem, TargetUse, gone_as},
+    text::PageText,
 };
 use policy::{
     ARROW_DOWN, ARROW_UP, Chord, ElementFacts, LoadState, Modifiers, MouseButton, OptionFacts, Select,
@@ -48,7 +43,7 @@ const MAX_LABELS: usize = 5_000;
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum MatchedOptions {
-    Problem { problem: Problem },
+    Problem { problem: TargetProblem },
     Unmatched(UnmatchedOption),
     Chosen { chosen: Vec<MatchedOption> },
 }
@@ -87,7 +82,7 @@ enum SelectionState {
 #[serde(untagged)]
 enum SelectStep {
     Problem {
-        problem: Problem,
+        problem: TargetProblem,
     },
     Unmatched(UnmatchedOption),
     Changed {
@@ -123,14 +118,14 @@ impl Browser {
         let element = self.element(&list.element)?;
         let masked = self.masked_labels(&element, deadline).await?;
         let request = select_request(select, &element, &[], &masked);
-        let matched = self.ask(&element.frame, "optionsMeant", &request, deadline).await;
-        match matched.map_err(|error| gone_is(error, element.stale()))? {
+        let matched = self.call_script(&element.frame, "optionsMeant", &request, deadline).await;
+        match matched.map_err(|error| gone_as(error, element.stale()))? {
             MatchedOptions::Chosen { chosen } => Ok(chosen
                 .into_iter()
                 .map(|MatchedOption { label, value }| OptionFacts { label, value })
                 .collect()),
             MatchedOptions::Unmatched(unmatched) => Err(unmatched.into_error(select, element.reference)),
-            MatchedOptions::Problem { problem } => Err(problem.of(&element.reference, None)),
+            MatchedOptions::Problem { problem } => Err(problem.into_error(&element.reference, None)),
         }
     }
 
@@ -139,11 +134,11 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<MaskedLabels, BrowserError> {
-        let Some(mask) = self.mask() else { return Ok(MaskedLabels::default()) };
+        let Some(mask) = self.text_redactor() else { return Ok(MaskedLabels::default()) };
         let argument = serde_json::json!({ "number": element.number, "most": MAX_LABELS });
         let labels: Result<Vec<String>, _> =
-            self.ask(&element.frame, "optionLabels", &argument, deadline).await;
-        let labels = labels.map_err(|error| gone_is(error, element.stale()))?;
+            self.call_script(&element.frame, "optionLabels", &argument, deadline).await;
+        let labels = labels.map_err(|error| gone_as(error, element.stale()))?;
         let hidden = labels.iter().enumerate().filter(|(_, label)| mask(label).is_some());
         Ok(MaskedLabels { hidden: hidden.map(|(at, _)| at).collect(), read: Some(labels.len()) })
     }
@@ -155,7 +150,7 @@ impl Browser {
         options: &[OptionFacts],
         deadline: Deadline,
     ) -> Result<ActionNote, BrowserError> {
-        let (element, how) = self.relocate(&select.target, decided, Purpose::Select, deadline).await?;
+        let (element, target_use) = self.relocate(&select.target, decided, Purpose::Select, deadline).await?;
         self.begin_action();
         // Focus first, so that no handler of the page sees the list while it is prepared for the key.
         let number = element.number;
@@ -165,8 +160,8 @@ impl Browser {
         let permitted_request = select_request(select, &element, options, &masked);
         let step = match self.next_select_step(&permitted_request, &element, deadline).await? {
             SelectStep::Clicks { opens: true, .. } => {
-                let shot = mouse_shot(&element, How { purpose: Purpose::Click, ..how }, Some(decided));
-                self.guarded(shot, Hand::Press(MousePress::single()), deadline).await?;
+                let input = repeatable_click(&element, TargetUse { purpose: Purpose::Click, ..target_use }, Some(decided));
+                self.send_guarded(input, InputGesture::Click(MousePress::single()), deadline).await?;
                 // The click may have changed the list.
                 self.next_select_step(&permitted_request, &element, deadline).await?
             }
@@ -177,15 +172,15 @@ impl Browser {
             SelectStep::Key { key } => {
                 let key = if key == "ArrowUp" { &ARROW_UP } else { &ARROW_DOWN };
                 let stroke = KeyStroke::from_chord(&Chord::from(key));
-                let shot = Shot {
+                let input = GuardedInput {
                     element: &element,
-                    how: How { purpose: Purpose::Press, ..how },
-                    input: Input::Keys,
+                    target_use: TargetUse { purpose: Purpose::Press, ..target_use },
+                    kind: InputKind::Keys,
                     decided: Some(decided),
                     repeatable: false,
                     drop: None,
                 };
-                if let Err(error) = self.guarded(shot, Hand::Key(&stroke), deadline).await {
+                if let Err(error) = self.send_guarded(input, InputGesture::Key(&stroke), deadline).await {
                     self.restore_list(&element, deadline).await?;
                     return Err(error);
                 }
@@ -195,7 +190,7 @@ impl Browser {
                 return Err(BrowserError::ElementUnchanged { element: element.reference });
             }
             SelectStep::Clicks { clicks, .. } => self.click_options(&clicks, deadline).await?,
-            SelectStep::Problem { problem } => return Err(problem.of(&element.reference, None)),
+            SelectStep::Problem { problem } => return Err(problem.into_error(&element.reference, None)),
             SelectStep::Unmatched(unmatched) => return Err(unmatched.into_error(select, element.reference)),
             SelectStep::Changed { .. } => {
                 let what = "what would be chosen";
@@ -219,14 +214,14 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<SelectStep, BrowserError> {
-        let step = self.ask(&element.frame, "choose", request, deadline).await;
-        step.map_err(|error| gone_is(error, element.stale()))
+        let step = self.call_script(&element.frame, "choose", request, deadline).await;
+        step.map_err(|error| gone_as(error, element.stale()))
     }
 
     async fn restore_list(&self, element: &Element, deadline: Deadline) -> Result<(), BrowserError> {
-        match self.ask::<_, bool>(&element.frame, "putBack", &(), deadline).await {
+        match self.call_script::<_, bool>(&element.frame, "putBack", &(), deadline).await {
             // A page that is gone shows no list.
-            Ok(_) | Err(AskError::Gone) => Ok(()),
+            Ok(_) | Err(ScriptCallError::Gone) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -242,10 +237,10 @@ impl Browser {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        match self.ask(&element.frame, "isChosen", request, deadline).await {
-            Ok(SelectionState::Chosen | SelectionState::Gone) | Err(AskError::Gone) => Ok(true),
+        match self.call_script(&element.frame, "isChosen", request, deadline).await {
+            Ok(SelectionState::Chosen | SelectionState::Gone) | Err(ScriptCallError::Gone) => Ok(true),
             Ok(SelectionState::Other) => Ok(false),
-            Err(AskError::Failed(error)) => Err(error),
+            Err(ScriptCallError::Failed(error)) => Err(error),
         }
     }
 
@@ -253,10 +248,10 @@ impl Browser {
     async fn click_options(&self, options: &[String], deadline: Deadline) -> Result<(), BrowserError> {
         for (place, reference) in options.iter().enumerate() {
             let element = self.element(reference)?;
-            let shot = mouse_shot(&element, How { purpose: Purpose::Click, spot: None }, None);
+            let input = repeatable_click(&element, TargetUse { purpose: Purpose::Click, point: None }, None);
             let modifiers = Modifiers { control: place > 0, ..Modifiers::default() };
             let press = MousePress { button: MouseButton::Left, count: 1, modifiers };
-            self.guarded(shot, Hand::Press(press), deadline).await?;
+            self.send_guarded(input, InputGesture::Click(press), deadline).await?;
         }
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! Waits for what an action started, and no longer.
 
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::Words, state::State, tab::Next,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    state::{Incident, PendingNavigation, State},
+    text::AttributedText,
 };
 use policy::LoadState;
 use std::time::Duration;
@@ -35,13 +39,17 @@ enum Outstanding {
 impl State {
     fn outstanding(&self, wanted: LoadState) -> Outstanding {
         let Some(tab) = &self.tab else { return Outstanding::Nothing };
-        match tab.next {
-            Next::Requested => Outstanding::Navigation,
-            Next::Started => Outstanding::Load,
-            Next::None if tab.commits != tab.begun && !has_reached(self, wanted) => Outstanding::Load,
-            Next::None if tab.requests.values().any(|answered| !answered) => Outstanding::Responses,
-            Next::None if !tab.requests.is_empty() => Outstanding::Bodies,
-            Next::None => Outstanding::Nothing,
+        match tab.navigation {
+            PendingNavigation::Requested => Outstanding::Navigation,
+            PendingNavigation::Started => Outstanding::Load,
+            PendingNavigation::None if tab.commits != tab.commits_at_start && !has_reached(self, wanted) => {
+                Outstanding::Load
+            }
+            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => {
+                Outstanding::Responses
+            }
+            PendingNavigation::None if !tab.requests.is_empty() => Outstanding::Bodies,
+            PendingNavigation::None => Outstanding::Nothing,
         }
     }
 }
@@ -50,11 +58,11 @@ impl Browser {
     /// Forgets navigations and requests from before an action.
     pub(super) fn begin_action(&self) {
         if let Some(tab) = &mut self.shared.lock().tab {
-            tab.refused = None;
-            tab.answered = 0;
+            tab.refused_scheme = None;
+            tab.answered_dialogs = 0;
             tab.leaving = false;
             tab.requests.clear();
-            tab.begun = tab.commits;
+            tab.commits_at_start = tab.commits;
         }
     }
 
@@ -76,7 +84,7 @@ impl Browser {
                 Outstanding::Responses => fetching,
                 Outstanding::Bodies => fetching.within(BODY_TIMEOUT),
             };
-            self.snapshots().set_ready(None);
+            self.snapshots().set_settled(None);
             let moved_on = |state: &mut State| (state.outstanding(wanted) != outstanding).then_some(());
             match self.wait(patience, moved_on).await {
                 Ok(()) => {}
@@ -95,9 +103,9 @@ impl Browser {
             }
             self.check_not_refused()?;
             if matches!(outstanding, Outstanding::Responses | Outstanding::Bodies) {
-                self.rest_after_answers(deadline).await?;
+                self.wait_idle_after_responses(deadline).await?;
             } else {
-                self.rest(deadline).await?;
+                self.wait_idle(deadline).await?;
             }
         }
         self.shared.lock().incidents.add(Incident::StillLoading);
@@ -106,14 +114,14 @@ impl Browser {
 
     /// Documents shown since the action began.
     pub(super) fn document_count(&self) -> u64 {
-        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
+        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.commits_at_start)
     }
 
     /// Waits for a navigation in progress, because Chromium answers nothing for the present page meanwhile. Stops one
     /// that does not finish.
     pub(super) async fn wait_for_navigation(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let arrived = |state: &mut State| {
-            let coming = state.tab.as_ref().is_some_and(|tab| tab.next == Next::Started);
+            let coming = state.tab.as_ref().is_some_and(|tab| tab.navigation == PendingNavigation::Started);
             (!coming).then_some(())
         };
         match self.wait(deadline.within(LOAD_TIMEOUT.min(deadline.left() / 2)), arrived).await {
@@ -126,7 +134,7 @@ impl Browser {
     }
 
     async fn stop_loading(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.next == Next::Started) {
+        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.navigation == PendingNavigation::Started) {
             return Ok(());
         }
         match self.call_tab(&p::StopLoading {}, deadline).await {
@@ -144,23 +152,25 @@ impl Browser {
 
     fn forget_navigation(&self) {
         if let Some(tab) = self.shared.lock().tab.as_mut()
-            && tab.next == Next::Requested
+            && tab.navigation == PendingNavigation::Requested
         {
-            tab.next = Next::None;
+            tab.navigation = PendingNavigation::None;
         }
     }
 
     /// Fails if the tab navigated to a forbidden scheme; it has been taken back by then.
     pub(super) fn check_not_refused(&self) -> Result<(), BrowserError> {
-        let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused.take());
-        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme: Words::Page(scheme) }))
+        let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused_scheme.take());
+        refused.map_or(Ok(()), |scheme| {
+            Err(BrowserError::SchemeRefused { scheme: AttributedText::Page(scheme) })
+        })
     }
 }
 
 pub(super) fn has_reached(state: &State, wanted: LoadState) -> bool {
     state.tab.as_ref().is_some_and(|tab| match wanted {
-        LoadState::DomContentLoaded => tab.reached.dom_content_loaded,
-        LoadState::Load => tab.reached.load,
-        LoadState::NetworkIdle => tab.reached.network_idle,
+        LoadState::DomContentLoaded => tab.load_progress.dom_content_loaded,
+        LoadState::Load => tab.load_progress.load,
+        LoadState::NetworkIdle => tab.load_progress.network_idle,
     })
 }

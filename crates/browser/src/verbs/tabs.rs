@@ -1,8 +1,8 @@
 //! Tabs: list, open, switch, close.
 
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
-    state::MOST_TABS,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, state::MAX_TABS,
+    text::PageText,
 };
 use policy::{TabId, Tabs};
 
@@ -20,8 +20,8 @@ impl Browser {
         match tabs {
             Tabs::List => {}
             Tabs::New => {
-                if self.shared.lock().tabs() >= MOST_TABS {
-                    return Err(BrowserError::TooManyTabs { most: MOST_TABS });
+                if self.shared.lock().tab_count() >= MAX_TABS {
+                    return Err(BrowserError::TooManyTabs { most: MAX_TABS });
                 }
                 self.dismiss_dialog(deadline).await?;
                 self.add_tab(deadline).await?;
@@ -38,7 +38,7 @@ impl Browser {
         let mut tabs: Vec<_> = state
             .tab
             .iter()
-            .chain(&state.behind)
+            .chain(&state.background)
             .map(|tab| TabInfo {
                 id: tab.id,
                 url: PageText::new(&tab.url),
@@ -58,7 +58,7 @@ impl Browser {
             if state.tab.as_ref().is_some_and(|tab| tab.id == id) {
                 return Ok(());
             }
-            if !state.behind.iter().any(|tab| tab.id == id) {
+            if !state.background.iter().any(|tab| tab.id == id) {
                 return Err(BrowserError::NoSuchTab { tab: id });
             }
         }
@@ -66,7 +66,7 @@ impl Browser {
         {
             let mut state = self.shared.lock();
             let old = state.bring_to_front(id);
-            state.behind.extend(old);
+            state.background.extend(old);
         }
         self.call_tab(&p::BringToFront {}, deadline).await.map(|_| ())
     }
@@ -75,15 +75,15 @@ impl Browser {
     async fn close_tab(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         let (target, front, last) = {
             let state = self.shared.lock();
-            let mut tabs = state.tab.iter().chain(&state.behind);
+            let mut tabs = state.tab.iter().chain(&state.background);
             let tab = tabs.find(|tab| tab.id == id).ok_or(BrowserError::NoSuchTab { tab: id })?;
             let front = state.tab.as_ref().is_some_and(|tab| tab.id == id);
-            (tab.target.clone(), front, state.behind.is_empty())
+            (tab.target.clone(), front, state.background.is_empty())
         };
         match (front, last) {
             (true, true) => return self.replace_tab(deadline).await,
             (true, false) => {
-                let next = self.shared.lock().behind.last().map(|tab| tab.id);
+                let next = self.shared.lock().background.last().map(|tab| tab.id);
                 if let Some(next) = next {
                     self.switch_to(next, deadline).await?;
                 }
@@ -92,8 +92,8 @@ impl Browser {
         }
         {
             let mut state = self.shared.lock();
-            if let Some(at) = state.behind.iter().position(|tab| tab.id == id) {
-                state.behind.remove(at).frames.end();
+            if let Some(at) = state.background.iter().position(|tab| tab.id == id) {
+                state.background.remove(at).frames.close();
             }
         }
         self.close_target(&target, deadline).await

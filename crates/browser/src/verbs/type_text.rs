@@ -1,15 +1,12 @@
 //! Typing into the permitted field, only while it has the focus.
 
-use super::{ActionNote, dates, keyboard::KeyStroke};
+use super::{ActionNote, dates};
 use crate::{
-    aim::{How, Looking, Purpose},
     browser::Browser,
-    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
-    locate::Element,
-    verbs::check_unchanged_visibly,
+    input::{GuardedInput, InputGesture, InputKind, KeyStroke},
+    targeting::{check_unchanged_visibly, ActionabilityCheck, Element, Purpose, TargetUse},
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
@@ -31,21 +28,23 @@ impl Browser {
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<ActionNote, BrowserError> {
-        let (element, how) = self.relocate(&typing.target, decided, Purpose::Type, deadline).await?;
-        let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
-        check_unchanged_visibly(decided, &aim.facts)?;
+        let (element, target_use) = self.relocate(&typing.target, decided, Purpose::Type, deadline).await?;
+        let actionable = self
+            .wait_actionable(&element, ActionabilityCheck { target_use, steady: false, arm: None }, deadline)
+            .await?;
+        check_unchanged_visibly(decided, &actionable.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
-            self.is_plain_editor(&element, deadline).await?;
+            self.reject_editor_with_closed_root(&element, deadline).await?;
         }
         self.begin_action();
-        self.enter_text(typing, decided, &element, how, deadline).await?;
+        self.enter_text(typing, decided, &element, target_use, deadline).await?;
         if typing.submit {
             self.call_on_field(&element, "enterField", &caret_request(&element, false), deadline).await?;
             self.send_guarded_keys(
                 &element,
-                how,
+                target_use,
                 decided,
-                Hand::Key(&KeyStroke::from_chord(&Chord::from(&ENTER))),
+                InputGesture::Key(&KeyStroke::from_chord(&Chord::from(&ENTER))),
                 deadline,
             )
             .await?;
@@ -59,55 +58,46 @@ impl Browser {
         typing: &TypeText,
         decided: &ElementFacts,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         if let Some(kind) = dates::DateInput::of_type(decided.input_type.as_deref()) {
-            return self.enter_date(kind, &typing.text, element, how, decided, deadline).await;
+            return self.enter_date(kind, &typing.text, element, target_use, decided, deadline).await;
         }
         self.call_on_field(element, "enterField", &caret_request(element, typing.clear_first), deadline)
             .await?;
         let text = typing.text.replace("\r\n", "\n");
         let stroke = KeyStroke::from_chord(&Chord::from(&DELETE));
-        let hand = match (text.is_empty(), typing.clear_first) {
+        let gesture = match (text.is_empty(), typing.clear_first) {
             (true, false) => return Ok(()),
-            (true, true) => Hand::Key(&stroke),
+            (true, true) => InputGesture::Key(&stroke),
             // A line break in a single-line field would be Enter, which submits the form.
-            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => Hand::Insert(&text),
-            (false, _) if text.chars().count() > MAX_KEYSTROKES => Hand::Lines(&text),
-            (false, _) => Hand::Text(&text),
+            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => {
+                InputGesture::Insert(&text)
+            }
+            (false, _) if text.chars().count() > MAX_KEYSTROKES => InputGesture::Lines(&text),
+            (false, _) => InputGesture::Text(&text),
         };
-        self.send_guarded_keys(element, how, decided, hand, deadline).await
-    }
-
-    pub(crate) async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
-    }
-
-    /// Inserts each line at once, with Enter between them: editors turn that into paragraphs.
-    pub(crate) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        for (place, line) in text.split('\n').enumerate() {
-            if place > 0 {
-                self.strike_key(&KeyStroke::from_chord(&Chord::from(&ENTER)), deadline).await?;
-            }
-            if !line.is_empty() {
-                self.insert(line, deadline).await?;
-            }
-        }
-        Ok(())
+        self.send_guarded_keys(element, target_use, decided, gesture, deadline).await
     }
 
     pub(super) async fn send_guarded_keys(
         &self,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         decided: &ElementFacts,
-        hand: Hand<'_>,
+        gesture: InputGesture<'_>,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let shot =
-            Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
-        self.guarded(shot, hand, deadline).await
+        let input = GuardedInput {
+            element,
+            target_use,
+            kind: InputKind::Keys,
+            decided: Some(decided),
+            repeatable: false,
+            drop: None,
+        };
+        self.send_guarded(input, gesture, deadline).await
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{ActionNote, read::Links, settle::has_reached};
 use crate::{
-    aim::Purpose, browser::Browser, deadline::Deadline, error::BrowserError, snapshot::SearchQuery,
-    state::State,
+    browser::Browser, deadline::Deadline, error::BrowserError, snapshot::SearchQuery, state::State,
+    targeting::Purpose,
 };
 use policy::{Condition, Find, Pattern, Target, WaitFor};
 use std::time::{Duration, Instant};
@@ -42,8 +42,8 @@ impl Browser {
             Condition::Url(pattern) => {
                 let there = |state: &mut State| {
                     let url = &state.tab.as_ref()?.url;
-                    let masked = state.mask.as_ref().and_then(|mask| mask(url));
-                    matches_url(pattern, masked.as_ref().unwrap_or(url)).then_some(())
+                    let redacted = state.text_redactor.as_ref().and_then(|redact| redact(url));
+                    matches_url(pattern, redacted.as_ref().unwrap_or(url)).then_some(())
                 };
                 self.wait(limit, there).await?;
             }
@@ -82,7 +82,7 @@ impl Browser {
             }
             let ended = self.shared.lock().ended.clone();
             if let Some(ended) = ended {
-                return Err(self.explain(ended.into()).await);
+                return Err(self.with_crash_status(ended.into()).await);
             }
             if limit.left().is_zero() {
                 return Err(limit.timeout());
@@ -111,7 +111,7 @@ impl Browser {
                     Err(error) => Err(error),
                 }
             }
-            _ => self.find_once(target, Purpose::See, limit).await.map(|_| ()),
+            _ => self.locate_once(target, Purpose::See, limit).await.map(|_| ()),
         };
         match located {
             Ok(()) => Ok(true),

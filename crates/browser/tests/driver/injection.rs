@@ -192,8 +192,8 @@ async fn a_restarted_chromium_is_reported_as_uninitialized() {
     let driver = Driver::injected(&pages, everything()).await.unwrap();
     driver.goto("http://own.test/").await;
     let mut next = Driver::with(&pages).await;
-    let Resumed::Anew(blank) = driver.resume_on(&next).await else { panic!("it is another Chromium") };
-    next.browser = blank.clean();
+    let Resumed::NewChromium(blank) = driver.resume_on(&next).await else { panic!("it is another Chromium") };
+    next.browser = blank.without_credentials();
     next.goto("http://own.test/").await;
     let asked = next.request("own.test/").await;
     assert_eq!((asked.header("X-Key"), asked.cookies()), (None, vec![]));

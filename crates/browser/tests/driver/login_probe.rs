@@ -4,7 +4,7 @@ use crate::{
     injection::{cookie, everything, header},
     support::{Driver, navigate},
 };
-use browser::{BrowserError, BrowserOptions, Injection, ProbePage, Probed, Resumed, TimeLimit, cdp};
+use browser::{BrowserError, BrowserOptions, Injection, ProbePage, ProbeResult, Resumed, TimeLimit, cdp};
 use policy::{Action, LoadState, Tabs, WebUrl};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn probe(
     injection: Injection,
     urls: &[&str],
     seconds: u64,
-) -> Result<(Driver, Vec<Probed>), BrowserError> {
+) -> Result<(Driver, Vec<ProbeResult>), BrowserError> {
     let mut seen = Vec::new();
     let driver = Driver::start(pages, BrowserOptions::default(), async |blank, _| {
         let begun = Instant::now();
@@ -219,7 +219,7 @@ async fn a_restarted_chromium_is_probed_again() {
     let (driver, _) = probe(&pages, everything(), &["http://own.test/"], 30).await.unwrap();
     driver.goto("http://own.test/stores").await;
     let mut next = Driver::with(&pages).await;
-    let Resumed::Anew(blank) = driver.resume_on(&next).await else { panic!("it is another Chromium") };
+    let Resumed::NewChromium(blank) = driver.resume_on(&next).await else { panic!("it is another Chromium") };
     let (browser, probed) = blank
         .inject_and_probe(everything(), pages_at(&["http://own.test/home"]), options_with_timeout(30))
         .await

@@ -2,7 +2,7 @@
 //! those texts in a colour that occurs nowhere else.
 
 use crate::support::{Driver, FREEZE, click, role};
-use browser::{BrowserError, Cover, Outcome, RecordableScreenshot, ScreenshotImage, TimeLimit};
+use browser::{BrowserError, ScreenshotMask, Outcome, RecordableScreenshot, ScreenshotImage, TimeLimit};
 use policy::{Action, Chord, ImageFormat, Press, Screenshot, Target};
 use std::time::Duration;
 
@@ -29,13 +29,13 @@ pub fn screenshot(full_page: bool, target: Option<Target>) -> Screenshot {
 pub async fn keep(
     driver: &Driver,
     wanted: &Screenshot,
-    cover: &Cover,
+    cover: &ScreenshotMask,
 ) -> Result<RecordableScreenshot, BrowserError> {
     let target = driver.browser.resolve(&Action::Screenshot(wanted.clone())).await.unwrap().target;
     driver.browser.recordable_screenshot(wanted, target.as_ref(), cover, limit()).await
 }
 
-pub async fn picture(driver: &Driver, cover: &Cover) -> Result<ScreenshotImage, BrowserError> {
+pub async fn picture(driver: &Driver, cover: &ScreenshotMask) -> Result<ScreenshotImage, BrowserError> {
     driver
         .browser
         .recording_screenshot(None, ImageFormat::Png, cover, limit())
@@ -157,7 +157,7 @@ async fn typed_text_is_masked_however_a_page_draws_it() {
         "<p>outer</p><iframe src=http://other.test/frame style='width:600px;height:300px'></iframe>",
     ));
     let driver = Driver::with(&served).await;
-    let cover = Cover::of([TYPED]);
+    let cover = ScreenshotMask::typed_text([TYPED]);
     let body = Target::Selector { selector: policy::Selector::parse("body").unwrap(), index: 0 };
     let mut wrong = Vec::new();
     for (at, (way, _)) in WAYS.iter().enumerate() {
@@ -253,7 +253,7 @@ async fn a_page_that_keeps_moving_is_masked_or_not_recorded() {
         RESTLESS.iter().enumerate().map(|(at, (_, body))| (format!("shop.test/{at}"), page(body))).collect();
     let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
     let driver = Driver::with(&served).await;
-    let cover = Cover::of([TYPED]);
+    let cover = ScreenshotMask::typed_text([TYPED]);
     let mut wrong = Vec::new();
     for (at, (way, _)) in RESTLESS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
@@ -323,7 +323,7 @@ async fn other_movement_does_not_prevent_masks_and_pages_without_the_text_have_n
         .collect();
     let served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), *page)).collect();
     let driver = Driver::with(&served).await;
-    let cover = Cover::of([TYPED]);
+    let cover = ScreenshotMask::typed_text([TYPED]);
     for (at, (case, _, is_covered)) in cases.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
         for _ in 0..4 {
@@ -341,7 +341,7 @@ async fn other_movement_does_not_prevent_masks_and_pages_without_the_text_have_n
     // Where nothing was typed, the agent's screenshot is recorded as it is.
     driver.goto("http://shop.test/3").await;
     shoot_plainly(&driver).await;
-    let kept = keep(&driver, &screenshot(true, None), &Cover::default()).await;
+    let kept = keep(&driver, &screenshot(true, None), &ScreenshotMask::default()).await;
     assert!(matches!(kept, Ok(RecordableScreenshot::AsTaken)), "{kept:?}");
 }
 
@@ -375,7 +375,7 @@ async fn the_page_cannot_observe_masking() {
     driver.goto("http://shop.test/").await;
     driver.run_in_page("ready").await;
     for _ in 0..10 {
-        let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+        let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
         assert_eq!(magenta_and_covered(&image.bytes).0, 0);
     }
     assert_eq!(driver.run_in_page("noticed").await, serde_json::json!([]));
@@ -395,13 +395,13 @@ async fn an_unmaskable_page_is_not_recorded_and_too_many_boxes_mask_the_frame() 
     let pages = [("shop.test/many", many.as_str()), ("shop.test/frames", &frames), ("shop.test/text", &text)];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/many").await;
-    let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+    let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
     assert_eq!(magenta_and_covered(&image.bytes), (0, 1280 * 800));
     for (at, cover, why) in [
-        ("frames", Cover::of([TYPED]), "too many frames"),
-        ("frames", Cover::default(), "too many frames"),
-        ("text", Cover::of([TYPED]), "too large"),
-        ("many", Cover::forgotten(), "more was typed than is remembered"),
+        ("frames", ScreenshotMask::typed_text([TYPED]), "too many frames"),
+        ("frames", ScreenshotMask::default(), "too many frames"),
+        ("text", ScreenshotMask::typed_text([TYPED]), "too large"),
+        ("many", ScreenshotMask::incomplete(), "more was typed than is remembered"),
     ] {
         driver.goto(&format!("http://shop.test/{at}")).await;
         let error = picture(&driver, &cover).await.unwrap_err();
@@ -441,7 +441,7 @@ async fn a_cross_site_frame_that_hangs_or_moves_is_masked_as_a_whole() {
         }
         let mut is_whole = false;
         for _ in 0..tries {
-            let image = picture(&driver, &Cover::of([TYPED])).await.unwrap();
+            let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
             let (magenta, covered) = magenta_and_covered(&image.bytes);
             assert_eq!(magenta, 0, "{at}: {covered}");
             is_whole = (500 * 200..500 * 201).contains(&covered);
@@ -559,9 +559,9 @@ async fn secrets_are_masked_however_a_page_writes_them() {
     let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
     served.push(("other.test/frame", &frame));
     let driver = Driver::with(&served).await;
-    let kept = Cover::of(["something typed"]).with_secrets([SECRET, "another secret"]);
+    let kept = ScreenshotMask::typed_text(["something typed"]).with_secrets([SECRET, "another secret"]);
     // As shown to the person who approves, and to an agent who sees the content of its fields.
-    let shown = Cover::of_secrets().with_secrets_of(&kept);
+    let shown = ScreenshotMask::only_secrets().with_secrets_of(&kept);
     let mut wrong = Vec::new();
     for (at, (way, _)) in WRITINGS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
@@ -595,7 +595,7 @@ async fn fields_are_visible_to_a_person_unless_they_hold_a_secret() {
     let comes_and_goes = written(comes_and_goes);
     let pages = [("shop.test/fields", fields.as_str()), ("shop.test/swap", &comes_and_goes)];
     let driver = Driver::with(&pages).await;
-    let shown = Cover::of_secrets().with_secrets([SECRET]);
+    let shown = ScreenshotMask::only_secrets().with_secrets([SECRET]);
     driver.goto("http://shop.test/fields").await;
     let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
     let image = picture(&driver, &shown).await.unwrap();
@@ -617,7 +617,7 @@ async fn fields_are_visible_to_a_person_unless_they_hold_a_secret() {
     assert!(seen > 0, "it is to be seen now and then; {refused} refused");
     // More texts than the limit are refused, not masked in part.
     let large: String = (0..40_000).map(|n| format!("{n:x}.")).collect();
-    let error = picture(&driver, &Cover::default().with_secrets([large.as_str()])).await.unwrap_err();
+    let error = picture(&driver, &ScreenshotMask::default().with_secrets([large.as_str()])).await.unwrap_err();
     assert_eq!(error.code(), "cannot_cover", "{error}");
 }
 
@@ -633,14 +633,14 @@ async fn in_a_session_that_typed_nothing_a_moving_field_stays_masked() {
     driver.goto("http://shop.test/moves").await;
     assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50);
     for _ in 0..4 {
-        match picture(&driver, &Cover::default()).await {
+        match picture(&driver, &ScreenshotMask::default()).await {
             Ok(image) => assert_eq!(magenta_and_covered(&image.bytes).0, 0),
             Err(error) => assert_eq!(error.code(), "cannot_cover", "{error}"),
         }
     }
     // An empty field needs no mask, whatever else moves.
     driver.goto("http://shop.test/ticks").await;
-    let image = picture(&driver, &Cover::default()).await.unwrap();
+    let image = picture(&driver, &ScreenshotMask::default()).await.unwrap();
     assert_eq!(magenta_and_covered(&image.bytes), (0, 0));
 }
 
@@ -649,7 +649,7 @@ async fn in_a_session_that_typed_nothing_a_moving_field_stays_masked() {
 async fn text_in_a_field_that_is_not_its_value_is_masked() {
     let (number, date) = (page("<input type=number id=p>"), page("<input type=date id=p>"));
     let driver = Driver::with(&[("shop.test/number", &number), ("shop.test/date", &date)]).await;
-    let cover = Cover::of(["12-34-56", "0231"]);
+    let cover = ScreenshotMask::typed_text(["12-34-56", "0231"]);
     for (at, keys) in [("number", "12-34-56"), ("date", "0231")] {
         driver.goto(&format!("http://shop.test/{at}")).await;
         driver.run_in_page("p.focus()").await;
@@ -661,7 +661,7 @@ async fn text_in_a_field_that_is_not_its_value_is_masked() {
         for kept in [
             picture(&driver, &cover).await.map(RecordableScreenshot::Covered),
             keep(&driver, &screenshot(true, None), &cover).await,
-            keep(&driver, &screenshot(false, None), &Cover::default()).await,
+            keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await,
         ] {
             let Ok(RecordableScreenshot::Covered(image)) = kept else { panic!("{at}: {kept:?}") };
             let (magenta, covered) = magenta_and_covered(&image.bytes);
@@ -677,10 +677,10 @@ async fn a_screenshot_of_a_page_that_was_left_is_not_recorded_unmasked() {
     driver.goto("http://shop.test/filled").await;
     shoot_plainly(&driver).await;
     driver.goto("http://shop.test/empty").await;
-    let kept = keep(&driver, &screenshot(false, None), &Cover::default()).await;
+    let kept = keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
     assert!(matches!(kept, Ok(RecordableScreenshot::Covered(_))), "{kept:?}");
     shoot_plainly(&driver).await;
-    let kept = keep(&driver, &screenshot(false, None), &Cover::default()).await;
+    let kept = keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
     assert!(matches!(kept, Ok(RecordableScreenshot::AsTaken)), "{kept:?}");
 }
 
@@ -694,7 +694,7 @@ async fn a_custom_list_is_masked_where_it_is_open_and_on_its_button() {
     driver.after(click(role("combobox", "List"))).await.unwrap();
     assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "1");
     let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
-    let (magenta, covered) = magenta_and_covered(&picture(&driver, &Cover::of([TYPED])).await.unwrap().bytes);
+    let (magenta, covered) = magenta_and_covered(&picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap().bytes);
     // The mark beside the option stays visible.
     assert!(plain > 1000 && magenta < 100 && covered > 0, "{plain} {magenta} {covered}");
 }

@@ -4,7 +4,7 @@ use crate::screenshot_masks::{
     TYPED, hanging_once_drawn, keep, magenta_and_covered, page, picture, screenshot, shoot_plainly,
 };
 use crate::support::Driver;
-use browser::{Cover, RecordableScreenshot};
+use browser::{ScreenshotMask, RecordableScreenshot};
 
 /// Content that `on` adds and `off` removes at intervals. The pages have no field and no other text.
 const FLASHES: &[(&str, &str, &str)] = &[
@@ -97,9 +97,9 @@ async fn content_that_appears_during_a_capture_is_not_recorded() {
         let times = if way.contains("closed") { 6 } else { 1 };
         for full_page in [false, true, false].repeat(times) {
             let kept = if full_page {
-                keep(&driver, &screenshot(true, None), &Cover::of([TYPED])).await
+                keep(&driver, &screenshot(true, None), &ScreenshotMask::typed_text([TYPED])).await
             } else {
-                picture(&driver, &Cover::of([TYPED])).await.map(RecordableScreenshot::Covered)
+                picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.map(RecordableScreenshot::Covered)
             };
             match kept {
                 Ok(RecordableScreenshot::Covered(image)) => {
@@ -175,7 +175,7 @@ async fn a_moving_cross_site_frame_is_masked() {
             }
             assert!(seen > 50, "{frame} {way}: {seen}");
             for _ in 0..times {
-                match picture(&driver, &Cover::of([TYPED])).await {
+                match picture(&driver, &ScreenshotMask::typed_text([TYPED])).await {
                     Ok(image) => {
                         let magenta = magenta_and_covered(&image.bytes).0;
                         if magenta > 0 {

@@ -1,7 +1,7 @@
 //! Screenshots: format, size and limits.
 
 use crate::support::Driver;
-use browser::{Cover, Outcome, ScreenshotImage, TimeLimit};
+use browser::{ScreenshotMask, Outcome, ScreenshotImage, TimeLimit};
 use policy::{Action, ImageFormat, Screenshot};
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ async fn a_recorded_screenshot_shows_no_field_content() {
         let before = shoot(&driver, false, ImageFormat::Png).await.bytes;
         let picture = driver
             .browser
-            .recording_screenshot(None, ImageFormat::Png, &Cover::default(), limit())
+            .recording_screenshot(None, ImageFormat::Png, &ScreenshotMask::default(), limit())
             .await
             .unwrap();
         kept.push(picture.image.bytes);

@@ -257,7 +257,7 @@ async fn an_option_with_a_secret_label_is_selected_only_by_index() {
     let page = "<select aria-label=Key><option>None<option>Key s3cret-77<option disabled>Old s3cret-77<option>Key of nobody</select>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     let mask = |text: &str| text.contains("s3cret-77").then(|| text.replace("s3cret-77", "[redacted]"));
-    driver.browser.hide(std::sync::Arc::new(mask));
+    driver.browser.set_text_redactor(std::sync::Arc::new(mask));
     driver.goto("http://shop.test/").await;
     let list = || role("combobox", "Key");
     for wanted in ["s3c", "Key s3cret-77", "Old", "[redacted]", "there is none"] {

@@ -4,16 +4,16 @@ use crate::{
     injection::{cookie, everything},
     support::{Driver, click, navigate, role, wait_for_text},
 };
-use browser::{HandedCookie, HandedOut, Injection, Priority, SameSite, TimeLimit};
+use browser::{IssuedCookie, SiteIssuedSecrets, Injection, Priority, SameSite, TimeLimit};
 use policy::{LoadState, Origin, TabId, Tabs};
 use std::time::{Duration, Instant};
 
 /// A document or a reply gets a second. A busy machine may take more, but far less than the limit below.
 const NOT_LONG: Duration = Duration::from_secs(9);
 
-async fn handed_out(driver: &Driver, origins: &[&str]) -> HandedOut {
+async fn handed_out(driver: &Driver, origins: &[&str]) -> SiteIssuedSecrets {
     let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
-    driver.browser.handed_out(&origins, TimeLimit::new(Duration::from_secs(30))).await.unwrap()
+    driver.browser.collect_site_issued_secrets(&origins, TimeLimit::new(Duration::from_secs(30))).await.unwrap()
 }
 
 fn sorted(mut lines: Vec<String>) -> Vec<String> {
@@ -21,13 +21,13 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-fn passed(handed: &HandedOut) -> Vec<String> {
-    let values = handed.passed.iter();
+fn passed(handed: &SiteIssuedSecrets) -> Vec<String> {
+    let values = handed.header_values.iter();
     sorted(values.map(|cookie| format!("{}={}", cookie.name, cookie.value.expose_secret())).collect())
 }
 
-fn stored(handed: &HandedOut) -> Vec<String> {
-    let entries = handed.stored.iter().map(|entry| {
+fn stored(handed: &SiteIssuedSecrets) -> Vec<String> {
+    let entries = handed.storage_entries.iter().map(|entry| {
         let store = if entry.local { "local" } else { "session" };
         format!("{} {store} {}={}", entry.origin, entry.name, entry.value.expose_secret())
     });
@@ -95,11 +95,11 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
             "worker=w1"
         ]
     );
-    assert!(!handed.lost && !handed.cut && handed.stored.is_empty());
+    assert!(!handed.missed && !handed.truncated && handed.storage_entries.is_empty());
     let names = sorted(handed.cookies.iter().map(|cookie| cookie.name.clone()).collect());
     assert_eq!(names, ["image", "script", "sid", "worker"]);
     let sid = handed.cookies.iter().find(|cookie| cookie.name == "sid").unwrap();
-    let HandedCookie {
+    let IssuedCookie {
         value, domain, host_only, path, expires, http_only, secure, same_site, priority, ..
     } = sid;
     assert_eq!((value.expose_secret(), &**domain, *host_only, &**path), ("five", "own.test", true, "/"));
@@ -147,22 +147,22 @@ async fn cookies_beyond_the_limit_are_reported_as_lost() {
     let mut driver = Driver::injected(&pages, Injection::default()).await.unwrap();
     driver.goto("http://own.test/many").await;
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((handed.passed.len(), handed.lost), (512, true));
+    assert_eq!((handed.header_values.len(), handed.missed), (512, true));
     driver.goto("http://own.test/few").await;
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    assert_eq!((passed(&handed), handed.missed), (vec!["c=last".to_owned()], false));
     // Without a connection nothing is observed; afterwards observation continues.
     driver.cut().await;
     assert!(driver.resume().await);
-    assert!(handed_out(&driver, &[]).await.lost);
+    assert!(handed_out(&driver, &[]).await.missed);
     driver.act(navigate("http://own.test/few", LoadState::Load)).await.unwrap();
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    assert_eq!((passed(&handed), handed.missed), (vec!["c=last".to_owned()], false));
     // A browser without a login records nothing; current cookies are still listed.
     let driver = Driver::with(&pages).await;
     driver.goto("http://own.test/many").await;
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((handed.passed.len(), handed.lost, handed.cookies.len()), (0, false, 1));
+    assert_eq!((handed.header_values.len(), handed.missed, handed.cookies.len()), (0, false, 1));
 }
 
 /// Tries to have its storage misread.
@@ -203,7 +203,7 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
         "session fresh=s1",
     ]);
     let handed = handed_out(&driver, &[own]).await;
-    assert_eq!((stored(&handed), handed.cut), (first.clone(), false));
+    assert_eq!((stored(&handed), handed.truncated), (first.clone(), false));
     assert_eq!(stored(&handed_out(&driver, &["http://other.test", "https://own.test"]).await), [""; 0]);
     // Beside a tab of another site, with a frame that has storage of its own there, and a tab that it opened.
     driver.tabs(Tabs::New).await;
@@ -214,12 +214,12 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
     let handed = handed_out(&driver, &[own]).await;
     let mut expected = first.clone();
     expected.extend(here(&["local framed=f1", "session tab=t2"]));
-    assert_eq!((stored(&handed), handed.cut), (sorted(expected), false));
+    assert_eq!((stored(&handed), handed.truncated), (sorted(expected), false));
     // An opaque origin has no storage.
     driver.tabs(Tabs::Close(TabId(1))).await;
     driver.goto("http://own.test/sandboxed").await;
     let handed = handed_out(&driver, &[own]).await;
-    assert!(!handed.cut && stored(&handed).contains(&format!("{own} local fresh=l1")));
+    assert!(!handed.truncated && stored(&handed).contains(&format!("{own} local fresh=l1")));
 }
 
 #[tokio::test]
@@ -239,8 +239,8 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
     for (host, most, has_key) in [("many.test", 1000, true), ("large.test", 1, true)] {
         driver.goto(&format!("http://{host}/")).await;
         let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
-        assert_eq!((handed.stored.len(), handed.cut), (most, true), "{host}");
-        let key = handed.stored.iter().find(|entry| entry.name == "key");
+        assert_eq!((handed.storage_entries.len(), handed.truncated), (most, true), "{host}");
+        let key = handed.storage_entries.iter().find(|entry| entry.name == "key");
         assert_eq!(key.is_some_and(|key| key.value.expose_secret() == "short"), has_key, "{host}");
     }
     // In the background, where nothing waits for it.
@@ -253,12 +253,12 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
         let (handed, took) = loop {
             let begun = Instant::now();
             let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
-            if handed.cut {
+            if handed.truncated {
                 break (handed, begun.elapsed());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
-        assert!(handed.stored.is_empty(), "{host}");
+        assert!(handed.storage_entries.is_empty(), "{host}");
         assert!(took < NOT_LONG, "{host}: {took:?}");
         assert!(driver.tabs(Tabs::List).await.iter().any(|known| known.id == TabId(tab)), "{host}");
     }
@@ -266,12 +266,12 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
     driver.tabs(Tabs::New).await;
     driver.goto("http://own.test/").await;
     let handed = handed_out(&driver, &["http://own.test", "http://hangs.test"]).await;
-    assert!(handed.cut && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
+    assert!(handed.truncated && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
 }
 
-fn replied(handed: &HandedOut) -> Vec<String> {
+fn replied(handed: &SiteIssuedSecrets) -> Vec<String> {
     let replies =
-        handed.replies.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
+        handed.responses.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
     sorted(replies.filter(|reply| !reply.contains('<')).collect())
 }
 
@@ -335,7 +335,7 @@ async fn responses_of_the_given_origins_are_listed_once() {
             "Document fetch('/work').then((answer) => answer.text()).then(postMessage)",
         ]
     );
-    let pages = handed.replies.iter().filter(|reply| reply.body.expose_secret().contains('<'));
+    let pages = handed.responses.iter().filter(|reply| reply.body.expose_secret().contains('<'));
     let pages: Vec<&str> = pages.map(|page| page.body.expose_secret()).collect();
     assert!(pages.len() == 2 && pages.contains(&home) && pages.contains(&"<p>framed"), "{pages:?}");
     assert_eq!(replied(&handed_out(&driver, &own).await), [""; 0], "each is listed once");
@@ -366,7 +366,7 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
     let begun = Instant::now();
     let handed = handed_out(&driver, &["http://own.test"]).await;
     assert!(begun.elapsed() < NOT_LONG, "{:?}", begun.elapsed());
-    assert_eq!((handed.lost, handed.cut), (true, true));
+    assert_eq!((handed.missed, handed.truncated), (true, true));
     let (small, others): (Vec<_>, Vec<_>) =
         replied(&handed).into_iter().partition(|reply| reply == "Data \"small\"");
     assert_eq!((small.len(), others), (254, vec!["Data \"begun".to_owned()]));

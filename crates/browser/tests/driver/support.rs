@@ -5,7 +5,7 @@ mod seen;
 
 use self::seen::seen;
 use browser::{
-    Blank, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
+    UninitializedBrowser, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
     PageAfterAction, ReplyOptions, Resumed, Snapshot, TabInfo, TimeLimit, cdp, launch_flags,
 };
 use policy::{
@@ -102,20 +102,20 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        Driver::start(pages, options, async |blank, _| Ok(blank.clean())).await.unwrap()
+        Driver::start(pages, options, async |blank, _| Ok(blank.without_credentials())).await.unwrap()
     }
 
     /// A browser with injected credentials.
     pub async fn injected(pages: &[(&str, &str)], injection: Injection) -> Result<Driver, BrowserError> {
         let limit = TimeLimit::new(Duration::from_secs(30));
-        let inject = async |blank: Blank, _| blank.inject(injection, limit).await;
+        let inject = async |blank: UninitializedBrowser, _| blank.inject(injection, limit).await;
         Driver::start(pages, BrowserOptions::default(), inject).await
     }
 
     pub async fn start(
         pages: &[(&str, &str)],
         options: BrowserOptions,
-        become_browser: impl AsyncFnOnce(Blank, cdp::Connection) -> Result<Browser, BrowserError>,
+        become_browser: impl AsyncFnOnce(UninitializedBrowser, cdp::Connection) -> Result<Browser, BrowserError>,
     ) -> Result<Driver, BrowserError> {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
@@ -142,9 +142,9 @@ impl Driver {
     pub async fn resume(&mut self) -> bool {
         let (connection, socket) = connect(&self.endpoint).await;
         let (browser, found) = match self.browser.resume(connection.clone()).await.unwrap() {
-            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::Anew(_) => panic!("it is the same Chromium"),
+            Resumed::NewChromium(_) => panic!("it is the same Chromium"),
         };
         (self.browser, self.connection, self.socket) = (browser, connection, socket);
         found

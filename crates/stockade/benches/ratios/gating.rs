@@ -71,7 +71,7 @@ impl Gated {
 impl Driven {
     pub async fn start(address: &str) -> Driven {
         let (jail, connection) = Jail::start(&[(HOST, address.to_owned())]).await;
-        let browser = Browser::attach(connection, BrowserOptions::default()).await.unwrap().clean();
+        let browser = Browser::attach(connection, BrowserOptions::default()).await.unwrap().without_credentials();
         let driven = Driven { browser, _jail: jail };
         driven.act(go()).await;
         driven

@@ -3,7 +3,7 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, ReplyOptions};
+use browser::{Browser, BrowserOptions, CallerId, Content, ScreenshotMask, Outcome, Snapshot, TimeLimit, ReplyOptions};
 use policy::{
     Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Standing, Tokens, WebUrl,
 };
@@ -109,7 +109,7 @@ impl Reader {
         let shell = Shell::start();
         let connection = shell.browser_connection().await;
         let mut events = connection.subscribe();
-        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap().clean();
+        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap().without_credentials();
         let tab = loop {
             if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();
@@ -171,9 +171,9 @@ impl Reader {
     /// Pictures of what is in view, in turns.
     pub async fn picture_times(&self, rounds: usize) -> PictureTimes {
         let covers = [
-            ("nothing typed", Cover::default()),
-            ("typed elsewhere", Cover::of(["nowhere on this page"])),
-            ("typed and covered", Cover::of(["a link to 3,", "first of 1", "Choose 2"])),
+            ("nothing typed", ScreenshotMask::default()),
+            ("typed elsewhere", ScreenshotMask::typed_text(["nowhere on this page"])),
+            ("typed and covered", ScreenshotMask::typed_text(["a link to 3,", "first of 1", "Choose 2"])),
         ];
         let (mut taken, mut kept) = (Vec::new(), covers.each_ref().map(|_| Vec::new()));
         for _ in 0..=rounds {

@@ -66,12 +66,12 @@ pub fn bad_address(refusal: &UrlRefusal) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser::Words;
+    use browser::AttributedText;
     use jail::JailError;
 
     #[test]
     fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
-        let reason = Words::Ours("it did not answer");
+        let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
         for (fault, code) in [
             (audit_fault(AuditError::Gone), "audit_unwritable"),

@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::gate::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
 use audit::{About, Event, EventKind};
-use browser::{Blank, Browser, ProbePage, TimeLimit};
+use browser::{UninitializedBrowser, Browser, ProbePage, TimeLimit};
 use egress::Egress;
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, listed};
@@ -82,7 +82,7 @@ impl Registry {
     /// Fills a browser, and hands it out if each site that can tell says that it is signed in.
     pub(super) async fn inject(
         &self,
-        blank: Blank,
+        blank: UninitializedBrowser,
         released: &Released,
         egress: &Egress,
         about: &About,

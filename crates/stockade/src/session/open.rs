@@ -9,7 +9,7 @@ use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{About, Event, EventKind};
-use browser::{Blank, Browser, cdp};
+use browser::{UninitializedBrowser, Browser, cdp};
 use jail::{Id, JailSpec, Keeper, Prepared};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -106,7 +106,7 @@ impl Registry {
         let secrets = Arc::new(secrets);
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
         if login.is_some() {
-            runtime.link.browser.hide(secrets.mask());
+            runtime.link.browser.set_text_redactor(secrets.mask());
         }
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
@@ -209,7 +209,7 @@ impl Registry {
         let browser = match login {
             None => {
                 self.limit_processor(jail).await?;
-                blank.clean()
+                blank.without_credentials()
             }
             Some(released) => {
                 let injecting = Instant::now();
@@ -325,7 +325,7 @@ pub(super) struct Wire {
 
 /// A browser that is nobody's yet, and what belongs to it.
 struct Started {
-    blank: Blank,
+    blank: UninitializedBrowser,
     closed: watch::Receiver<Option<cdp::Closed>>,
     renewals: Renewals,
     tunnel: Arc<Tunnel>,

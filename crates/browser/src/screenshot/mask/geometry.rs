@@ -146,7 +146,9 @@ fn placement_in(
 
 /// A child frame in the viewport of the tab. One that its parent does not know may be anywhere in it.
 fn project_frame(above: &FrameMask, place: Option<FramePlacement>) -> (FramePlacement, Option<PixelRect>) {
-    let Some(place) = place else { return (FramePlacement { upright: false, ..above.from.clone() }, above.area) };
+    let Some(place) = place else {
+        return (FramePlacement { upright: false, ..above.from.clone() }, above.area);
+    };
     let outer = &above.from;
     let [left, top, ..] = outer.project([place.x, place.y, place.x, place.y]);
     let area = above.area.and_then(|area| intersection(outer.project(place.r#box), area));

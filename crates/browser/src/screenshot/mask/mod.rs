@@ -1,317 +1,327 @@
-//! Pictures that are kept show nothing that was typed: fields, and words wherever a page draws them as text, are painted
-//! over.
+//! Screenshot masks: form fields, typed text and secrets are painted over in recorded screenshots.
 //!
-//! The boxes are measured in every frame, the picture is taken, and it counts if nothing moved meanwhile: no layout was
-//! made, and nothing that is covered was drawn elsewhere. The page sees nothing of it, because nothing in it changes.
+//! The rectangles are measured in every frame, the screenshot is taken, and it counts if nothing moved meanwhile: no layout
+//! happened, and nothing masked was drawn elsewhere. The page cannot observe it, because nothing in it changes.
 
-mod place;
-mod still;
+mod geometry;
+mod stability;
 
+use super::{
+    capture::{CaptureArea, ScreenshotImage},
+    paint::{PixelRect, paint},
+    term_search::SearchTerms,
+};
 use crate::{
-    ask::AskError,
     browser::Browser,
     cdp::SessionId,
     deadline::Deadline,
     error::BrowserError,
-    locate::MOST_FRAMES_ASKED,
-    paint,
-    verbs::{CaptureArea, ScreenshotImage},
-    words::WordSet,
+    page::{MAX_READABLE_FRAMES, ScriptCallError},
 };
 use futures_util::future::join_all;
-use place::{Place, Placed};
+use geometry::{FrameMask, FramePlacement};
 use policy::{ElementFacts, ImageFormat, Screenshot};
 use serde::{Deserialize, Serialize};
+use stability::{LayoutCounts, Movement, StabilityReply};
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
-use still::{Counts, Held, Stirring};
 
-/// A page that moves gets so many chances to hold still for as long as a picture takes.
-const ATTEMPTS: usize = 5;
+/// Screenshots of a moving page that are tried.
+const MAX_ATTEMPTS: usize = 5;
 
-/// How long a frame may take to tell what is in it. One that does not is covered whole.
+/// TargetUse long a frame may take to answer. One that does not is masked as a whole.
 const FRAME_WAIT: Duration = Duration::from_secs(1);
 
-/// What a frame may answer, in bytes: the script tells up to [`MOST_TEXT`], of which a unit takes up to six, and a
-/// thousand boxes. A frame that tells more is covered whole, and so is one inside the page with more than a few hundred
-/// thousand characters: all of them together stay near 100 MiB.
-const LARGEST_TEXT: usize = 16 << 20;
-const LARGEST_FRAME_TEXT: usize = 2 << 20;
-const LARGEST_BOXES: usize = 256 << 10;
-const LARGEST_PASSED: usize = 4 << 20;
-/// As in the script, in characters.
-const MOST_TEXT: usize = 2_000_000;
+/// Bytes of replies: the script sends up to [`MAX_TEXT`], of which a unit takes up to six bytes, and a thousand
+/// rectangles. A frame that sends more is masked as a whole, and so is a child frame with more than a few hundred thousand
+/// characters: all of them together stay near 100 MiB.
+const MAX_TEXT_REPLY: usize = 16 << 20;
+const MAX_CHILD_TEXT_REPLY: usize = 2 << 20;
+const MAX_MEASURE_REPLY: usize = 256 << 10;
+const MAX_TRANSIENT_REPLY: usize = 4 << 20;
+/// In characters, as in the script.
+const MAX_TEXT: usize = 2_000_000;
 /// As in the script.
-const MOST_BOXES: usize = 1000;
+const MAX_RECTS: usize = 1000;
 
-/// What a picture must not show, beside what is in fields.
+/// The text that a screenshot must not show, besides the content of fields.
 #[derive(Clone, Default)]
-pub struct Cover {
-    words: WordSet,
-    forgotten: bool,
+pub struct ScreenshotMask {
+    terms: SearchTerms,
+    is_incomplete: bool,
     only_secrets: bool,
 }
 
-impl Cover {
-    pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Cover {
-        Cover { words: WordSet::new(words), ..Cover::default() }
+impl ScreenshotMask {
+    /// Masks all fields, and these texts.
+    pub fn typed_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
+        ScreenshotMask { terms: SearchTerms::new(texts), ..ScreenshotMask::default() }
     }
 
-    /// Nothing but secret fields, and fields with secrets if there are any: for a person who has to see what is about to be sent.
-    pub fn of_secrets() -> Cover {
-        Cover { only_secrets: true, ..Cover::default() }
+    /// Masks only secret fields, and fields that hold secrets: for a person who has to see what is about to be sent.
+    pub fn only_secrets() -> ScreenshotMask {
+        ScreenshotMask { only_secrets: true, ..ScreenshotMask::default() }
     }
 
-    /// These are covered too, in whatever writing a page has of them: escaped, in hex, in base64, a part of 12 characters.
-    /// It takes the place of secrets that were given before.
-    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> Cover {
-        Cover { words: self.words.with_secrets(secrets), ..self }
+    /// Also masks these secrets in every encoding: escaped, in hex, in base64, or a fragment of 12 characters. Replaces
+    /// earlier secrets.
+    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
+        ScreenshotMask { terms: self.terms.with_secrets(secrets), ..self }
     }
 
-    /// The same with the secrets of another cover, which costs nothing.
-    pub fn with_secrets_of(self, other: &Cover) -> Cover {
-        Cover { words: self.words.with_secrets_of(&other.words), ..self }
+    /// Shares the secrets of another mask, without building them again.
+    pub fn with_secrets_of(self, other: &ScreenshotMask) -> ScreenshotMask {
+        ScreenshotMask { terms: self.terms.with_secrets_of(&other.terms), ..self }
     }
 
-    /// There were words that nobody knows any more: no picture can be covered.
-    pub fn forgotten() -> Cover {
-        Cover { forgotten: true, ..Cover::default() }
+    /// Some typed text is no longer known: no screenshot can be masked.
+    pub fn incomplete() -> ScreenshotMask {
+        ScreenshotMask { is_incomplete: true, ..ScreenshotMask::default() }
     }
 }
 
-/// What was found in a frame's text.
-struct Searched {
-    all: bool,
+/// The result of searching a frame's text.
+struct FrameSearch {
+    is_complete: bool,
     found: bool,
-    fields: bool,
+    has_fields: bool,
     ranges: Vec<u32>,
-    said: bool,
+    had_transient: bool,
 }
 
-impl Cover {
-    /// It may take seconds.
-    fn search(&self, told: Text, again: bool) -> Searched {
-        let all = told.all && told.text.chars().nth(MOST_TEXT).is_none();
-        let found = if all { self.words.find(&told.text) } else { Vec::new() };
+impl ScreenshotMask {
+    /// May take seconds.
+    fn search(&self, reply: TextReply, again: bool) -> FrameSearch {
+        let is_complete = reply.all && reply.text.chars().nth(MAX_TEXT).is_none();
+        let found = if is_complete { self.terms.find(&reply.text) } else { Vec::new() };
         let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
-        let said = || told.passed.is_none_or(|passed| self.words.is_in(&passed));
-        Searched {
-            all,
-            found: told.found || !ranges.is_empty(),
-            fields: told.fields,
+        let is_in_transient = || reply.transient.is_none_or(|text| self.terms.occurs_in(&text));
+        FrameSearch {
+            is_complete,
+            found: reply.found || !ranges.is_empty(),
+            has_fields: reply.fields,
             ranges,
-            said: again && !self.words.is_empty() && said(),
+            had_transient: again && !self.terms.is_empty() && is_in_transient(),
         }
     }
 }
 
-/// Words may be secrets.
-impl fmt::Debug for Cover {
+/// Without the terms, which may be secrets.
+impl fmt::Debug for ScreenshotMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cover").field("forgotten", &self.forgotten).finish_non_exhaustive()
+        f.debug_struct("ScreenshotMask").field("is_incomplete", &self.is_incomplete).finish_non_exhaustive()
     }
 }
 
 #[derive(Serialize)]
-struct Reading {
+struct TextRequest {
     words: bool,
-    /// What is drawn by scripts and plug-ins could be text as well.
+    /// Canvases and plug-ins may draw text as well.
     drawings: bool,
-    /// Whether only fields that are secret count.
+    /// Only secret fields count.
     secrets: bool,
-    /// Whether it is to keep in mind what came up since it was last asked.
+    /// The script also remembers text that appeared since the last request.
     again: bool,
 }
 
-/// A frame's text, and whether there is something to cover whatever it says.
+/// A frame's text, and whether something in it is masked in any case.
 #[derive(Deserialize)]
-struct Text {
+struct TextReply {
     text: String,
-    /// Whether that is all of it.
+    /// The text is complete.
     all: bool,
     found: bool,
-    /// Whether there are fields at all; what is in them can change without a trace.
+    /// There are fields; their content can change without a trace.
     fields: bool,
     still: bool,
-    /// What came up since the look before; None if that cannot be told.
+    /// Text that appeared since the last request; `None` if that is unknown.
     #[serde(skip)]
-    passed: Option<String>,
+    transient: Option<String>,
 }
 
-/// What came up until closed roots were looked for, if that can be told.
+/// Text that appeared until closed roots were searched for, if that is known.
 #[derive(Deserialize)]
-struct Passed {
+struct TransientReply {
     passed: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Measuring<'a> {
-    /// Beginnings and ends in turn.
+struct MeasureRequest<'a> {
+    /// Alternating starts and ends.
     ranges: Vec<u32>,
     frames: Vec<&'a str>,
-    /// Whether it is asked afterwards if all of that held still.
+    /// Watch whether all of it holds still.
     watched: bool,
 }
 
 #[derive(Deserialize)]
-struct Measured {
-    #[serde(deserialize_with = "place::at_most::<__D, _, MOST_BOXES>")]
-    boxes: Vec<paint::Box>,
+struct MeasureReply {
+    #[serde(deserialize_with = "geometry::at_most::<__D, _, MAX_RECTS>")]
+    boxes: Vec<PixelRect>,
     whole: bool,
-    #[serde(deserialize_with = "place::at_most::<__D, _, MOST_FRAMES_ASKED>")]
-    places: Vec<Option<Place>>,
+    #[serde(deserialize_with = "geometry::at_most::<__D, _, MAX_READABLE_FRAMES>")]
+    places: Vec<Option<FramePlacement>>,
 }
 
-/// What one look at a frame found.
-struct Frame {
+/// A frame, and what the search found in it.
+struct MaskedFrame {
     id: String,
     parent: Option<String>,
     session: SessionId,
-    /// Words are in it, or something else that is to be covered.
+    /// It has a term, or something else to mask.
     found: bool,
-    fields: bool,
+    has_fields: bool,
     ranges: Vec<u32>,
-    /// Words were in it for a while, or nobody knows. Only another look tells.
-    said: bool,
-    /// It cannot be looked into.
+    /// A term may have appeared and vanished between two searches.
+    had_transient: bool,
+    /// It cannot be searched.
     opaque: bool,
 }
 
 impl Browser {
-    /// A picture with everything covered. None if there is nothing to cover on the page that the agent took one of, so that
-    /// its own will do.
-    pub(crate) async fn covered(
+    /// A masked screenshot. `None` if the page of the agent's own screenshot has nothing to mask and `reuse_unmasked` is
+    /// set: its own will do.
+    pub(crate) async fn masked_screenshot(
         &self,
         wanted: &Screenshot,
         target: Option<&ElementFacts>,
-        cover: &Cover,
-        any_will_do: bool,
+        mask: &ScreenshotMask,
+        reuse_unmasked: bool,
         deadline: Deadline,
     ) -> Result<Option<ScreenshotImage>, BrowserError> {
-        if cover.forgotten {
-            return Err(BrowserError::CannotCover { why: "more was typed than is remembered" });
+        if mask.is_incomplete {
+            return Err(BrowserError::MaskFailed { why: "more was typed than is remembered" });
         }
-        if cover.words.is_cut() {
-            return Err(BrowserError::CannotCover { why: "there is more to cover than can be looked for" });
+        if mask.terms.is_overfull() {
+            return Err(BrowserError::MaskFailed { why: "there is more to cover than can be looked for" });
         }
-        let typed = !cover.words.is_empty();
-        let cover = &Arc::new(cover.clone());
-        for attempt in 1..=ATTEMPTS {
-            let framed = self.capture_area(wanted, target, deadline).await?;
-            let (frames, counts) = self.look_into_frames(cover, false, deadline).await?;
-            let nothing = !typed && !frames.iter().any(|frame| frame.found);
-            if any_will_do && nothing && self.is_to_image_boxd_page() {
+        let has_terms = !mask.terms.is_empty();
+        let mask = &Arc::new(mask.clone());
+        for attempt in 1..=MAX_ATTEMPTS {
+            let area = self.capture_area(wanted, target, deadline).await?;
+            let (frames, counts) = self.search_frames(mask, false, deadline).await?;
+            let has_nothing = !has_terms && !frames.iter().any(|frame| frame.found);
+            if reuse_unmasked && has_nothing && self.is_on_screenshot_page() {
                 return Ok(None);
             }
-            let is_watched = typed || frames.iter().any(|frame| frame.found || frame.fields);
-            let before = if is_watched && !typed { self.counts(&frames, deadline).await } else { counts };
-            let mut placed = self.measure(&frames, is_watched, deadline).await?;
-            let covers_nothing = placed.iter().all(|placed| placed.boxes.is_empty());
-            let format = if covers_nothing { wanted.format } else { ImageFormat::Png };
-            let image = self.capture(&framed, format, deadline).await?;
+            let is_watched = has_terms || frames.iter().any(|frame| frame.found || frame.has_fields);
+            let before =
+                if is_watched && !has_terms { self.layout_counts(&frames, deadline).await } else { counts };
+            let mut masks = self.measure(&frames, is_watched, deadline).await?;
+            let masks_nothing = masks.iter().all(|mask| mask.rects.is_empty());
+            let format = if masks_nothing { wanted.format } else { ImageFormat::Png };
+            let image = self.capture(&area, format, deadline).await?;
             if is_watched {
-                let beyond = framed.beyond_viewport;
-                let restless = self.restless(cover, &frames, &before, beyond, deadline).await?;
+                let beyond = area.beyond_viewport;
+                let moved = self.moved_sessions(mask, &frames, &before, beyond, deadline).await?;
                 let main = frames.first().map(|frame| &frame.session);
-                if restless.iter().any(|session| Some(session) == main) {
+                if moved.iter().any(|session| Some(session) == main) {
                     continue;
                 }
-                if !restless.is_empty() {
-                    if attempt < ATTEMPTS {
+                if !moved.is_empty() {
+                    if attempt < MAX_ATTEMPTS {
                         continue;
                     }
-                    placed = place::whole_of(placed, &frames, &restless);
+                    masks = geometry::mask_whole(masks, &frames, &moved);
                 }
             }
-            return self.painted(image, wanted.format, &framed, placed).await.map(Some);
+            return self.paint_masks(image, wanted.format, &area, masks).await.map(Some);
         }
-        Err(BrowserError::CannotCover { why: "the page does not hold still for it" })
+        Err(BrowserError::MaskFailed { why: "the page does not hold still for it" })
     }
 
-    /// Has every frame tell its text, and looks for words in it.
-    async fn look_into_frames(
+    /// Gets the text of every frame, and searches it.
+    async fn search_frames(
         &self,
-        cover: &Arc<Cover>,
+        mask: &Arc<ScreenshotMask>,
         again: bool,
         deadline: Deadline,
-    ) -> Result<(Vec<Frame>, Vec<Counts>), BrowserError> {
-        let asked = self.frames_to_ask();
-        let too_many = self.has_more_frames(asked.len());
-        let refused = || Err(BrowserError::CannotCover { why: "the page has too many frames" });
-        if too_many && !cover.only_secrets {
+    ) -> Result<(Vec<MaskedFrame>, Vec<LayoutCounts>), BrowserError> {
+        let readable = self.readable_frames();
+        let too_many = self.has_more_frames(readable.len());
+        let refused = || Err(BrowserError::MaskFailed { why: "the page has too many frames" });
+        if too_many && !mask.only_secrets {
             return refused();
         }
         let limit = deadline.within(FRAME_WAIT);
-        join_all(asked.iter().skip(1).map(|(frame, _)| self.introduce(frame, limit))).await;
+        join_all(readable.iter().skip(1).map(|(frame, _)| self.register_frame_owner(frame, limit))).await;
         let mut processes: Vec<(SessionId, Vec<(String, String)>)> = Vec::new();
-        for asked in &asked {
-            let Some((_, session)) = self.whereabouts(&asked.0) else { continue };
+        for readable in &readable {
+            let Some((_, session)) = self.parent_and_session(&readable.0) else { continue };
             match processes.iter_mut().find(|(known, _)| *known == session) {
-                Some((_, frames)) => frames.push(asked.clone()),
-                None => processes.push((session, vec![asked.clone()])),
+                Some((_, frames)) => frames.push(readable.clone()),
+                None => processes.push((session, vec![readable.clone()])),
             }
         }
-        // Each by itself: one that hangs must not stand for the others.
-        let main = asked.first().map(|(frame, _)| frame);
-        let told = processes.iter().map(|(session, frames)| async move {
+        // Each process by itself: one that hangs must not affect the others.
+        let main = readable.first().map(|(frame, _)| frame);
+        let texts = processes.iter().map(|(session, frames)| async move {
             let is_main = frames.first().map(|(frame, _)| frame) == main;
             let limit = if is_main { deadline } else { limit };
-            // Before it is looked into: what comes up after that is laid out after that.
-            let is_counted = !again && !cover.words.is_empty();
-            let counts = if is_counted { Some(self.count(session, limit).await) } else { None };
-            (counts, self.read_process(frames, main, cover, again, limit).await)
+            // Before the search: what appears after it causes a layout after it.
+            let is_counted = !again && !mask.terms.is_empty();
+            let counts = if is_counted { Some(self.layout_count(session, limit).await) } else { None };
+            (counts, self.read_process(frames, main, mask, again, limit).await)
         });
-        let (counts, told): (Vec<_>, Vec<_>) = join_all(told).await.into_iter().unzip();
-        let told: HashMap<String, Result<Text, AskError>> = told.into_iter().flatten().collect();
-        let words = Arc::clone(cover);
-        let search = move |(id, told): (String, Result<Text, AskError>)| {
-            (id, told.map(|told| words.search(told, again)))
+        let (counts, texts): (Vec<_>, Vec<_>) = join_all(texts).await.into_iter().unzip();
+        let texts: HashMap<String, Result<TextReply, ScriptCallError>> =
+            texts.into_iter().flatten().collect();
+        let mask = Arc::clone(mask);
+        let search = move |(id, text): (String, Result<TextReply, ScriptCallError>)| {
+            (id, text.map(|text| mask.search(text, again)))
         };
-        let searched = tokio::task::spawn_blocking(move || told.into_iter().map(search).collect());
-        let searched = searched.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })?;
-        let frames = self.frames_of(asked, searched)?;
-        if too_many && frames.iter().any(|frame| frame.found || frame.fields) {
+        let searched = tokio::task::spawn_blocking(move || texts.into_iter().map(search).collect());
+        let searched = searched.await.map_err(|e| BrowserError::BadScreenshot { why: e.to_string() })?;
+        let frames = self.masked_frames(readable, searched)?;
+        if too_many && frames.iter().any(|frame| frame.found || frame.has_fields) {
             return refused();
         }
         Ok((frames, counts.into_iter().flatten().collect()))
     }
 
-    /// The text of a process's frames. If they may have closed shadow roots that are not known, it is not all of it.
+    /// The text of the frames of a process. It is incomplete if they may have unknown closed shadow roots.
     async fn read_process(
         &self,
         frames: &[(String, String)],
         main: Option<&String>,
-        cover: &Cover,
+        mask: &ScreenshotMask,
         again: bool,
         limit: Deadline,
-    ) -> Vec<(String, Result<Text, AskError>)> {
-        let words = !cover.words.is_empty();
-        let reading = Reading { words, drawings: words, secrets: cover.only_secrets, again };
-        for process in self.processes(frames) {
-            // A closed root comes without a trace, so that it was counted a moment ago is not enough.
-            self.note_agreed(&process, None);
+    ) -> Vec<(String, Result<TextReply, ScriptCallError>)> {
+        let words = !mask.terms.is_empty();
+        let request = TextRequest { words, drawings: words, secrets: mask.only_secrets, again };
+        for renderer in self.renderer_frames(frames) {
+            // A closed root is added without a trace, so a recent count is not enough.
+            self.set_counted(&renderer, None);
         }
         let read = || {
             join_all(frames.iter().map(|(frame, _)| {
-                let most = if Some(frame) == main { LARGEST_TEXT } else { LARGEST_FRAME_TEXT };
-                self.ask_up_to::<_, Text>(most, frame, "coverText", &reading, limit)
+                let most = if Some(frame) == main { MAX_TEXT_REPLY } else { MAX_CHILD_TEXT_REPLY };
+                self.call_script_bounded::<_, TextReply>(most, frame, "coverText", &request, limit)
             }))
         };
-        let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
-        if again && words && !self.meet_empty_roots(frames, limit).await {
-            // As on the first look, roots that hold something are found by counting.
-            tracing::debug!("empty shadow roots not looked for");
+        let is_unchanged = |reply: &Result<TextReply, _>| reply.as_ref().is_ok_and(|reply| reply.still);
+        if again && words && !self.discover_empty_roots(frames, limit).await {
+            // As in the first search, non-empty roots are found by counting.
+            tracing::debug!("search for empty shadow roots failed");
         }
-        let (mut texts, met) = self.ask_knowing_roots(frames, limit, read, is_still).await;
+        let (mut texts, roots) = self.call_with_known_roots(frames, limit, read, is_unchanged).await;
         if again && words {
             join_all(frames.iter().zip(&mut texts).map(|((frame, _), text)| async {
                 let Ok(text) = text else { return };
-                let told =
-                    self.ask_up_to::<_, Passed>(LARGEST_PASSED, frame, "coverPassed", &(), limit).await;
-                text.passed = told.ok().and_then(|told| told.passed);
+                let reply = self
+                    .call_script_bounded::<_, TransientReply>(
+                        MAX_TRANSIENT_REPLY,
+                        frame,
+                        "coverPassed",
+                        &(),
+                        limit,
+                    )
+                    .await;
+                text.transient = reply.ok().and_then(|reply| reply.passed);
             }))
             .await;
         }
-        let whole = |text: Text| Text { all: text.all && met.whole, ..text };
+        let whole = |text: TextReply| TextReply { all: text.all && roots.is_complete, ..text };
         frames
             .iter()
             .map(|(frame, _)| frame.clone())
@@ -319,19 +329,19 @@ impl Browser {
             .collect()
     }
 
-    fn frames_of(
+    fn masked_frames(
         &self,
-        asked: Vec<(String, String)>,
-        mut searched: HashMap<String, Result<Searched, AskError>>,
-    ) -> Result<Vec<Frame>, BrowserError> {
+        readable: Vec<(String, String)>,
+        mut searched: HashMap<String, Result<FrameSearch, ScriptCallError>>,
+    ) -> Result<Vec<MaskedFrame>, BrowserError> {
         let mut frames = Vec::new();
-        for (id, _) in asked {
-            let Some((parent, session)) = self.whereabouts(&id) else { continue };
+        for (id, _) in readable {
+            let Some((parent, session)) = self.parent_and_session(&id) else { continue };
             let is_main = frames.is_empty();
-            let searched = match searched.remove(&id).unwrap_or(Err(AskError::Gone)) {
-                Ok(searched) if searched.all => Some(searched),
+            let searched = match searched.remove(&id).unwrap_or(Err(ScriptCallError::Gone)) {
+                Ok(searched) if searched.is_complete => Some(searched),
                 Ok(_) if is_main => {
-                    return Err(BrowserError::CannotCover {
+                    return Err(BrowserError::MaskFailed {
                         why: "the page is too large to be looked through",
                     });
                 }
@@ -339,41 +349,63 @@ impl Browser {
                 Ok(_) | Err(_) => None,
             };
             let opaque = searched.is_none();
-            let unknown = Searched { all: false, found: true, fields: true, ranges: Vec::new(), said: false };
-            let Searched { found, fields, ranges, said, .. } = searched.unwrap_or(unknown);
-            frames.push(Frame { id, parent, session, found, fields, ranges, said, opaque });
+            let unknown = FrameSearch {
+                is_complete: false,
+                found: true,
+                has_fields: true,
+                ranges: Vec::new(),
+                had_transient: false,
+            };
+            let FrameSearch { found, has_fields, ranges, had_transient, .. } = searched.unwrap_or(unknown);
+            frames.push(MaskedFrame {
+                id,
+                parent,
+                session,
+                found,
+                has_fields,
+                ranges,
+                had_transient,
+                opaque,
+            });
         }
         if frames.is_empty() { Err(BrowserError::TabClosed) } else { Ok(frames) }
     }
 
-    /// Where on the tab the boxes of each frame are.
+    /// The masks of all frames, in the viewport of the tab.
     async fn measure(
         &self,
-        frames: &[Frame],
+        frames: &[MaskedFrame],
         watched: bool,
         deadline: Deadline,
-    ) -> Result<Vec<Placed>, BrowserError> {
+    ) -> Result<Vec<FrameMask>, BrowserError> {
         let measured = frames.iter().enumerate().map(|(at, frame)| async move {
             if frame.opaque {
-                return Err(AskError::Gone);
+                return Err(ScriptCallError::Gone);
             }
             let limit = if at == 0 { deadline } else { deadline.within(FRAME_WAIT) };
             let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
             let children = children.map(|child| child.id.as_str()).collect();
-            let measuring = Measuring { ranges: frame.ranges.clone(), frames: children, watched };
-            self.ask_up_to::<_, Measured>(LARGEST_BOXES, &frame.id, "coverBoxes", &measuring, limit).await
+            let request = MeasureRequest { ranges: frame.ranges.clone(), frames: children, watched };
+            self.call_script_bounded::<_, MeasureReply>(
+                MAX_MEASURE_REPLY,
+                &frame.id,
+                "coverBoxes",
+                &request,
+                limit,
+            )
+            .await
         });
-        let measured: Vec<Result<Measured, AskError>> = join_all(measured).await;
-        place::all(frames, measured)
+        let measured: Vec<Result<MeasureReply, ScriptCallError>> = join_all(measured).await;
+        geometry::project_all(frames, measured)
     }
 
-    /// The sessions of frames that have something to cover and did not hold still.
-    async fn restless(
+    /// The sessions of frames with something to mask that did not hold still.
+    async fn moved_sessions(
         &self,
-        cover: &Arc<Cover>,
-        frames: &[Frame],
-        before: &[Counts],
-        beyond: bool,
+        mask: &Arc<ScreenshotMask>,
+        frames: &[MaskedFrame],
+        before: &[LayoutCounts],
+        beyond_viewport: bool,
         deadline: Deadline,
     ) -> Result<Vec<SessionId>, BrowserError> {
         let limit = deadline.within(FRAME_WAIT);
@@ -381,58 +413,56 @@ impl Browser {
             if frame.opaque {
                 return None;
             }
-            self.ask::<_, Held>(&frame.id, "coverHeld", &(), limit).await.ok()
+            self.call_script::<_, StabilityReply>(&frame.id, "coverHeld", &(), limit).await.ok()
         });
-        let held: Vec<Option<Held>> = join_all(held).await;
-        let after = self.counts(frames, deadline).await;
-        self.count_no_more(&after, deadline).await;
-        let stirring = Stirring::of(frames, &held, before, &after, beyond);
-        let restless = stirring.restless(frames, !cover.words.is_empty());
-        if !restless.is_empty() || stirring.is_none() {
-            return Ok(restless);
+        let held: Vec<Option<StabilityReply>> = join_all(held).await;
+        let after = self.layout_counts(frames, deadline).await;
+        self.stop_counting(&after, deadline).await;
+        let movement = Movement::of(frames, &held, before, &after, beyond_viewport);
+        let moved = movement.moved_masked(frames, !mask.terms.is_empty());
+        if !moved.is_empty() || movement.is_none() {
+            return Ok(moved);
         }
-        let (now, _) = self.look_into_frames(cover, true, deadline).await?;
-        Ok(stirring.came_up(frames, &now))
+        let (now, _) = self.search_frames(mask, true, deadline).await?;
+        Ok(movement.newly_masked(frames, &now))
     }
 
-    async fn painted(
+    async fn paint_masks(
         &self,
         image: ScreenshotImage,
         format: ImageFormat,
-        framed: &CaptureArea,
-        placed: Vec<Placed>,
+        area: &CaptureArea,
+        masks: Vec<FrameMask>,
     ) -> Result<ScreenshotImage, BrowserError> {
-        let boxes: Vec<paint::Box> = placed
-            .into_iter()
-            .flat_map(|placed| placed.boxes)
-            .map(|area| framed.to_image_box(area))
-            .collect();
-        if boxes.is_empty() {
+        let rects: Vec<PixelRect> =
+            masks.into_iter().flat_map(|mask| mask.rects).map(|rect| area.to_image_rect(rect)).collect();
+        if rects.is_empty() {
             return Ok(image);
         }
         let bytes = image.bytes.clone();
-        let work = tokio::task::spawn_blocking(move || paint::paint(&bytes, &boxes, format));
-        let (bytes, format) = work.await.map_err(|e| BrowserError::BadPicture { why: e.to_string() })??;
+        let work = tokio::task::spawn_blocking(move || paint(&bytes, &rects, format));
+        let (bytes, format) =
+            work.await.map_err(|e| BrowserError::BadScreenshot { why: e.to_string() })??;
         Ok(ScreenshotImage { bytes, format, ..image })
     }
 
-    fn is_to_image_boxd_page(&self) -> bool {
+    fn is_on_screenshot_page(&self) -> bool {
         let state = self.shared.lock();
-        state.tab.as_ref().is_some_and(|tab| tab.pictured == Some(tab.commits))
+        state.tab.as_ref().is_some_and(|tab| tab.commits_at_screenshot == Some(tab.commits))
     }
 
-    fn whereabouts(&self, frame: &str) -> Option<(Option<String>, SessionId)> {
+    fn parent_and_session(&self, frame: &str) -> Option<(Option<String>, SessionId)> {
         let state = self.shared.lock();
         let known = state.tab.as_ref()?.frames.get(frame)?;
         Some((known.parent.clone(), known.session.clone()))
     }
 
-    fn has_more_frames(&self, asked: usize) -> bool {
+    fn has_more_frames(&self, readable: usize) -> bool {
         let state = self.shared.lock();
         state
             .tab
             .as_ref()
-            .is_some_and(|tab| tab.frames.untracked() || tab.frames.inside(&tab.target).len() > asked)
+            .is_some_and(|tab| tab.frames.has_untracked() || tab.frames.inside(&tab.target).len() > readable)
     }
 }
 
@@ -441,17 +471,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_frame_tells_beyond_the_bounds_is_not_searched_or_measured() {
-        for (length, all) in [(10, true), (MOST_TEXT, true), (MOST_TEXT + 1, false)] {
+    fn replies_beyond_the_bounds_are_neither_searched_nor_measured() {
+        for (length, is_complete) in [(10, true), (MAX_TEXT, true), (MAX_TEXT + 1, false)] {
             let text = "x".repeat(length);
-            let told = Text { text, all: true, found: false, fields: false, still: true, passed: None };
-            let searched = Cover::of(["xxx x"]).search(told, false);
-            assert_eq!((searched.all, searched.found, searched.said), (all, all, false), "{length}");
+            let reply =
+                TextReply { text, all: true, found: false, fields: false, still: true, transient: None };
+            let searched = ScreenshotMask::typed_text(["xxx x"]).search(reply, false);
+            let result = (searched.is_complete, searched.found, searched.had_transient);
+            assert_eq!(result, (is_complete, is_complete, false), "{length}");
         }
         for (boxes, places, taken) in [(1000, 50, true), (1001, 50, false), (1000, 51, false)] {
             let (boxes, places) = (vec![[0; 4]; boxes], vec![(); places]);
-            let told = serde_json::json!({"boxes": boxes, "whole": false, "places": places});
-            assert_eq!(serde_json::from_value::<Measured>(told).is_ok(), taken);
+            let reply = serde_json::json!({"boxes": boxes, "whole": false, "places": places});
+            assert_eq!(serde_json::from_value::<MeasureReply>(reply).is_ok(), taken);
         }
     }
 }

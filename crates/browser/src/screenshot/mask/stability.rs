@@ -20,7 +20,7 @@ pub(super) struct StabilityReply {
     changed: bool,
 }
 
-/// How often one renderer has done layout and style recalculation.
+/// TargetUse often one renderer has done layout and style recalculation.
 #[derive(PartialEq)]
 pub(super) struct LayoutCounts {
     session: SessionId,
@@ -29,7 +29,11 @@ pub(super) struct LayoutCounts {
 }
 
 impl Browser {
-    pub(super) async fn layout_counts(&self, frames: &[MaskedFrame], deadline: Deadline) -> Vec<LayoutCounts> {
+    pub(super) async fn layout_counts(
+        &self,
+        frames: &[MaskedFrame],
+        deadline: Deadline,
+    ) -> Vec<LayoutCounts> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for frame in frames.iter().filter(|frame| !frame.opaque) {
             if !sessions.contains(&&frame.session) {
@@ -54,7 +58,8 @@ impl Browser {
     pub(super) async fn stop_counting(&self, counts: &[LayoutCounts], deadline: Deadline) {
         let limit = deadline.within(FRAME_WAIT);
         let ended = counts.iter().map(|counts| async {
-            let reply = self.connection.call(Some(&counts.session), &p::DisablePerformance {}, limit.at).await;
+            let reply =
+                self.connection.call(Some(&counts.session), &p::DisablePerformance {}, limit.at).await;
             if let Err(error) = reply {
                 // It costs the page a little, until the next screenshot ends it.
                 tracing::debug!(%error, "layout counting could not be stopped");
@@ -84,8 +89,9 @@ impl Movement {
         for counts in after {
             let session = &counts.session;
             let was = before.iter().find(|before| before.session == *session);
-            let same =
-                |of: fn(&LayoutCounts) -> Option<f64>| of(counts).is_some() && was.map(of) == Some(of(counts));
+            let same = |of: fn(&LayoutCounts) -> Option<f64>| {
+                of(counts).is_some() && was.map(of) == Some(of(counts))
+            };
             // A screenshot beyond the viewport causes a layout itself, with the same result.
             let laid_out = !beyond_viewport && !same(|counts| counts.layouts);
             let styled = !same(|counts| counts.styles);
@@ -118,7 +124,7 @@ impl Movement {
     /// Sessions that moved and have something to mask. The content of a field can change without a trace, so fields count
     /// once anything was typed.
     pub fn moved_masked(&self, frames: &[MaskedFrame], typed: bool) -> Vec<SessionId> {
-        let has = |frame: &MaskedFrame| frame.found || (typed && frame.fields);
+        let has = |frame: &MaskedFrame| frame.found || (typed && frame.has_fields);
         let matters =
             |session: &&SessionId| frames.iter().any(|frame| frame.session == **session && has(frame));
         with_ancestors(self.moved.iter().filter(matters).cloned().collect(), &self.moved, frames)
@@ -131,9 +137,9 @@ impl Movement {
             return frames.first().map(|main| main.session.clone()).into_iter().collect();
         }
         let is_more = |was: &MaskedFrame, now: &MaskedFrame| {
-            now.said
+            now.had_transient
                 || (now.found && !was.found)
-                || (now.fields && !was.fields)
+                || (now.has_fields && !was.has_fields)
                 || now.ranges.len() > was.ranges.len()
         };
         let mut found: Vec<SessionId> = Vec::new();

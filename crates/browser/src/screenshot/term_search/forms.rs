@@ -1,4 +1,4 @@
-//! How pages write out a secret that they do not write as it is.
+//! TargetUse pages write out a secret that they do not write as it is.
 
 use base64::{
     Engine,

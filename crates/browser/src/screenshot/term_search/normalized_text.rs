@@ -81,7 +81,10 @@ impl NormalizedText {
     }
 
     fn with_room(length: usize) -> NormalizedText {
-        NormalizedText { characters: Zeroizing::new(Vec::with_capacity(length)), from: Vec::with_capacity(length) }
+        NormalizedText {
+            characters: Zeroizing::new(Vec::with_capacity(length)),
+            from: Vec::with_capacity(length),
+        }
     }
 
     fn push(&mut self, character: char, from: Range<u32>) {

@@ -1,0 +1,9 @@
+//! Screenshots: capture, and masks over what was typed and over secrets.
+
+mod capture;
+mod mask;
+mod paint;
+mod term_search;
+
+pub use capture::{OmittedPixels, ScreenshotImage};
+pub use mask::ScreenshotMask;
