@@ -140,8 +140,8 @@ impl Node {
             self.role = "generic".to_owned();
         }
         self.name = visible_line(&self.name);
-        self.value = self.value.as_deref().map(seen);
-        self.href = self.href.as_deref().map(seen);
+        self.value = self.value.as_deref().map(visible_line);
+        self.href = self.href.as_deref().map(visible_line);
         self.visible_label = self.visible_label.as_deref().map(|label| cut(label, MAX_LABEL_BYTES));
         self.reference.take_if(|reference| !is_ref_of(reference, prefix));
         self

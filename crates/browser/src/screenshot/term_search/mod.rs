@@ -50,22 +50,22 @@ impl Default for HashBase {
 }
 
 impl SearchTerms {
-    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> SearchTerms {
+    pub fn new<'a>(terms: impl IntoIterator<Item = &'a str>) -> SearchTerms {
         let mut typed = FragmentHashes::default();
-        for word in words {
-            typed.add(&NormalizedText::of(word));
+        for term in terms {
+            typed.add(&NormalizedText::of(term));
         }
         SearchTerms { typed: Arc::new(typed), ..SearchTerms::default() }
     }
 
     /// Adds secrets, which are found in other encodings too. Replaces earlier secrets.
-    pub fn with_secrets<'a>(self, words: impl IntoIterator<Item = &'a str>) -> SearchTerms {
+    pub fn with_secrets<'a>(self, values: impl IntoIterator<Item = &'a str>) -> SearchTerms {
         let (mut secrets, mut encoded) = (FragmentHashes::default(), FragmentHashes::default());
-        for secret in words {
+        for secret in values {
             secrets.add(&NormalizedText::of(secret));
             for form in forms::of(secret) {
-                let letters = NormalizedText::of(&form);
-                encoded.add(&letters.unescaped().unwrap_or(letters));
+                let text = NormalizedText::of(&form);
+                encoded.add(&text.unescaped().unwrap_or(text));
             }
         }
         SearchTerms { secrets: Arc::new(secrets), encoded: Arc::new(encoded), ..self }
@@ -82,12 +82,12 @@ impl SearchTerms {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.all_hashes().iter().all(|parts| parts.count == 0)
+        self.all_hashes().iter().all(|hashes| hashes.count == 0)
     }
 
     /// There were more terms than can be searched for.
     pub fn is_overfull(&self) -> bool {
-        self.all_hashes().iter().any(|parts| parts.count > MAX_FRAGMENTS)
+        self.all_hashes().iter().any(|hashes| hashes.count > MAX_FRAGMENTS)
     }
 
     /// The ranges of all matches in UTF-16 units, as a script counts, in order and disjoint. Takes one pass over the text for
@@ -126,15 +126,15 @@ fn join(ranges: &mut Vec<Range<u32>>, range: Range<u32>) {
 }
 
 impl FragmentHashes {
-    fn add(&mut self, word: &NormalizedText) {
-        let length = word.characters.len().min(FRAGMENT);
+    fn add(&mut self, term: &NormalizedText) {
+        let length = term.characters.len().min(FRAGMENT);
         if length < MIN_TERM || self.count > MAX_FRAGMENTS {
             return;
         }
         let base = self.base;
         let known = self.by_length.entry(length).or_default();
         let before = known.len();
-        known.extend(base.hashes(&word.characters, length));
+        known.extend(base.hashes(&term.characters, length));
         self.count += known.len() - before;
     }
 

@@ -1,21 +1,21 @@
-//! Words and secrets, looked for in texts as pages write them.
+//! Searches for typed text and secrets in texts as pages write them.
 
 use super::*;
 use std::time::Instant;
 
-fn found_in<'a>(words: &SearchTerms, text: &'a str) -> Vec<&'a str> {
+fn found_in<'a>(terms: &SearchTerms, text: &'a str) -> Vec<&'a str> {
     let mut places: Vec<usize> = Vec::new();
     for (at, character) in text.char_indices() {
         places.extend(std::iter::repeat_n(at, character.len_utf16()));
     }
     places.push(text.len());
-    let ranges = words.find(text).into_iter();
+    let ranges = terms.find(text).into_iter();
     ranges.map(|range| &text[places[range.start as usize]..places[range.end as usize]]).collect()
 }
 
 #[test]
-fn words_are_found_however_a_page_writes_them() {
-    let words = SearchTerms::new([
+fn terms_are_found_in_any_case_and_spacing() {
+    let terms = SearchTerms::new([
         "Zebra crossing",
         "pin",
         "a",
@@ -35,17 +35,17 @@ fn words_are_found_however_a_page_writes_them() {
         ("zebra\0crossing", vec![]),
         ("zebra", vec![]),
         ("Zebra crossin…", vec!["Zebra crossin"]),
-        // Short ones by themselves only, and single characters never.
+        // Short terms only as whole terms, and single characters never.
         ("pin it, a pin", vec!["pin", "pin"]),
         ("spin, pins, a", vec![]),
-        // Part of a long one.
+        // A fragment of a long term.
         ("about: \"longer text that was…\"", vec!["longer text that was"]),
         ("🦓 AÑB/C 🦓S!!", vec!["AÑB/C", "🦓S!!"]),
         ("zebra crossingzebra crossing", vec!["zebra crossingzebra crossing"]),
-        // What was typed is looked for as it is.
+        // Typed text is not searched for in other encodings.
         ("zebra%20crossing", vec![]),
     ] {
-        assert_eq!(found_in(&words, text), expected, "{text}");
+        assert_eq!(found_in(&terms, text), expected, "{text}");
     }
     assert!(SearchTerms::new(["", " ", "x"]).is_empty());
     assert!(!SearchTerms::default().occurs_in("anything"));
@@ -54,8 +54,8 @@ fn words_are_found_however_a_page_writes_them() {
 const TOKEN: &str = "s%3Aq7/Zk+9?&Lm\"2 <Xw>~Tb-uV_e4'RñC0\\yH8";
 
 #[test]
-fn secrets_are_found_in_every_writing() {
-    let words = SearchTerms::default().with_secrets([TOKEN]);
+fn secrets_are_found_in_every_encoding() {
+    let terms = SearchTerms::default().with_secrets([TOKEN]);
     let percent = |keeps: fn(u8) -> bool| -> String {
         let one = |byte: u8| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
         TOKEN.bytes().map(one).collect()
@@ -92,23 +92,23 @@ fn secrets_are_found_in_every_writing() {
     }
     for writing in writings {
         let text = format!("before. {writing} .after");
-        let found = found_in(&words, &text);
-        // At the ends of base64, a character or two belong to what is around it.
+        let found = found_in(&terms, &text);
+        // At the ends of base64, a character or two depend on the bytes around it.
         assert!(found.len() == 1 && found[0].len() + 16 > writing.len(), "{writing}: {found:?}");
         assert!(!found[0].contains("before") && !found[0].contains("after"), "{writing}: {found:?}");
     }
     for text in ["", "q7/Zk+9?&Lm", "nothing of it", "cTcvWms5"] {
-        assert_eq!(found_in(&words, text), [""; 0], "{text}");
+        assert_eq!(found_in(&terms, text), [""; 0], "{text}");
     }
 }
 
 #[test]
-fn every_part_of_twelve_characters_is_found_and_a_short_secret_whole() {
+fn every_fragment_of_twelve_characters_is_found_and_a_short_secret_only_whole() {
     let token = "s%3AjWk2-9fQx_7Lm.Zt4/Rb8+Vn3=Yc6";
-    let words = SearchTerms::default().with_secrets([token, "hunter2", "x9"]);
+    let terms = SearchTerms::default().with_secrets([token, "hunter2", "x9"]);
     for start in 0..=token.len() - 12 {
         let text = format!("({})", &token[start..start + 12]);
-        let found = found_in(&words, &text);
+        let found = found_in(&terms, &text);
         assert!(found.len() == 1 && found[0].len() >= 12, "{text}: {found:?}");
     }
     for (text, expected) in [
@@ -119,20 +119,20 @@ fn every_part_of_twelve_characters_is_found_and_a_short_secret_whole() {
         // In base64, with "me:" before it.
         ("bWU6aHVudGVyMg==", vec!["aHVudGVyMg=="]),
     ] {
-        assert_eq!(found_in(&words, text), expected, "{text}");
+        assert_eq!(found_in(&terms, text), expected, "{text}");
     }
 }
 
 #[test]
-fn words_and_secrets_go_together() {
+fn typed_text_and_secrets_are_found_together() {
     let both = SearchTerms::new(["Zebra crossing"]).with_secrets(["hunter2-hunter2"]);
-    let shared = SearchTerms::new(["other words"]).with_secrets_of(&both);
-    let text = "zebra crossing, other words, hunter2%2dhunter2";
+    let shared = SearchTerms::new(["other terms"]).with_secrets_of(&both);
+    let text = "zebra crossing, other terms, hunter2%2dhunter2";
     assert_eq!(found_in(&both, text), ["zebra crossing", "hunter2%2dhunter2"]);
-    assert_eq!(found_in(&shared, text), ["other words", "hunter2%2dhunter2"]);
+    assert_eq!(found_in(&shared, text), ["other terms", "hunter2%2dhunter2"]);
 }
 
-/// Numbers that look like letters at random, the same in every run.
+/// Pseudorandom letters, the same in every run.
 fn noise(length: usize) -> String {
     let mut state = 1u64;
     let next = || {
@@ -143,15 +143,15 @@ fn noise(length: usize) -> String {
 }
 
 #[test]
-fn the_time_goes_with_the_length_of_the_text_and_the_parts_are_bounded() {
+fn the_time_is_linear_in_the_text_and_fragments_are_bounded() {
     let secrets = noise(60_000);
     let mut all: Vec<&str> = (0..50).map(|n| &secrets[n * 1000..(n + 1) * 1000]).collect();
     all.extend((2..12).map(|length| &secrets[50_000..50_000 + length]));
-    let words = SearchTerms::default().with_secrets(all);
-    assert!(!words.is_overfull());
+    let terms = SearchTerms::default().with_secrets(all);
+    assert!(!terms.is_overfull());
     let time_of = |text: &str| {
         let begun = Instant::now();
-        assert!(!words.occurs_in(text));
+        assert!(!terms.occurs_in(text));
         begun.elapsed()
     };
     let text = "%7%A9&#\\ 1234567890 ".repeat(5_000);
