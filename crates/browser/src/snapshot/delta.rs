@@ -70,7 +70,7 @@ struct OutlineLines<'a> {
     page: &'a Page,
     /// The first node of each line, and whether its text is inlined on the same line.
     lines: Vec<(usize, bool)>,
-    /// OutlineLines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
+    /// Lines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
     hashes: Vec<u64>,
 }
 
@@ -162,7 +162,7 @@ fn truncate(text: &str, most: usize) -> String {
 
 enum DeltaPart {
     Text(String),
-    /// OutlineLines of the new page, and the bytes they take unfolded.
+    /// Lines of the new page, and the bytes they take unfolded.
     Added {
         lines: Range<usize>,
         bytes: usize,

@@ -152,7 +152,7 @@ mod tests {
             "      - text: \"now\"",
             "",
         ];
-        assert_eq!(rendered(&page, ReadFormat::OutlineFormat, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 
     #[test]
@@ -176,6 +176,6 @@ mod tests {
             r#"- button "Next" [shows "Delete\"] [ref=e9]"]"#,
             "",
         ];
-        assert_eq!(rendered(&page, ReadFormat::OutlineFormat, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 }

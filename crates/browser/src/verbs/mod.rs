@@ -184,12 +184,12 @@ impl Browser {
         let element = self.element(&decided.element)?;
         let Target::Point { .. } = target else { return Ok((element, How { purpose, spot: None })) };
         // A point is resolved again: another element may be there now.
-        let there = self.locate(target, purpose, deadline).await?;
-        if there.element != element {
+        let found = self.locate(target, purpose, deadline).await?;
+        if found.element != element {
             let what = "another element is in its place";
             return Err(BrowserError::TargetChanged { element: decided.element.clone(), what });
         }
-        Ok((element, How { purpose, spot: there.spot }))
+        Ok((element, How { purpose, spot: found.spot }))
     }
 
     /// Performs the permitted action on the element it was permitted for, and on no other.

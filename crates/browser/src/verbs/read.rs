@@ -107,8 +107,8 @@ impl Browser {
         let page = &reading.page;
         let mut view = view_of(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
-            let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
-            let at = there.ok_or_else(|| BrowserError::stale(reference))?;
+            let found = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
+            let at = found.ok_or_else(|| BrowserError::stale(reference))?;
             view.span = page.subtree_span(at);
         }
         let rendered = page.render(&view);

@@ -62,20 +62,20 @@ impl CaptureArea {
 impl Browser {
     pub(super) async fn screenshot(
         &self,
-        wanted: &Screenshot,
+        request: &Screenshot,
         target: Option<&ElementFacts>,
         deadline: Deadline,
     ) -> Result<ScreenshotImage, BrowserError> {
         if let Some(tab) = &mut self.shared.lock().tab {
             tab.pictured = Some(tab.commits);
         }
-        let area = self.capture_area(wanted, target, deadline).await?;
-        self.capture(&area, wanted.format, deadline).await
+        let area = self.capture_area(request, target, deadline).await?;
+        self.capture(&area, request.format, deadline).await
     }
 
     pub(crate) async fn capture_area(
         &self,
-        wanted: &Screenshot,
+        request: &Screenshot,
         target: Option<&ElementFacts>,
         deadline: Deadline,
     ) -> Result<CaptureArea, BrowserError> {
@@ -88,14 +88,14 @@ impl Browser {
         let (size, view) = (page.css_content_size, page.css_layout_viewport);
         let (x, y, width, height) = match element {
             Some(element_box) => element_box,
-            None if wanted.full_page => (0.0, 0.0, to_pixels(size.width), to_pixels(size.height)),
+            None if request.full_page => (0.0, 0.0, to_pixels(size.width), to_pixels(size.height)),
             None => (view.page_x, view.page_y, to_pixels(view.client_width), to_pixels(view.client_height)),
         };
         let (width, height, omitted) = fit_size(width, height, max_pixels);
         Ok(CaptureArea {
             clip: rectangle(x, y, width, height),
             omitted,
-            beyond_viewport: wanted.full_page || target.is_some(),
+            beyond_viewport: request.full_page || target.is_some(),
             scroll: (view.page_x, view.page_y),
         })
     }
@@ -156,8 +156,8 @@ impl Browser {
             Some(target) => self.element_mark(target, deadline).await.ok(),
             None => None,
         };
-        let wanted = Screenshot { format, ..Screenshot::default() };
-        match self.covered(&wanted, None, cover, false, deadline).await? {
+        let request = Screenshot { format, ..Screenshot::default() };
+        match self.covered(&request, None, cover, false, deadline).await? {
             Some(image) => Ok(MarkedScreenshot { image, mark }),
             None => Err(BrowserError::TabClosed),
         }

@@ -1,6 +1,6 @@
 //! Browser features that a page may request: each has a defined outcome, and the next page works.
 
-use crate::support::{Driver, click, navigate, options_with_timeout, outline_of, role};
+use crate::support::{Driver, click, navigate, options_with_timeout, outline_of, role, run_at_once};
 use browser::{Incident, Outcome};
 use policy::{Action, Decision, LoadState, Policy, Standing};
 
@@ -125,32 +125,40 @@ async fn every_call_on_a_malicious_page_returns() {
         ),
         NEXT,
     ];
-    let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
-    for (path, expected) in [
-        ("auth", &["sorry", "navigation_failed"] as &[&str]),
-        ("pdf", &["download_refused"]),
-        ("redirect", &["navigation_failed"]),
-        ("nothing", &["navigation_failed"]),
-        ("reload", &["again", "page_script_failed", LATE]),
-        ("refresh", &["again", "page_script_failed", LATE]),
-        ("late-reload", &["again", "page_script_failed", LATE]),
-        ("print", &["paper"]),
-        ("endless", &[LATE]),
-        ("hang", &[LATE]),
-        ("close", &["navigation_failed"]),
-        ("stream", &["part", "navigation_failed", LATE]),
-        ("frames", &["", LATE]),
-    ] {
-        let going = navigate(&format!("http://odd.test/{path}"), LoadState::Load);
-        let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
-        let came = match driver.act_within(seconds, going).await {
-            Ok(Outcome::Navigated { snapshot, .. }) => crate::support::text_of(&snapshot),
-            Ok(other) => panic!("{path}: {other:?}"),
-            Err(error) => error.code().into_owned(),
-        };
-        assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
-        goes_on(&driver, path).await;
-    }
+    // Each lane has a Chromium of its own, because most of these take all their time.
+    let lanes: [&[(&str, &[&str])]; 4] = [
+        &[
+            ("auth", &["sorry", "navigation_failed"]),
+            ("pdf", &["download_refused"]),
+            ("redirect", &["navigation_failed"]),
+            ("nothing", &["navigation_failed"]),
+            ("print", &["paper"]),
+            ("close", &["navigation_failed"]),
+            ("frames", &["", LATE]),
+        ],
+        &[
+            ("reload", &["again", "page_script_failed", LATE]),
+            ("refresh", &["again", "page_script_failed", LATE]),
+            ("late-reload", &["again", "page_script_failed", LATE]),
+        ],
+        &[("endless", &[LATE]), ("stream", &["part", "navigation_failed", LATE])],
+        &[("hang", &[LATE])],
+    ];
+    run_at_once(lanes, async |lane| {
+        let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
+        for (path, expected) in lane {
+            let going = navigate(&format!("http://odd.test/{path}"), LoadState::Load);
+            let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
+            let came = match driver.act_within(seconds, going).await {
+                Ok(Outcome::Navigated { snapshot, .. }) => crate::support::text_of(&snapshot),
+                Ok(other) => panic!("{path}: {other:?}"),
+                Err(error) => error.code().into_owned(),
+            };
+            assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
+            goes_on(&driver, path).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -183,44 +191,51 @@ async fn a_click_with_any_side_effect_returns_and_the_next_page_works() {
         <button onclick='const a = []; for (;;) a.push(new Array(1e6).fill(1))'>Eat</button>
         <button onclick='window.close()'>Close</button>
         <button onclick='window.stop()'>Stop</button>";
-    let names = [
-        "Print",
-        "Fullscreen",
-        "Lock",
-        "Reload",
-        "History",
-        "Hashes",
-        "Mail",
-        "Script",
-        "Data",
-        "Self",
-        "Write",
-        "Rewrite",
-        "Remove",
-        "Freeze",
-        "Eat",
-        "Close",
-        "Stop",
+    // Each lane has a Chromium of its own, because the last three take all their time.
+    let lanes: [&[&str]; 4] = [
+        &[
+            "Print",
+            "Fullscreen",
+            "Lock",
+            "Reload",
+            "Hashes",
+            "Mail",
+            "Script",
+            "Data",
+            "Self",
+            "Write",
+            "Rewrite",
+            "Remove",
+            "Close",
+            "Stop",
+        ],
+        &["History"],
+        &["Freeze"],
+        &["Eat"],
     ];
-    let driver = Driver::with_options(&[("odd.test/", page), NEXT], options_with_timeout(AFTER_MUCH)).await;
-    for name in names {
-        driver.goto("http://odd.test/").await;
-        let expected: &[&str] = match name {
-            "Reload" => &["", "page_script_failed", LATE],
-            "History" | "Freeze" => &[LATE],
-            "Eat" => &["tab_crashed", LATE],
-            "Data" => &["", "blocked_scheme"],
-            _ => &[""],
-        };
-        let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
-        let came = match driver.act_within(seconds, click(role("button", name))).await {
-            Ok(Outcome::Acted(_)) => String::new(),
-            Ok(other) => panic!("{name}: {other:?}"),
-            Err(error) => error.code().into_owned(),
-        };
-        assert!(expected.contains(&came.as_str()), "{name}: {came}");
-        goes_on(&driver, name).await;
-    }
+    run_at_once(lanes, async |names| {
+        let pages = [("odd.test/", page), NEXT];
+        let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
+        for name in names {
+            driver.goto("http://odd.test/").await;
+            let expected: &[&str] = match *name {
+                "Reload" => &["", "page_script_failed", LATE],
+                "History" | "Freeze" => &[LATE],
+                "Eat" => &["tab_crashed", LATE],
+                "Data" => &["", "blocked_scheme"],
+                _ => &[""],
+            };
+            let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
+            let came = match driver.act_within(seconds, click(role("button", name))).await {
+                Ok(Outcome::Acted(_)) => String::new(),
+                Ok(other) => panic!("{name}: {other:?}"),
+                Err(error) => error.code().into_owned(),
+            };
+            assert!(expected.contains(&came.as_str()), "{name}: {came}");
+            goes_on(&driver, name).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -136,9 +136,7 @@ async fn a_redirect_keeps_the_header_until_it_leaves_the_origin() {
                 "page" => driver.goto(&format!("http://{first}")).await,
                 _ => driver.goto(&format!("http://own.test/image-{}", first.replace(['/', ':'], "-"))).await,
             };
-            while driver.request_count(last) == came {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
+            driver.wait_for_requests(last, came + 1).await;
             for (at, sees) in *chain {
                 let asked = driver.requests()[before..].iter().find(|asked| asked.at == *at).cloned();
                 let asked = asked.unwrap_or_else(|| panic!("{way}: {at}"));
@@ -264,9 +262,7 @@ async fn a_truncated_address_does_not_pass_for_another_site() {
     for length in lengths {
         let before = driver.request_count("own.test/hit");
         driver.goto(&format!("http://own.test/go{length}")).await;
-        while driver.request_count("own.test/hit") == before {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        driver.wait_for_requests("own.test/hit", before + 1).await;
         assert!(!carries(&driver.request("own.test/hit").await), "{length}");
         let page = format!("http://evil.test/{length}");
         assert_eq!(driver.tabs(Tabs::List).await[0].url.as_str(), page, "{length}");
@@ -312,8 +308,6 @@ async fn a_sandboxed_document_does_not_count_as_the_site() {
         assert_eq!(carries(&driver.request(&format!("own.test/hit{n}")).await), carried, "{policy}");
     }
     driver.goto("http://own.test/frames").await;
-    while driver.request_count("own.test/hit0") < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    driver.wait_for_requests("own.test/hit0", 2).await;
     assert!(!carries(&driver.request("own.test/hit0").await));
 }

@@ -1,8 +1,7 @@
 //! Pages that try to block the session, or to divert the agent's click or text.
 
-use crate::support::{Driver, click, navigate, role, typing};
+use crate::support::{Driver, FREEZE, click, navigate, role, typing};
 use policy::{Action, Click, LoadState};
-use std::time::Duration;
 
 const VICTIM: (&str, &str) = (
     "victim.test/",
@@ -90,17 +89,19 @@ async fn a_click_is_blocked_when_a_frame_moves_under_it() {
 
 #[tokio::test]
 async fn a_hung_frame_does_not_block_the_page_around_it() {
+    let spinning = format!("<script>setTimeout(() => {{ {FREEZE} }}, 300)</script>");
     let pages = [
         ("shop.test/", "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
            <script>setTimeout(() => { document.querySelectorAll('iframe')[1].src = 'http://hang.test/never'; }, 50)</script>
            <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>"),
-        ("spin.test/", "<script>setTimeout(() => { for (;;) {} }, 300)</script>"),
+        ("spin.test/", &spinning),
         ("hang.test/", "<p>there</p>"),
         ("hang.test/never", "HANG"),
     ];
     let driver = Driver::with(&pages).await;
     driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    driver.wait_for_requests("spin.test/frozen", 1).await;
+    driver.wait_for_requests("hang.test/never", 1).await;
     driver.after(typing(role("textbox", "Name"), "text", false, false)).await.unwrap();
     assert!(driver.click(role("button", "Click")).await.unwrap().contains("Clicked"));
 }
