@@ -42,8 +42,8 @@ pub(crate) struct Delta {
 
 /// Renders the difference between two pages, if that takes fewer than `most` bytes.
 pub(super) fn render_delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<Delta> {
-    let hashes = RandomState::new();
-    let (old, new) = (OutlineLines::new(old, &hashes), OutlineLines::new(new, &hashes));
+    let hasher = RandomState::new();
+    let (old, new) = (OutlineLines::new(old, &hasher), OutlineLines::new(new, &hasher));
     let hunks = diff(&old.hashes, &new.hashes);
     let room = view.bytes.min(most.saturating_sub(1));
     if hunks.len() > room / MIN_HUNK_BYTES {

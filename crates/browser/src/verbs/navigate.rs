@@ -39,7 +39,7 @@ impl Browser {
                 self.stop_or_abandon().await?;
                 return Err(error);
             }
-            gone => gone?.ok_or(BrowserError::TabClosed)?,
+            snapshot => snapshot?.ok_or(BrowserError::TabClosed)?,
         };
         let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {

@@ -49,7 +49,7 @@ pub(super) enum Links {
     Omitted,
 }
 
-/// A page and its origin.
+/// A page with its address and document.
 pub(super) struct PageReading {
     pub url: String,
     /// None if the page was replaced while it was read, or comes from an earlier snapshot.

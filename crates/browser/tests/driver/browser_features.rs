@@ -11,7 +11,7 @@ const NEXT: (&str, &str) =
 const AFTER_MUCH: u64 = 120;
 
 /// The session's next call, on a page of another site and on one of the same.
-async fn goes_on(driver: &Driver, after: &str) {
+async fn assert_session_works(driver: &Driver, after: &str) {
     for _ in 0..2 {
         let came = driver.act(navigate("http://good.test/", LoadState::Load)).await;
         let shown = match &came {
@@ -42,7 +42,7 @@ async fn permissions_that_a_page_may_not_have_are_denied() {
         assert!(!shown.contains("got") && !shown.contains("granted"), "{name}: {shown}");
         let waited = driver.after(crate::support::wait_for_text("denied")).await;
         assert!(waited.is_ok(), "{name}: {waited:?} {}", driver.outline().await);
-        goes_on(&driver, name).await;
+        assert_session_works(&driver, name).await;
     }
 }
 
@@ -57,7 +57,7 @@ async fn pointer_lock_and_fullscreen_end() {
         driver.click(role("button", name)).await.unwrap();
         let shown = driver.click(role("button", "Other")).await.unwrap();
         assert!(shown.contains("clicked") && shown.contains("free"), "{name}: {shown}");
-        goes_on(&driver, name).await;
+        assert_session_works(&driver, name).await;
     }
 }
 
@@ -89,7 +89,7 @@ async fn downloads_and_file_choosers_are_refused_and_reported() {
             other => panic!("{target:?}: {other:?}"),
         }
     }
-    goes_on(&driver, "files").await;
+    assert_session_works(&driver, "files").await;
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn every_call_on_a_malicious_page_returns() {
                 Err(error) => error.code().into_owned(),
             };
             assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
-            goes_on(&driver, path).await;
+            assert_session_works(&driver, path).await;
         }
     })
     .await;
@@ -167,7 +167,7 @@ async fn a_page_with_too_many_frames_is_not_acted_on() {
     let driver = Driver::with_options(&[("odd.test/", page), NEXT], options_with_timeout(AFTER_MUCH)).await;
     driver.goto("http://odd.test/").await;
     assert_eq!(driver.code(click(role("button", "Hit"))).await, "page_script_failed");
-    goes_on(&driver, "many frames").await;
+    assert_session_works(&driver, "many frames").await;
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn a_click_with_any_side_effect_returns_and_the_next_page_works() {
                 Err(error) => error.code().into_owned(),
             };
             assert!(expected.contains(&came.as_str()), "{name}: {came}");
-            goes_on(&driver, name).await;
+            assert_session_works(&driver, name).await;
         }
     })
     .await;
@@ -249,7 +249,7 @@ async fn a_service_worker_serves_only_its_own_site() {
     driver.goto("http://localhost/").await;
     driver.after(crate::support::wait_for_text("ready")).await.unwrap();
     assert!(driver.goto("http://localhost/made").await.contains("made up"));
-    goes_on(&driver, "a service worker").await;
+    assert_session_works(&driver, "a service worker").await;
     let after = driver.after(Action::Back).await.unwrap();
     assert!(after.navigated);
 }

@@ -11,7 +11,7 @@ const VICTIM: (&str, &str) = (
 );
 
 /// Events that reached the victim without being intended for it.
-fn reached(driver: &Driver) -> Vec<&'static str> {
+fn stray_events(driver: &Driver) -> Vec<&'static str> {
     let places = ["victim.test/clicked", "victim.test/key", "victim.test/typed", "victim.test/submitted"];
     places.into_iter().filter(|place| driver.request_count(place) > 0).collect()
 }
@@ -42,7 +42,7 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
         assert_eq!(error.code(), "element_covered", "{path}: {error}");
         assert_eq!(driver.browser.state().url, format!("http://shop.test/{path}"));
     }
-    assert_eq!(reached(&driver), [] as [&str; 0]);
+    assert_eq!(stray_events(&driver), [] as [&str; 0]);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_click_is_blocked_when_a_frame_moves_under_it() {
         for _ in 0..8 {
             driver.act_within(4, click(role("button", "Continue"))).await.ok();
         }
-        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
+        assert_eq!(stray_events(&driver), [] as [&str; 0], "{path}");
     }
 }
 
@@ -140,7 +140,7 @@ async fn typed_text_and_enter_reach_only_the_intended_field() {
         // Whether the text arrives is up to the page; it must not arrive elsewhere.
         driver.act(typing(role("textbox", "Name"), "secret words", true, true)).await.ok();
         driver.outline().await;
-        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
+        assert_eq!(stray_events(&driver), [] as [&str; 0], "{path}");
     }
 }
 

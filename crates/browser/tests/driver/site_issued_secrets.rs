@@ -9,7 +9,7 @@ use policy::{LoadState, Origin, TabId, Tabs};
 use std::time::{Duration, Instant};
 
 /// A document or a reply gets a second. A busy machine may take more, but far less than the limit below.
-const NOT_LONG: Duration = Duration::from_secs(9);
+const MAX_WAIT: Duration = Duration::from_secs(9);
 
 async fn handed_out(driver: &Driver, origins: &[&str]) -> HandedOut {
     let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
@@ -21,12 +21,12 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-fn passed(handed: &HandedOut) -> Vec<String> {
+fn cookie_lines(handed: &HandedOut) -> Vec<String> {
     let values = handed.passed.iter();
     sorted(values.map(|cookie| format!("{}={}", cookie.name, cookie.value.expose_secret())).collect())
 }
 
-fn stored(handed: &HandedOut) -> Vec<String> {
+fn storage_lines(handed: &HandedOut) -> Vec<String> {
     let entries = handed.stored.iter().map(|entry| {
         let store = if entry.local { "local" } else { "session" };
         format!("{} {store} {}={}", entry.origin, entry.name, entry.value.expose_secret())
@@ -35,14 +35,14 @@ fn stored(handed: &HandedOut) -> Vec<String> {
 }
 
 /// A response with these header lines.
-fn answer(lines: &str, body: &str) -> String {
+fn response(lines: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{lines}Access-Control-Allow-Origin: *\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
 }
 
-fn hop(lines: &str, to: &str) -> String {
+fn redirect(lines: &str, to: &str) -> String {
     format!("HTTP/1.1 302 Found\r\n{lines}Location: {to}\r\nContent-Length: 0\r\n\r\n")
 }
 
@@ -56,23 +56,23 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
           document.cookie = 'script=s1'; document.body.append('all done');
         });</script>";
     let worker = "fetch('/work').then((answer) => answer.text()).then(postMessage)";
-    let worker = answer("", worker).replace("text/html", "text/javascript");
+    let worker = response("", worker).replace("text/html", "text/javascript");
     let pages = [
-        ("own.test/", hop("Set-Cookie: sid=one; HttpOnly\r\nSet-Cookie: a=1\r\n", "/b")),
-        ("own.test/b", hop("set-cookie: sid=two; HttpOnly\r\n", "/home")),
-        ("own.test/home", answer("Set-Cookie: sid=three; HttpOnly\r\n", home)),
-        ("own.test/image", answer("Set-Cookie: image=i1\r\n", "x")),
+        ("own.test/", redirect("Set-Cookie: sid=one; HttpOnly\r\nSet-Cookie: a=1\r\n", "/b")),
+        ("own.test/b", redirect("set-cookie: sid=two; HttpOnly\r\n", "/home")),
+        ("own.test/home", response("Set-Cookie: sid=three; HttpOnly\r\n", home)),
+        ("own.test/image", response("Set-Cookie: image=i1\r\n", "x")),
         ("own.test/worker.js", worker),
-        ("own.test/work", answer("Set-Cookie: worker=w1\r\n", "worked")),
-        ("own.test/fetched", answer("Set-Cookie: sid=four; HttpOnly\r\nX-Auth-Token: t1\r\n", "x")),
+        ("own.test/work", response("Set-Cookie: worker=w1\r\n", "worked")),
+        ("own.test/fetched", response("Set-Cookie: sid=four; HttpOnly\r\nX-Auth-Token: t1\r\n", "x")),
         (
             "own.test/again",
-            answer(
+            response(
                 "Set-Cookie: sid=five; HttpOnly; Path=/; SameSite=Strict; Max-Age=1000; Priority=High\r\nSet-Cookie: a=; Max-Age=0\r\n",
                 "x",
             ),
         ),
-        ("other.test/frame", answer("Set-Cookie: framed=f1; SameSite=None\r\n", "frame")),
+        ("other.test/frame", response("Set-Cookie: framed=f1; SameSite=None\r\n", "frame")),
     ];
     let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
@@ -81,7 +81,7 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
     driver.act(wait_for_text("all done")).await.unwrap();
     let handed = handed_out(&driver, &[]).await;
     assert_eq!(
-        passed(&handed),
+        cookie_lines(&handed),
         [
             "X-Auth-Token=t1",
             "a=1",
@@ -107,7 +107,7 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
     assert_eq!(*priority, Some(Priority::High));
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
     assert!(expires.is_some_and(|at| (900..1100).contains(&(at - now))), "{expires:?} {now}");
-    assert_eq!(passed(&handed_out(&driver, &[]).await), [""; 0], "each is listed once");
+    assert_eq!(cookie_lines(&handed_out(&driver, &[]).await), [""; 0], "each is listed once");
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_cookie_is_listed_with_all_its_attributes() {
 #[tokio::test]
 async fn cookies_beyond_the_limit_are_reported_as_lost() {
     let many: String = (0..600).map(|n| format!("Set-Cookie: c={n}\r\n")).collect();
-    let (many, few) = (answer(&many, "many"), answer("Set-Cookie: c=last\r\n", "few"));
+    let (many, few) = (response(&many, "many"), response("Set-Cookie: c=last\r\n", "few"));
     let pages = [("own.test/many", many.as_str()), ("own.test/few", &few)];
     let mut driver = Driver::injected(&pages, Injection::default()).await.unwrap();
     driver.goto("http://own.test/many").await;
@@ -150,14 +150,14 @@ async fn cookies_beyond_the_limit_are_reported_as_lost() {
     assert_eq!((handed.passed.len(), handed.lost), (512, true));
     driver.goto("http://own.test/few").await;
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    assert_eq!((cookie_lines(&handed), handed.lost), (vec!["c=last".to_owned()], false));
     // Without a connection nothing is observed; afterwards observation continues.
     driver.cut().await;
     assert!(driver.resume().await);
     assert!(handed_out(&driver, &[]).await.lost);
     driver.act(navigate("http://own.test/few", LoadState::Load)).await.unwrap();
     let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.lost), (vec!["c=last".to_owned()], false));
+    assert_eq!((cookie_lines(&handed), handed.lost), (vec!["c=last".to_owned()], false));
     // A browser without a login records nothing; current cookies are still listed.
     let driver = Driver::with(&pages).await;
     driver.goto("http://own.test/many").await;
@@ -203,8 +203,11 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
         "session fresh=s1",
     ]);
     let handed = handed_out(&driver, &[own]).await;
-    assert_eq!((stored(&handed), handed.cut), (first.clone(), false));
-    assert_eq!(stored(&handed_out(&driver, &["http://other.test", "https://own.test"]).await), [""; 0]);
+    assert_eq!((storage_lines(&handed), handed.cut), (first.clone(), false));
+    assert_eq!(
+        storage_lines(&handed_out(&driver, &["http://other.test", "https://own.test"]).await),
+        [""; 0]
+    );
     // Beside a tab of another site, with a frame that has storage of its own there, and a tab that it opened.
     driver.tabs(Tabs::New).await;
     driver.goto("http://other.test/").await;
@@ -214,12 +217,12 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
     let handed = handed_out(&driver, &[own]).await;
     let mut expected = first.clone();
     expected.extend(here(&["local framed=f1", "session tab=t2"]));
-    assert_eq!((stored(&handed), handed.cut), (sorted(expected), false));
+    assert_eq!((storage_lines(&handed), handed.cut), (sorted(expected), false));
     // An opaque origin has no storage.
     driver.tabs(Tabs::Close(TabId(1))).await;
     driver.goto("http://own.test/sandboxed").await;
     let handed = handed_out(&driver, &[own]).await;
-    assert!(!handed.cut && stored(&handed).contains(&format!("{own} local fresh=l1")));
+    assert!(!handed.cut && storage_lines(&handed).contains(&format!("{own} local fresh=l1")));
 }
 
 #[tokio::test]
@@ -259,24 +262,24 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
         assert!(handed.stored.is_empty(), "{host}");
-        assert!(took < NOT_LONG, "{host}: {took:?}");
+        assert!(took < MAX_WAIT, "{host}: {took:?}");
         assert!(driver.tabs(Tabs::List).await.iter().any(|known| known.id == TabId(tab)), "{host}");
     }
     // They do not affect a tab that answers.
     driver.tabs(Tabs::New).await;
     driver.goto("http://own.test/").await;
     let handed = handed_out(&driver, &["http://own.test", "http://hangs.test"]).await;
-    assert!(handed.cut && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
+    assert!(handed.cut && storage_lines(&handed).contains(&"http://own.test local theme=dark".to_owned()));
 }
 
-fn replied(handed: &HandedOut) -> Vec<String> {
+fn reply_lines(handed: &HandedOut) -> Vec<String> {
     let replies =
         handed.replies.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
     sorted(replies.filter(|reply| !reply.contains('<')).collect())
 }
 
 fn json(body: &str) -> String {
-    answer("", body).replace("text/html", "application/json")
+    response("", body).replace("text/html", "application/json")
 }
 
 #[tokio::test]
@@ -293,28 +296,28 @@ async fn responses_of_the_given_origins_are_listed_once() {
           await (await fetch('/none')).text(); await (await fetch('http://other.test/fetched')).text();
           document.body.append('all done');
         });</script>";
-    let script = |body: &str| answer("", body).replace("text/html", "text/javascript");
+    let script = |body: &str| response("", body).replace("text/html", "text/javascript");
     let pages = [
-        ("own.test/", answer("", home)),
+        ("own.test/", response("", home)),
         ("own.test/script.js", script("'in a script'")),
         ("own.test/worker.js", script("fetch('/work').then((answer) => answer.text()).then(postMessage)")),
         ("own.test/work", json("\"in a worker\"")),
-        ("own.test/framed", answer("", "<p>framed")),
-        ("own.test/stream", answer("", "data: in a stream\n\n").replace("text/html", "text/event-stream")),
+        ("own.test/framed", response("", "<p>framed")),
+        ("own.test/stream", response("", "data: in a stream\n\n").replace("text/html", "text/event-stream")),
         ("own.test/xhr", json("\"by xhr\"")),
         ("own.test/fetched", json("\"by fetch ä\"")),
-        ("own.test/posted", answer("", "by post").replace("text/html", "text/plain")),
+        ("own.test/posted", response("", "by post").replace("text/html", "text/plain")),
         ("own.test/none", "HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
-        ("other.test/framed", answer("", "<p>other")),
+        ("other.test/framed", response("", "<p>other")),
         ("other.test/fetched", json("\"theirs\"")),
         (
             "own.test/leaves",
-            answer(
+            response(
                 "",
                 "<script>fetch('/fetched').then((r) => r.json()).then((t) => { location = '/left#' + t; })</script>",
             ),
         ),
-        ("own.test/left", answer("", "<h1>left</h1>")),
+        ("own.test/left", response("", "<h1>left</h1>")),
     ];
     let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
@@ -324,7 +327,7 @@ async fn responses_of_the_given_origins_are_listed_once() {
     let own = ["http://own.test"];
     let handed = handed_out(&driver, &own).await;
     assert_eq!(
-        replied(&handed),
+        reply_lines(&handed),
         [
             "Data \"by fetch ä\"",
             "Data \"by xhr\"",
@@ -338,11 +341,11 @@ async fn responses_of_the_given_origins_are_listed_once() {
     let pages = handed.replies.iter().filter(|reply| reply.body.expose_secret().contains('<'));
     let pages: Vec<&str> = pages.map(|page| page.body.expose_secret()).collect();
     assert!(pages.len() == 2 && pages.contains(&home) && pages.contains(&"<p>framed"), "{pages:?}");
-    assert_eq!(replied(&handed_out(&driver, &own).await), [""; 0], "each is listed once");
+    assert_eq!(reply_lines(&handed_out(&driver, &own).await), [""; 0], "each is listed once");
     // The requesting page is left at once.
     driver.goto("http://own.test/leaves").await;
     driver.act(wait_for_text("left")).await.unwrap();
-    assert_eq!(replied(&handed_out(&driver, &own).await), ["Data \"by fetch ä\""]);
+    assert_eq!(reply_lines(&handed_out(&driver, &own).await), ["Data \"by fetch ä\""]);
 }
 
 #[tokio::test]
@@ -352,7 +355,7 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
         await (await fetch('/large')).text(); fetch('/endless'); document.body.append('all done');
       })()</script>";
     let large = json(&format!("\"{}\"", "x".repeat(9 << 20)));
-    let (small, ask) = (json("\"small\""), answer("", ask));
+    let (small, ask) = (json("\"small\""), response("", ask));
     let endless = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n\"begun";
     let pages = [
         ("own.test/", ask.as_str()),
@@ -365,9 +368,9 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
     driver.act(wait_for_text("all done")).await.unwrap();
     let begun = Instant::now();
     let handed = handed_out(&driver, &["http://own.test"]).await;
-    assert!(begun.elapsed() < NOT_LONG, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < MAX_WAIT, "{:?}", begun.elapsed());
     assert_eq!((handed.lost, handed.cut), (true, true));
     let (small, others): (Vec<_>, Vec<_>) =
-        replied(&handed).into_iter().partition(|reply| reply == "Data \"small\"");
+        reply_lines(&handed).into_iter().partition(|reply| reply == "Data \"small\"");
     assert_eq!((small.len(), others), (254, vec!["Data \"begun".to_owned()]));
 }
