@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// TargetUse long Chromium may take to report why a tab crashed, after it has reported the crash.
+/// How long Chromium may take to report why a tab crashed, after it has reported the crash.
 const CRASH_STATUS_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug)]

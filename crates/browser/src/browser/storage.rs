@@ -14,7 +14,7 @@ use policy::Origin;
 use serde::Serialize;
 use std::time::Duration;
 
-/// TargetUse long to wait for a tab that is between two pages.
+/// How long to wait for a tab that is between two pages.
 const BETWEEN_PAGES: Duration = Duration::from_micros(500);
 /// Chromium's identifier for the first script of a session, which is ours.
 const FIRST_SCRIPT: &str = "1";

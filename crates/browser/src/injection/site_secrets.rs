@@ -22,7 +22,7 @@ const MAX_STORAGE_ENTRIES: usize = 1000;
 const MAX_STORAGE_BYTES: usize = 1 << 20;
 /// Chromium encodes a non-ASCII character as six bytes.
 const MAX_ENCODED_BYTES: usize = 6;
-/// TargetUse long a document may take to answer; one that hangs is left out.
+/// How long a document may take to answer; one that hangs is left out.
 pub(super) const DOCUMENT_WAIT: Duration = Duration::from_secs(1);
 
 impl FoundCookie {

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Blocked input had no effect, so it may be sent again: the page moves, or hovering moved it.
 const MAX_TRIES: usize = 4;
-/// TargetUse long other frames may take to report what they blocked. A frame that hangs receives no input either.
+/// How long other frames may take to report what they blocked. A frame that hangs receives no input either.
 const REPORT_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
-/// TargetUse long a page may take to answer; after that it is replaced by a new tab.
+/// How long a page may take to answer; after that it is replaced by a new tab.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(5);
 
 /// What the new connection led to.

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Frames that are searched or read; further ones are left out.
 pub(crate) const MAX_READABLE_FRAMES: usize = 50;
-/// TargetUse long a frame other than the main one may take to answer: a hung frame must not hold up the rest.
+/// How long a frame other than the main one may take to answer: a hung frame must not hold up the rest.
 pub(crate) const FRAME_WAIT: Duration = Duration::from_secs(3);
 
 impl Browser {

@@ -12,7 +12,7 @@ use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// TargetUse long a page may take to become idle; after that it is read as it is.
+/// How long a page may take to become idle; after that it is read as it is.
 pub(crate) const QUIESCENCE_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct QuiescenceRequest<'a> {
     /// The page has got something to react to, and only just now.
     expecting: bool,
     anew: bool,
-    /// TargetUse to read it then, if it is small enough to be read quickly.
+    /// How to read it then, if it is small enough to be read quickly.
     wanted: Option<FrameSnapshotRequest<'a>>,
     /// Also count its nodes.
     count: bool,

@@ -34,7 +34,7 @@ pub struct ScreenshotImage {
     pub omitted: Option<OmittedPixels>,
 }
 
-/// TargetUse much of the page, or of the viewport, was cut off, in CSS pixels.
+/// How much of the page, or of the viewport, was cut off, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OmittedPixels {
     pub right: u32,

@@ -42,8 +42,8 @@ pub(crate) struct Delta {
 
 /// Renders the difference between two pages, if that takes fewer than `most` bytes.
 pub(super) fn render_delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<Delta> {
-    let hashes = RandomState::new();
-    let (old, new) = (OutlineLines::new(old, &hashes), OutlineLines::new(new, &hashes));
+    let hasher = RandomState::new();
+    let (old, new) = (OutlineLines::new(old, &hasher), OutlineLines::new(new, &hasher));
     let hunks = diff(&old.hashes, &new.hashes);
     let room = view.bytes.min(most.saturating_sub(1));
     if hunks.len() > room / MIN_HUNK_BYTES {
@@ -70,7 +70,7 @@ struct OutlineLines<'a> {
     page: &'a Page,
     /// The first node of each line, and whether its text is inlined on the same line.
     lines: Vec<(usize, bool)>,
-    /// OutlineLines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
+    /// Lines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
     hashes: Vec<u64>,
 }
 
@@ -162,7 +162,7 @@ fn truncate(text: &str, most: usize) -> String {
 
 enum DeltaPart {
     Text(String),
-    /// OutlineLines of the new page, and the bytes they take unfolded.
+    /// Lines of the new page, and the bytes they take unfolded.
     Added {
         lines: Range<usize>,
         bytes: usize,

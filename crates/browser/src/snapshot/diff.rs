@@ -1,21 +1,21 @@
 //! Patience diff over two lists of line hashes, in a bounded number of passes.
 //!
-//! OutlineLines that occur once in both lists and in the same order are anchors; the gaps between anchors are compared
+//! Lines that occur once in both lists and in the same order are anchors; the gaps between anchors are compared
 //! again. Gaps without anchors count as replaced, so no timeout or size limit is needed.
 
 use std::{collections::HashMap, ops::Range};
 
-/// TargetUse often a gap between anchors is compared again; every round is one pass over what remains.
+/// How often a gap between anchors is compared again; every round is one pass over what remains.
 const ROUNDS: usize = 8;
 
-/// OutlineLines of the old list that are replaced by lines of the new one. At most one of the ranges is empty.
+/// Lines of the old list that are replaced by lines of the new one. At most one of the ranges is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-/// The differences in order. OutlineLines between two hunks are equal in both lists.
+/// The differences in order. Lines between two hunks are equal in both lists.
 pub(super) fn diff(old: &[u64], new: &[u64]) -> Vec<Hunk> {
     let mut hunks = Vec::new();
     compare(old, new, Hunk { old: 0..old.len(), new: 0..new.len() }, ROUNDS, &mut hunks);

@@ -24,7 +24,7 @@ impl Command for ContinueRequest<'_> {
     type Response = p::Nothing;
 }
 
-/// TargetUse a paused request continues.
+/// How a paused request continues.
 enum RequestDecision<'a> {
     /// Stays paused until the tab is gone.
     Hold,

@@ -62,7 +62,7 @@ pub(crate) struct State {
     pub downloads: u64,
     /// The data of a drag that Chromium has intercepted.
     pub drag_data: Option<Box<RawValue>>,
-    /// TargetUse the active tab ended, until there is a new one.
+    /// How the active tab ended, until there is a new one.
     pub ended: Option<TabEnd>,
     /// Whether a call has already reported it.
     pub end_reported: bool,

@@ -13,7 +13,7 @@ use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// TargetUse long an element may take to become visible, enabled, uncovered and still.
+/// How long an element may take to become visible, enabled, uncovered and still.
 const ACTIONABLE_WAIT: Duration = Duration::from_secs(5);
 
 /// The use of an element; the script knows what each requires.

@@ -14,7 +14,7 @@ use policy::Target;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// TargetUse long an element may take to appear: agents often name elements that do not exist.
+/// How long an element may take to appear: agents often name elements that do not exist.
 const APPEAR_WAIT: Duration = Duration::from_secs(1);
 const MAX_CANDIDATES: usize = 5;
 
@@ -42,7 +42,7 @@ impl Element {
 #[derive(Debug)]
 pub(crate) struct Located {
     pub element: Element,
-    /// TargetUse many elements match the target.
+    /// How many elements match the target.
     pub matches: usize,
     /// The requested point.
     pub point: Option<FramePoint>,

@@ -10,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// TargetUse long the page may take to answer; without an answer no reason is given.
+/// How long the page may take to answer; without an answer no reason is given.
 const ANSWER_WAIT: Duration = Duration::from_secs(3);
 const MAX_NAME: usize = 120;
 const MAX_ROLE: usize = 32;

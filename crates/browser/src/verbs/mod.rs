@@ -38,7 +38,7 @@ use crate::{
 use history::HistoryStep;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
 
-/// TargetUse often an element that the page has replaced is located again.
+/// How often an element that the page has replaced is located again.
 const MAX_RELOCATIONS: usize = 3;
 
 /// The result of an action.
@@ -181,12 +181,12 @@ impl Browser {
         let element = self.element(&decided.element)?;
         let Target::Point { .. } = target else { return Ok((element, TargetUse { purpose, point: None })) };
         // A point is resolved again: another element may be there now.
-        let there = self.locate(target, purpose, deadline).await?;
-        if there.element != element {
+        let found = self.locate(target, purpose, deadline).await?;
+        if found.element != element {
             let what = "another element is in its place";
             return Err(BrowserError::TargetChanged { element: decided.element.clone(), what });
         }
-        Ok((element, TargetUse { purpose, point: there.point }))
+        Ok((element, TargetUse { purpose, point: found.point }))
     }
 
     /// Performs the permitted action on the element it was permitted for, and on no other.

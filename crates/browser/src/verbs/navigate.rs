@@ -37,7 +37,7 @@ impl Browser {
                 self.stop_or_abandon().await?;
                 return Err(error);
             }
-            gone => gone?.ok_or(BrowserError::TabClosed)?,
+            snapshot => snapshot?.ok_or(BrowserError::TabClosed)?,
         };
         let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {
@@ -230,7 +230,7 @@ impl Browser {
         }
     }
 
-    /// PageAfterAction a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
+    /// After a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
     /// abandoned; the next call gets a new one.
     async fn stop_or_abandon(&self) -> Result<(), BrowserError> {
         let deadline = Deadline::after(RESPONSE_TIMEOUT, "navigate");

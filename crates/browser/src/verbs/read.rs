@@ -30,7 +30,7 @@ pub(super) enum Links {
     Omitted,
 }
 
-/// A page and its origin.
+/// A page with its address and document.
 pub(super) struct PageReading {
     pub url: String,
     /// None if the page was replaced while it was read, or comes from an earlier snapshot.
@@ -88,8 +88,8 @@ impl Browser {
         let page = &reading.page;
         let mut view = view_of(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
-            let there = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
-            let at = there.ok_or_else(|| BrowserError::stale(reference))?;
+            let found = page.nodes.iter().position(|node| node.reference.as_deref() == Some(reference));
+            let at = found.ok_or_else(|| BrowserError::stale(reference))?;
             view.span = page.subtree_span(at);
         }
         let rendered = page.render(&view);

@@ -44,7 +44,7 @@ impl Browser {
         &self,
         target: Option<&ElementFacts>,
         format: ImageFormat,
-        cover: &ScreenshotMask,
+        mask: &ScreenshotMask,
         limit: TimeLimit,
     ) -> Result<MarkedScreenshot, BrowserError> {
         let _turn = self.turn.lock().await;
@@ -55,8 +55,8 @@ impl Browser {
             Some(target) => self.element_mark(target, deadline).await.ok(),
             None => None,
         };
-        let wanted = Screenshot { format, ..Screenshot::default() };
-        match self.masked_screenshot(&wanted, None, cover, false, deadline).await? {
+        let request = Screenshot { format, ..Screenshot::default() };
+        match self.masked_screenshot(&request, None, mask, false, deadline).await? {
             Some(image) => Ok(MarkedScreenshot { image, mark }),
             None => Err(BrowserError::TabClosed),
         }
@@ -68,14 +68,14 @@ impl Browser {
         &self,
         taken: &Screenshot,
         target: Option<&ElementFacts>,
-        cover: &ScreenshotMask,
+        mask: &ScreenshotMask,
         limit: TimeLimit,
     ) -> Result<RecordableScreenshot, BrowserError> {
         let _turn = self.turn.lock().await;
         let deadline = Deadline::of(limit, "picture");
         self.check_no_dialog()?;
         Ok(self
-            .masked_screenshot(taken, target, cover, true, deadline)
+            .masked_screenshot(taken, target, mask, true, deadline)
             .await?
             .map_or(RecordableScreenshot::AsTaken, RecordableScreenshot::Covered))
     }

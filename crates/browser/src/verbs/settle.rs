@@ -37,17 +37,13 @@ enum Outstanding {
 }
 
 impl State {
-    fn outstanding(&self, wanted: LoadState) -> Outstanding {
+    fn outstanding(&self, load_state: LoadState) -> Outstanding {
         let Some(tab) = &self.tab else { return Outstanding::Nothing };
         match tab.navigation {
             PendingNavigation::Requested => Outstanding::Navigation,
             PendingNavigation::Started => Outstanding::Load,
-            PendingNavigation::None if tab.commits != tab.commits_at_start && !has_reached(self, wanted) => {
-                Outstanding::Load
-            }
-            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => {
-                Outstanding::Responses
-            }
+            PendingNavigation::None if tab.commits != tab.commits_at_start && !has_reached(self, load_state) => Outstanding::Load,
+            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => Outstanding::Responses,
             PendingNavigation::None if !tab.requests.is_empty() => Outstanding::Bodies,
             PendingNavigation::None => Outstanding::Nothing,
         }
@@ -67,13 +63,13 @@ impl Browser {
     }
 
     /// Waits for what the action has started: navigations, requests, and the page's work with their responses.
-    pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
+    pub(super) async fn settle(&self, load_state: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
         // The rest of the time is for reading the page.
         let most = deadline.left() * 3 / 4;
         let loading = deadline.within(LOAD_TIMEOUT.min(most));
         let fetching = deadline.within(REQUEST_TIMEOUT.min(most));
         for _ in 0..MAX_ROUNDS {
-            let outstanding = self.shared.lock().outstanding(wanted);
+            let outstanding = self.shared.lock().outstanding(load_state);
             if outstanding != Outstanding::Nothing && self.document_count() > MAX_NAVIGATIONS {
                 break;
             }
@@ -85,7 +81,7 @@ impl Browser {
                 Outstanding::Bodies => fetching.within(BODY_TIMEOUT),
             };
             self.snapshots().set_settled(None);
-            let moved_on = |state: &mut State| (state.outstanding(wanted) != outstanding).then_some(());
+            let moved_on = |state: &mut State| (state.outstanding(load_state) != outstanding).then_some(());
             match self.wait(patience, moved_on).await {
                 Ok(()) => {}
                 Err(BrowserError::Timeout { .. }) if outstanding == Outstanding::Navigation => {
@@ -167,8 +163,8 @@ impl Browser {
     }
 }
 
-pub(super) fn has_reached(state: &State, wanted: LoadState) -> bool {
-    state.tab.as_ref().is_some_and(|tab| match wanted {
+pub(super) fn has_reached(state: &State, load_state: LoadState) -> bool {
+    state.tab.as_ref().is_some_and(|tab| match load_state {
         LoadState::DomContentLoaded => tab.load_progress.dom_content_loaded,
         LoadState::Load => tab.load_progress.load,
         LoadState::NetworkIdle => tab.load_progress.network_idle,

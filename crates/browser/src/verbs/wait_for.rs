@@ -40,12 +40,12 @@ impl Browser {
                 self.wait(limit, reached).await?;
             }
             Condition::Url(pattern) => {
-                let there = |state: &mut State| {
+                let matches = |state: &mut State| {
                     let url = &state.tab.as_ref()?.url;
                     let redacted = state.text_redactor.as_ref().and_then(|redact| redact(url));
                     matches_url(pattern, redacted.as_ref().unwrap_or(url)).then_some(())
                 };
-                self.wait(limit, there).await?;
+                self.wait(limit, matches).await?;
             }
             Condition::Text(text) => self.wait_for_content(AwaitedContent::Text(text), true, limit).await?,
             Condition::TextGone(text) => {

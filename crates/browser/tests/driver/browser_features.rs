@@ -1,6 +1,6 @@
 //! Browser features that a page may request: each has a defined outcome, and the next page works.
 
-use crate::support::{Driver, click, navigate, options_with_timeout, outline_of, role};
+use crate::support::{Driver, click, navigate, options_with_timeout, outline_of, role, run_at_once};
 use browser::{Incident, Outcome};
 use policy::{Action, Decision, LoadState, Policy, Standing};
 
@@ -11,7 +11,7 @@ const NEXT: (&str, &str) =
 const AFTER_MUCH: u64 = 120;
 
 /// The session's next call, on a page of another site and on one of the same.
-async fn goes_on(driver: &Driver, after: &str) {
+async fn assert_session_works(driver: &Driver, after: &str) {
     for _ in 0..2 {
         let came = driver.act(navigate("http://good.test/", LoadState::Load)).await;
         let shown = match &came {
@@ -42,7 +42,7 @@ async fn permissions_that_a_page_may_not_have_are_denied() {
         assert!(!shown.contains("got") && !shown.contains("granted"), "{name}: {shown}");
         let waited = driver.after(crate::support::wait_for_text("denied")).await;
         assert!(waited.is_ok(), "{name}: {waited:?} {}", driver.outline().await);
-        goes_on(&driver, name).await;
+        assert_session_works(&driver, name).await;
     }
 }
 
@@ -57,7 +57,7 @@ async fn pointer_lock_and_fullscreen_end() {
         driver.click(role("button", name)).await.unwrap();
         let shown = driver.click(role("button", "Other")).await.unwrap();
         assert!(shown.contains("clicked") && shown.contains("free"), "{name}: {shown}");
-        goes_on(&driver, name).await;
+        assert_session_works(&driver, name).await;
     }
 }
 
@@ -89,7 +89,7 @@ async fn downloads_and_file_choosers_are_refused_and_reported() {
             other => panic!("{target:?}: {other:?}"),
         }
     }
-    goes_on(&driver, "files").await;
+    assert_session_works(&driver, "files").await;
 }
 
 #[tokio::test]
@@ -125,32 +125,40 @@ async fn every_call_on_a_malicious_page_returns() {
         ),
         NEXT,
     ];
-    let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
-    for (path, expected) in [
-        ("auth", &["sorry", "navigation_failed"] as &[&str]),
-        ("pdf", &["download_refused"]),
-        ("redirect", &["navigation_failed"]),
-        ("nothing", &["navigation_failed"]),
-        ("reload", &["again", "page_script_failed", LATE]),
-        ("refresh", &["again", "page_script_failed", LATE]),
-        ("late-reload", &["again", "page_script_failed", LATE]),
-        ("print", &["paper"]),
-        ("endless", &[LATE]),
-        ("hang", &[LATE]),
-        ("close", &["navigation_failed"]),
-        ("stream", &["part", "navigation_failed", LATE]),
-        ("frames", &["", LATE]),
-    ] {
-        let going = navigate(&format!("http://odd.test/{path}"), LoadState::Load);
-        let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
-        let came = match driver.act_within(seconds, going).await {
-            Ok(Outcome::Navigated { snapshot, .. }) => crate::support::text_of(&snapshot),
-            Ok(other) => panic!("{path}: {other:?}"),
-            Err(error) => error.code().into_owned(),
-        };
-        assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
-        goes_on(&driver, path).await;
-    }
+    // Each lane has a Chromium of its own, because most of these take all their time.
+    let lanes: [&[(&str, &[&str])]; 4] = [
+        &[
+            ("auth", &["sorry", "navigation_failed"]),
+            ("pdf", &["download_refused"]),
+            ("redirect", &["navigation_failed"]),
+            ("nothing", &["navigation_failed"]),
+            ("print", &["paper"]),
+            ("close", &["navigation_failed"]),
+            ("frames", &["", LATE]),
+        ],
+        &[
+            ("reload", &["again", "page_script_failed", LATE]),
+            ("refresh", &["again", "page_script_failed", LATE]),
+            ("late-reload", &["again", "page_script_failed", LATE]),
+        ],
+        &[("endless", &[LATE]), ("stream", &["part", "navigation_failed", LATE])],
+        &[("hang", &[LATE])],
+    ];
+    run_at_once(lanes, async |lane| {
+        let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
+        for (path, expected) in lane {
+            let going = navigate(&format!("http://odd.test/{path}"), LoadState::Load);
+            let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
+            let came = match driver.act_within(seconds, going).await {
+                Ok(Outcome::Navigated { snapshot, .. }) => crate::support::text_of(&snapshot),
+                Ok(other) => panic!("{path}: {other:?}"),
+                Err(error) => error.code().into_owned(),
+            };
+            assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
+            assert_session_works(&driver, path).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -159,7 +167,7 @@ async fn a_page_with_too_many_frames_is_not_acted_on() {
     let driver = Driver::with_options(&[("odd.test/", page), NEXT], options_with_timeout(AFTER_MUCH)).await;
     driver.goto("http://odd.test/").await;
     assert_eq!(driver.code(click(role("button", "Hit"))).await, "page_script_failed");
-    goes_on(&driver, "many frames").await;
+    assert_session_works(&driver, "many frames").await;
 }
 
 #[tokio::test]
@@ -183,44 +191,51 @@ async fn a_click_with_any_side_effect_returns_and_the_next_page_works() {
         <button onclick='const a = []; for (;;) a.push(new Array(1e6).fill(1))'>Eat</button>
         <button onclick='window.close()'>Close</button>
         <button onclick='window.stop()'>Stop</button>";
-    let names = [
-        "Print",
-        "Fullscreen",
-        "Lock",
-        "Reload",
-        "History",
-        "Hashes",
-        "Mail",
-        "Script",
-        "Data",
-        "Self",
-        "Write",
-        "Rewrite",
-        "Remove",
-        "Freeze",
-        "Eat",
-        "Close",
-        "Stop",
+    // Each lane has a Chromium of its own, because the last three take all their time.
+    let lanes: [&[&str]; 4] = [
+        &[
+            "Print",
+            "Fullscreen",
+            "Lock",
+            "Reload",
+            "Hashes",
+            "Mail",
+            "Script",
+            "Data",
+            "Self",
+            "Write",
+            "Rewrite",
+            "Remove",
+            "Close",
+            "Stop",
+        ],
+        &["History"],
+        &["Freeze"],
+        &["Eat"],
     ];
-    let driver = Driver::with_options(&[("odd.test/", page), NEXT], options_with_timeout(AFTER_MUCH)).await;
-    for name in names {
-        driver.goto("http://odd.test/").await;
-        let expected: &[&str] = match name {
-            "Reload" => &["", "page_script_failed", LATE],
-            "History" | "Freeze" => &[LATE],
-            "Eat" => &["tab_crashed", LATE],
-            "Data" => &["", "blocked_scheme"],
-            _ => &[""],
-        };
-        let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
-        let came = match driver.act_within(seconds, click(role("button", name))).await {
-            Ok(Outcome::Acted(_)) => String::new(),
-            Ok(other) => panic!("{name}: {other:?}"),
-            Err(error) => error.code().into_owned(),
-        };
-        assert!(expected.contains(&came.as_str()), "{name}: {came}");
-        goes_on(&driver, name).await;
-    }
+    run_at_once(lanes, async |names| {
+        let pages = [("odd.test/", page), NEXT];
+        let driver = Driver::with_options(&pages, options_with_timeout(AFTER_MUCH)).await;
+        for name in names {
+            driver.goto("http://odd.test/").await;
+            let expected: &[&str] = match *name {
+                "Reload" => &["", "page_script_failed", LATE],
+                "History" | "Freeze" => &[LATE],
+                "Eat" => &["tab_crashed", LATE],
+                "Data" => &["", "blocked_scheme"],
+                _ => &[""],
+            };
+            let seconds = if expected.contains(&LATE) { 6 } else { AFTER_MUCH };
+            let came = match driver.act_within(seconds, click(role("button", name))).await {
+                Ok(Outcome::Acted(_)) => String::new(),
+                Ok(other) => panic!("{name}: {other:?}"),
+                Err(error) => error.code().into_owned(),
+            };
+            assert!(expected.contains(&came.as_str()), "{name}: {came}");
+            assert_session_works(&driver, name).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -234,7 +249,7 @@ async fn a_service_worker_serves_only_its_own_site() {
     driver.goto("http://localhost/").await;
     driver.after(crate::support::wait_for_text("ready")).await.unwrap();
     assert!(driver.goto("http://localhost/made").await.contains("made up"));
-    goes_on(&driver, "a service worker").await;
+    assert_session_works(&driver, "a service worker").await;
     let after = driver.after(Action::Back).await.unwrap();
     assert!(after.navigated);
 }

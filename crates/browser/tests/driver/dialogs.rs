@@ -1,6 +1,6 @@
 //! JavaScript dialogs wait for the agent, and no page can block a session with them.
 
-use crate::support::{Driver, click, navigate, outline_of, role};
+use crate::support::{Driver, click, navigate, outline_of, role, run_at_once};
 use browser::{Incident, Outcome};
 use policy::{Action, AnswerDialog, LoadState, Read, TabId, Tabs};
 
@@ -81,19 +81,21 @@ async fn alerts_and_beforeunload_are_answered_at_once_and_reported() {
 
 #[tokio::test]
 async fn a_loop_of_dialogs_ends_in_an_open_one_and_can_be_left() {
-    for (what, kind) in [("alert('a')", "alert"), ("confirm('a')", "confirm"), ("prompt('a')", "prompt")] {
+    let cases = [("alert('a')", "alert"), ("confirm('a')", "confirm"), ("prompt('a')", "prompt")];
+    run_at_once(cases, async |(what, kind)| {
         let page = format!("<button onclick=\"for (;;) {what}\">Loop</button>");
         let driver = Driver::with(&[("shop.test/", &page), NEXT]).await;
         driver.goto("http://shop.test/").await;
         let after = driver.after(click(role("button", "Loop"))).await.unwrap();
-        assert_eq!(after.dialog.map(|question| question.kind), Some(kind));
+        assert_eq!(after.dialog.map(|dialog| dialog.kind), Some(kind));
         for _ in 0..2 {
             let after = driver.after(answer(false, None)).await.unwrap();
-            assert_eq!(after.dialog.map(|question| question.kind), Some(kind), "{what}");
+            assert_eq!(after.dialog.map(|dialog| dialog.kind), Some(kind), "{what}");
         }
         assert!(driver.goto("http://shop.test/next").await.contains("next"), "{what}");
         assert_eq!(driver.code(answer(true, None)).await, "no_dialog");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Locating, clicking and typing, and the facts that are resolved beforehand.
 
-use crate::support::{Driver, reference, role, typing};
+use crate::support::{Driver, click, reference, role, run_at_once, typing};
 use policy::{Action, Click, Target};
 
 const COUNTERS: &str = "<title>Counters</title>
@@ -185,20 +185,21 @@ async fn the_error_for_an_unclickable_element_says_why() {
     let page = "<style>#veil { position: fixed; inset: 0; }</style><button disabled>Off</button>
         <button style='visibility:hidden' id=h>Hidden</button><fieldset disabled><button>Inner</button></fieldset>
         <button>Under</button><div id=veil role=dialog aria-label=Cookies></div><input aria-label=Fixed readonly>";
-    let driver = Driver::with(&[("shop.test/", page)]).await;
-    driver.goto("http://shop.test/").await;
-    for (name, code) in
-        [("Off", "element_disabled"), ("Inner", "element_disabled"), ("Under", "element_covered")]
-    {
-        let error = driver.click(role("button", name)).await.unwrap_err();
-        assert_eq!(error.code(), code, "{name}: {error}");
-        if code == "element_covered" {
-            assert!(error.to_string().contains("dialog \"Cookies\""), "{error}");
-        }
-    }
-    assert_eq!(driver.click(role("button", "Hidden")).await.unwrap_err().code(), "element_not_found");
-    let error = driver.act(typing(role("textbox", "Fixed"), "x", false, false)).await.unwrap_err();
-    assert_eq!(error.code(), "element_not_editable");
+    let cases = [
+        (click(role("button", "Off")), "element_disabled", "Off"),
+        (click(role("button", "Inner")), "element_disabled", "Inner"),
+        (click(role("button", "Under")), "element_covered", "dialog \"Cookies\""),
+        (click(role("button", "Hidden")), "element_not_found", "Hidden"),
+        (typing(role("textbox", "Fixed"), "x", false, false), "element_not_editable", ""),
+    ];
+    run_at_once(cases, async |(action, code, said)| {
+        let driver = Driver::with(&[("shop.test/", page)]).await;
+        driver.goto("http://shop.test/").await;
+        let error = driver.act(action.clone()).await.unwrap_err();
+        assert_eq!(error.code(), code, "{action:?}: {error}");
+        assert!(code != "element_covered" || error.to_string().contains(said), "{error}");
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, FREEZE, click, navigate, role, soon};
+use crate::support::{Driver, FREEZE, click, navigate, role, run_at_once, soon};
 use browser::cdp::{
     CallError, Command,
     protocol::{GetLayoutMetrics, Nothing},
@@ -81,19 +81,21 @@ async fn a_busy_page_can_be_left_repeatedly() {
         ("shop.test/", "<h1>same site</h1>"),
         ("good.test/", "<h1>other site</h1>"),
     ];
-    let driver = Driver::with(&pages).await;
-    for (spins, times, good, expected) in [
+    let cases = [
         ("http://shop.test/spin", 2, "http://shop.test/", "same site"),
         ("http://shop.test/spin", 1, "http://good.test/", "other site"),
         ("http://shop.test/late", 1, "http://shop.test/", "same site"),
-    ] {
+    ];
+    run_at_once(cases, async |(spins, times, good, expected)| {
+        let driver = Driver::with(&pages).await;
         for _ in 0..times {
             let code = driver.code_within(3, navigate(spins, LoadState::Load)).await;
             assert_eq!(code, "browser_action_timeout:navigate:3s", "{spins}");
         }
         assert_eq!(driver.goto(good).await, format!("- heading \"{expected}\" [level=1]\n"), "{spins}");
-    }
-    driver.wait_for_page_count(1).await;
+        driver.wait_for_page_count(1).await;
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -17,9 +17,9 @@ fn injection() -> Injection {
 }
 
 /// Both headers, one of which is basic auth, or neither.
-fn carries(driver_says: &crate::support::RecordedRequest) -> bool {
-    let key = driver_says.header("X-Key");
-    let basic = driver_says.header("Authorization");
+fn has_headers(request: &crate::support::RecordedRequest) -> bool {
+    let key = request.header("X-Key");
+    let basic = request.header("Authorization");
     match (key, basic) {
         (Some("hunter2"), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")) => true,
         (None, None) => false,
@@ -91,17 +91,17 @@ async fn an_injected_header_reaches_only_its_origin_by_every_kind_of_request() {
         for (host, sees) in [("own.test", *own_sees), ("other.test", false)] {
             let (page, hit) = place(at, host);
             driver.goto(&format!("http://{page}")).await;
-            assert!(carries(&driver.request(&page).await), "{way}: the page itself");
-            assert_eq!(carries(&driver.request(&hit).await), sees, "{way} to {host}");
+            assert!(has_headers(&driver.request(&page).await), "{way}: the page itself");
+            assert_eq!(has_headers(&driver.request(&hit).await), sees, "{way} to {host}");
         }
     }
     let strays: Vec<_> =
         driver.requests().into_iter().filter(|asked| !asked.at.starts_with("own.test/")).collect();
     assert!(strays.len() >= WAYS.len(), "{strays:?}");
-    assert!(strays.iter().all(|asked| !carries(asked) && asked.cookies().is_empty()), "{strays:?}");
+    assert!(strays.iter().all(|asked| !has_headers(asked) && asked.cookies().is_empty()), "{strays:?}");
 }
 
-fn to(url: &str) -> String {
+fn redirect_to(url: &str) -> String {
     format!("HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
@@ -119,7 +119,7 @@ async fn a_redirect_keeps_the_header_until_it_leaves_the_origin() {
     let mut pages: Vec<(String, String)> = Vec::new();
     for chain in chains {
         for hop in chain.windows(2) {
-            pages.push((hop[0].0.to_owned(), to(&format!("http://{}", hop[1].0))));
+            pages.push((hop[0].0.to_owned(), redirect_to(&format!("http://{}", hop[1].0))));
         }
         pages.push((chain[chain.len() - 1].0.to_owned(), "<h1>end</h1>".to_owned()));
         let image = format!("<img src=http://{}>", chain[0].0);
@@ -136,13 +136,11 @@ async fn a_redirect_keeps_the_header_until_it_leaves_the_origin() {
                 "page" => driver.goto(&format!("http://{first}")).await,
                 _ => driver.goto(&format!("http://own.test/image-{}", first.replace(['/', ':'], "-"))).await,
             };
-            while driver.request_count(last) == came {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
+            driver.wait_for_requests(last, came + 1).await;
             for (at, sees) in *chain {
                 let asked = driver.requests()[before..].iter().find(|asked| asked.at == *at).cloned();
                 let asked = asked.unwrap_or_else(|| panic!("{way}: {at}"));
-                assert_eq!(carries(&asked), *sees, "{way}: {at} of {first}");
+                assert_eq!(has_headers(&asked), *sees, "{way}: {at} of {first}");
             }
         }
     }
@@ -160,7 +158,7 @@ async fn a_page_of_another_site_ends_header_injection_for_its_tab() {
     for (link, page, sees) in [("Next", "own.test/next", true), ("Other", "other.test/", false)] {
         for back in ["the page", "the agent"] {
             driver.click(role("link", link)).await.unwrap();
-            assert_eq!(carries(&driver.request(page).await), sees, "{link}");
+            assert_eq!(has_headers(&driver.request(page).await), sees, "{link}");
             let before = driver.request_count("own.test/");
             match back {
                 "the page" => driver.act(click(role("button", "Back"))).await.map(|_| ()).unwrap(),
@@ -168,16 +166,16 @@ async fn a_page_of_another_site_ends_header_injection_for_its_tab() {
             }
             // From the cache, or again.
             if driver.request_count("own.test/") > before {
-                assert_eq!(carries(&driver.request("own.test/").await), sees, "{link}, back by {back}");
+                assert_eq!(has_headers(&driver.request("own.test/").await), sees, "{link}, back by {back}");
             }
         }
     }
     let before = driver.request_count("own.test/");
     driver.act(Action::Reload).await.unwrap();
     assert_eq!(driver.request_count("own.test/"), before + 1);
-    assert!(!carries(&driver.request("own.test/").await), "another site has been in this tab");
+    assert!(!has_headers(&driver.request("own.test/").await), "another site has been in this tab");
     driver.goto("http://own.test/").await;
-    assert!(carries(&driver.request("own.test/").await), "a new tab");
+    assert!(has_headers(&driver.request("own.test/").await), "a new tab");
     assert_eq!(driver.tabs(Tabs::List).await.iter().map(|tab| tab.id).collect::<Vec<_>>(), [TabId(2)]);
 }
 
@@ -201,7 +199,7 @@ async fn auth_challenges_and_network_errors_are_unaffected_by_injected_headers()
     driver.goto("http://own.test/down").await;
     let tabs = driver.tabs(Tabs::List).await;
     driver.goto("http://own.test/next").await;
-    assert!(carries(&driver.request("own.test/next").await));
+    assert!(has_headers(&driver.request("own.test/next").await));
     assert_eq!(driver.tabs(Tabs::List).await[0].id, tabs[0].id, "in the same tab");
 }
 
@@ -212,9 +210,9 @@ async fn two_origins_with_headers_each_get_only_their_own() {
     let pages = [
         ("own.test/", "<img src=http://second.test/asked-by-own>"),
         ("second.test/", "<img src=http://own.test/asked-by-second>"),
-        ("own.test/leads", &to("http://second.test/led-by-own")),
-        ("own.test/posts", &to("http://second.test/there")),
-        ("second.test/there", &to("http://own.test/and-back")),
+        ("own.test/leads", &redirect_to("http://second.test/led-by-own")),
+        ("own.test/posts", &redirect_to("http://second.test/there")),
+        ("second.test/there", &redirect_to("http://own.test/and-back")),
     ];
     let driver = Driver::injected(&pages, injection).await.unwrap();
     for (page, asked, name, other) in [
@@ -256,7 +254,7 @@ async fn a_truncated_address_does_not_pass_for_another_site() {
     for length in lengths {
         let link = posing("own.test", length, "third.test/");
         let there = posing("own.test", length, &format!("evil.test/{length}"));
-        pages.push((format!("own.test/go{length}"), to(&there)));
+        pages.push((format!("own.test/go{length}"), redirect_to(&there)));
         pages.push((format!("evil.test/{length}"), evil.replace("LINK", &link)));
     }
     let pages: Vec<_> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
@@ -264,10 +262,8 @@ async fn a_truncated_address_does_not_pass_for_another_site() {
     for length in lengths {
         let before = driver.request_count("own.test/hit");
         driver.goto(&format!("http://own.test/go{length}")).await;
-        while driver.request_count("own.test/hit") == before {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        assert!(!carries(&driver.request("own.test/hit").await), "{length}");
+        driver.wait_for_requests("own.test/hit", before + 1).await;
+        assert!(!has_headers(&driver.request("own.test/hit").await), "{length}");
         let page = format!("http://evil.test/{length}");
         assert_eq!(driver.tabs(Tabs::List).await[0].url.as_str(), page, "{length}");
         for (target, is_link) in [(role("link", "Link"), true), (role("button", "Send"), false)] {
@@ -308,12 +304,10 @@ async fn a_sandboxed_document_does_not_count_as_the_site() {
     let driver = Driver::injected(&pages, injection()).await.unwrap();
     for (n, (policy, carried)) in policies.into_iter().enumerate() {
         driver.goto(&format!("http://own.test/{n}")).await;
-        assert!(carries(&driver.request(&format!("own.test/{n}")).await), "{policy}");
-        assert_eq!(carries(&driver.request(&format!("own.test/hit{n}")).await), carried, "{policy}");
+        assert!(has_headers(&driver.request(&format!("own.test/{n}")).await), "{policy}");
+        assert_eq!(has_headers(&driver.request(&format!("own.test/hit{n}")).await), carried, "{policy}");
     }
     driver.goto("http://own.test/frames").await;
-    while driver.request_count("own.test/hit0") < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    assert!(!carries(&driver.request("own.test/hit0").await));
+    driver.wait_for_requests("own.test/hit0", 2).await;
+    assert!(!has_headers(&driver.request("own.test/hit0").await));
 }

@@ -1,8 +1,7 @@
 //! Pages that try to block the session, or to divert the agent's click or text.
 
-use crate::support::{Driver, click, navigate, role, typing};
+use crate::support::{Driver, FREEZE, click, navigate, role, typing};
 use policy::{Action, Click, LoadState};
-use std::time::Duration;
 
 const VICTIM: (&str, &str) = (
     "victim.test/",
@@ -12,7 +11,7 @@ const VICTIM: (&str, &str) = (
 );
 
 /// Events that reached the victim without being intended for it.
-fn reached(driver: &Driver) -> Vec<&'static str> {
+fn stray_events(driver: &Driver) -> Vec<&'static str> {
     let places = ["victim.test/clicked", "victim.test/key", "victim.test/typed", "victim.test/submitted"];
     places.into_iter().filter(|place| driver.request_count(place) > 0).collect()
 }
@@ -43,7 +42,7 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
         assert_eq!(error.code(), "element_covered", "{path}: {error}");
         assert_eq!(driver.browser.state().url, format!("http://shop.test/{path}"));
     }
-    assert_eq!(reached(&driver), [] as [&str; 0]);
+    assert_eq!(stray_events(&driver), [] as [&str; 0]);
 }
 
 #[tokio::test]
@@ -84,23 +83,25 @@ async fn a_click_is_blocked_when_a_frame_moves_under_it() {
         for _ in 0..8 {
             driver.act_within(4, click(role("button", "Continue"))).await.ok();
         }
-        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
+        assert_eq!(stray_events(&driver), [] as [&str; 0], "{path}");
     }
 }
 
 #[tokio::test]
 async fn a_hung_frame_does_not_block_the_page_around_it() {
+    let spinning = format!("<script>setTimeout(() => {{ {FREEZE} }}, 300)</script>");
     let pages = [
         ("shop.test/", "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
            <script>setTimeout(() => { document.querySelectorAll('iframe')[1].src = 'http://hang.test/never'; }, 50)</script>
            <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>"),
-        ("spin.test/", "<script>setTimeout(() => { for (;;) {} }, 300)</script>"),
+        ("spin.test/", &spinning),
         ("hang.test/", "<p>there</p>"),
         ("hang.test/never", "HANG"),
     ];
     let driver = Driver::with(&pages).await;
     driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    driver.wait_for_requests("spin.test/frozen", 1).await;
+    driver.wait_for_requests("hang.test/never", 1).await;
     driver.after(typing(role("textbox", "Name"), "text", false, false)).await.unwrap();
     assert!(driver.click(role("button", "Click")).await.unwrap().contains("Clicked"));
 }
@@ -139,7 +140,7 @@ async fn typed_text_and_enter_reach_only_the_intended_field() {
         // Whether the text arrives is up to the page; it must not arrive elsewhere.
         driver.act(typing(role("textbox", "Name"), "secret words", true, true)).await.ok();
         driver.outline().await;
-        assert_eq!(reached(&driver), [] as [&str; 0], "{path}");
+        assert_eq!(stray_events(&driver), [] as [&str; 0], "{path}");
     }
 }
 

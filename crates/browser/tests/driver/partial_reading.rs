@@ -80,8 +80,8 @@ async fn a_table_of_5000_rows_is_one_small_reply_and_every_row_can_be_reached() 
 #[tokio::test]
 async fn a_cursor_opens_its_own_snapshot_until_that_is_dropped() {
     let page =
-        table(5_000) + "<script>setTimeout(() => document.querySelector('table').remove(), 0)</script>";
-    let driver = Driver::with(&[("shop.test/", &table(5_000)), ("shop.test/other", &page)]).await;
+        table(1_000) + "<script>setTimeout(() => document.querySelector('table').remove(), 0)</script>";
+    let driver = Driver::with(&[("shop.test/", &table(1_000)), ("shop.test/other", &page)]).await;
     let first = driver.goto("http://shop.test/").await;
     let cursor = cursors(&first).remove(0);
     let before = open(&driver, &cursor).await.unwrap();

@@ -136,7 +136,7 @@ const SHOP: &str = "<title>Shop</title><body>
   <iframe id=inner src=/inner></iframe>";
 
 /// The error of a click on an earlier ref after the page did something.
-async fn told_after(script: &str, part: &str) -> String {
+async fn stale_ref_error(script: &str, part: &str) -> String {
     let pages = [
         ("shop.test/", SHOP),
         ("shop.test/inner", "<button>Inner</button>"),
@@ -191,7 +191,7 @@ async fn a_dead_ref_says_what_became_of_it() {
             "e1 (http://shop.test/) was on a page that was left for another",
         ),
     ] {
-        assert_eq!(told_after(script, part).await, expected, "{script}");
+        assert_eq!(stale_ref_error(script, part).await, expected, "{script}");
     }
 }
 

@@ -36,7 +36,7 @@ const ATTACK: &str = "<h1>evil</h1><iframe name=f></iframe>
     </script>";
 const FORGED: [&str; 7] = ["form", "image", "frame", "fetch", "kept", "beacon", "socket"];
 
-async fn nothing_was_forged(driver: &Driver, scene: &str, names: &[&str]) {
+async fn assert_nothing_forged(driver: &Driver, scene: &str, names: &[&str]) {
     for name in names {
         let asked = driver.request(&format!("own.test/forged/{name}")).await;
         assert_eq!(asked.header("X-Key"), None, "{scene}: {name}");
@@ -46,7 +46,7 @@ async fn nothing_was_forged(driver: &Driver, scene: &str, names: &[&str]) {
     }
 }
 
-async fn is_signed_in(driver: &Driver, page: &str, scene: &str) {
+async fn assert_signed_in(driver: &Driver, page: &str, scene: &str) {
     let asked = driver.request(page).await;
     assert_eq!((asked.header("X-Key"), asked.cookies().len()), (Some("hunter2"), 2), "{scene}: {asked:?}");
 }
@@ -83,44 +83,44 @@ async fn requests_of_a_hostile_page_carry_no_credentials() {
     for scene in ["frame", "popup", "second tab", "opening", "posting", "same tab"] {
         let driver = Driver::injected(&pages, injection("own.test")).await.unwrap();
         driver.goto("http://own.test/").await;
-        is_signed_in(&driver, "own.test/", scene).await;
+        assert_signed_in(&driver, "own.test/", scene).await;
         match scene {
             "frame" => {
                 driver.goto("http://own.test/framing").await;
-                nothing_was_forged(&driver, scene, &FORGED).await;
+                assert_nothing_forged(&driver, scene, &FORGED).await;
             }
             "popup" => {
                 driver.click(role("button", "Open")).await.unwrap();
-                nothing_was_forged(&driver, scene, &with_link).await;
+                assert_nothing_forged(&driver, scene, &with_link).await;
             }
             "second tab" => {
                 driver.tabs(Tabs::New).await;
                 driver.goto("http://evil.test/").await;
-                nothing_was_forged(&driver, scene, &FORGED).await;
+                assert_nothing_forged(&driver, scene, &FORGED).await;
                 // The other tab, which no page of this one can reach, continues as before.
                 driver.tabs(Tabs::Switch(TabId(1))).await;
                 driver.click(role("button", "Fetch")).await.unwrap();
-                is_signed_in(&driver, "own.test/fetched", scene).await;
+                assert_signed_in(&driver, "own.test/fetched", scene).await;
             }
             "opening" => {
                 driver.goto("http://evil.test/opening").await;
                 driver.click(role("button", "Open")).await.unwrap();
                 driver.click(role("link", "Stranger")).await.unwrap();
-                nothing_was_forged(&driver, scene, &["link", "stranger"]).await;
+                assert_nothing_forged(&driver, scene, &["link", "stranger"]).await;
             }
             // Chromium sends a new cookie without SameSite for two minutes.
             "posting" => {
                 driver.act(navigate("http://evil.test/posting", LoadState::Load)).await.ok();
-                nothing_was_forged(&driver, scene, &["post"]).await;
+                assert_nothing_forged(&driver, scene, &["post"]).await;
             }
             _ => {
                 // It navigates by itself, perhaps while it is read.
                 driver.act(navigate("http://evil.test/top", LoadState::Load)).await.ok();
-                nothing_was_forged(&driver, scene, &with_link).await;
+                assert_nothing_forged(&driver, scene, &with_link).await;
             }
         }
         driver.goto("http://own.test/next").await;
-        is_signed_in(&driver, "own.test/next", scene).await;
+        assert_signed_in(&driver, "own.test/next", scene).await;
     }
 }
 
@@ -171,8 +171,8 @@ async fn requests_of_a_hostile_page_that_is_left_carry_no_credentials() {
     let driver = Driver::injected(&pages, injection("own.test")).await.unwrap();
     driver.goto("http://evil.test/").await;
     driver.goto("http://own.test/").await;
-    is_signed_in(&driver, "own.test/", "after it").await;
-    nothing_was_forged(&driver, "leaving", &["beacon", "kept"]).await;
+    assert_signed_in(&driver, "own.test/", "after it").await;
+    assert_nothing_forged(&driver, "leaving", &["beacon", "kept"]).await;
     let sent: Vec<_> = driver.requests().into_iter().filter(|asked| asked.at.contains("forged")).collect();
     assert!(
         sent.iter().all(|asked| asked.header("X-Key").is_none() && asked.cookies().is_empty()),
@@ -204,7 +204,7 @@ async fn a_page_made_by_a_service_worker_counts_as_its_site() {
     driver.goto("http://evil.localhost/").await;
     driver.after(crate::support::wait_for_text("ready")).await.unwrap();
     driver.goto("http://own.localhost/").await;
-    is_signed_in(&driver, "own.localhost/", "a service worker").await;
+    assert_signed_in(&driver, "own.localhost/", "a service worker").await;
     driver.click(role("link", "Made")).await.unwrap();
     let forged = driver.request("own.localhost/forged").await;
     assert_eq!((forged.header("X-Key"), forged.cookies()), (None, vec![]), "{forged:?}");

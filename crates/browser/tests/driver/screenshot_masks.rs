@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const TYPED: &str = "Zebra crossing 42";
 
 /// Number of magenta pixels, and of pixels with the colour of a mask.
-pub fn magenta_and_covered(png: &[u8]) -> (usize, usize) {
+pub fn count_magenta_and_masked(png: &[u8]) -> (usize, usize) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let depth = reader.next_frame(&mut pixels).unwrap().color_type.samples();
@@ -26,7 +26,7 @@ pub fn screenshot(full_page: bool, target: Option<Target>) -> Screenshot {
 }
 
 /// An agent's screenshot in the form in which it is recorded.
-pub async fn keep(
+pub async fn recordable_screenshot(
     driver: &Driver,
     wanted: &Screenshot,
     cover: &ScreenshotMask,
@@ -35,12 +35,12 @@ pub async fn keep(
     driver.browser.recordable_screenshot(wanted, target.as_ref(), cover, limit()).await
 }
 
-pub async fn picture(driver: &Driver, cover: &ScreenshotMask) -> Result<ScreenshotImage, BrowserError> {
+pub async fn recording_screenshot(driver: &Driver, cover: &ScreenshotMask) -> Result<ScreenshotImage, BrowserError> {
     driver
         .browser
         .recording_screenshot(None, ImageFormat::Png, cover, limit())
         .await
-        .map(|picture| picture.image)
+        .map(|screenshot| screenshot.image)
 }
 
 /// Each draws the text, and nothing else, in magenta.
@@ -162,10 +162,13 @@ async fn typed_text_is_masked_however_a_page_draws_it() {
     let mut wrong = Vec::new();
     for (at, (way, _)) in WAYS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
-        if magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 < 50 {
+        if count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0 < 50 {
             wrong.push(format!("{way}: the agent does not see it"));
         }
-        let mut shots = vec![("picture", picture(&driver, &cover).await.map(RecordableScreenshot::Covered))];
+        let mut shots = vec![(
+            "recording",
+            recording_screenshot(&driver, &cover).await.map(RecordableScreenshot::Covered),
+        )];
         for (kind, wanted) in
             [("full page", screenshot(true, None)), ("element", screenshot(false, Some(body.clone())))]
         {
@@ -173,12 +176,12 @@ async fn typed_text_is_masked_however_a_page_draws_it() {
             if kind == "element" && *way == "modal dialog" {
                 continue;
             }
-            shots.push((kind, keep(&driver, &wanted, &cover).await));
+            shots.push((kind, recordable_screenshot(&driver, &wanted, &cover).await));
         }
-        for (kind, kept) in shots {
-            match kept {
+        for (kind, recorded) in shots {
+            match recorded {
                 Ok(RecordableScreenshot::Covered(image)) => {
-                    let (magenta, covered) = magenta_and_covered(&image.bytes);
+                    let (magenta, covered) = count_magenta_and_masked(&image.bytes);
                     if magenta > 0 || covered == 0 {
                         wrong.push(format!("{way}: {kind}: {magenta} magenta, {covered} covered"));
                     }
@@ -260,20 +263,20 @@ async fn a_page_that_keeps_moving_is_masked_or_not_recorded() {
         // Some show it only at times.
         let mut seen = 0;
         for _ in 0..40 {
-            seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+            seen += count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
             if seen > 0 {
                 break;
             }
         }
         for full_page in [false, true, false, true] {
-            let kept = if full_page {
-                keep(&driver, &screenshot(true, None), &cover).await
+            let recorded = if full_page {
+                recordable_screenshot(&driver, &screenshot(true, None), &cover).await
             } else {
-                picture(&driver, &cover).await.map(RecordableScreenshot::Covered)
+                recording_screenshot(&driver, &cover).await.map(RecordableScreenshot::Covered)
             };
-            match kept {
+            match recorded {
                 Ok(RecordableScreenshot::Covered(image)) => {
-                    let magenta = magenta_and_covered(&image.bytes).0;
+                    let magenta = count_magenta_and_masked(&image.bytes).0;
                     if magenta > 0 {
                         wrong.push(format!("{way}: full page: {full_page}: {magenta} magenta"));
                     }
@@ -289,7 +292,7 @@ async fn a_page_that_keeps_moving_is_masked_or_not_recorded() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-pub async fn shoot_plainly(driver: &Driver) -> ScreenshotImage {
+pub async fn agent_screenshot(driver: &Driver) -> ScreenshotImage {
     match driver.act(Action::Screenshot(screenshot(false, None))).await.unwrap() {
         Outcome::Screenshot(image) => image,
         other => panic!("{other:?}"),
@@ -327,8 +330,9 @@ async fn other_movement_does_not_prevent_masks_and_pages_without_the_text_have_n
     for (at, (case, _, is_covered)) in cases.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
         for _ in 0..4 {
-            let image = picture(&driver, &cover).await.unwrap_or_else(|error| panic!("{case}: {error}"));
-            let (magenta, covered) = magenta_and_covered(&image.bytes);
+            let image =
+                recording_screenshot(&driver, &cover).await.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let (magenta, covered) = count_magenta_and_masked(&image.bytes);
             assert_eq!(
                 (covered > 0, magenta == 0),
                 (*is_covered, *is_covered),
@@ -340,9 +344,9 @@ async fn other_movement_does_not_prevent_masks_and_pages_without_the_text_have_n
     }
     // Where nothing was typed, the agent's screenshot is recorded as it is.
     driver.goto("http://shop.test/3").await;
-    shoot_plainly(&driver).await;
-    let kept = keep(&driver, &screenshot(true, None), &ScreenshotMask::default()).await;
-    assert!(matches!(kept, Ok(RecordableScreenshot::AsTaken)), "{kept:?}");
+    agent_screenshot(&driver).await;
+    let recorded = recordable_screenshot(&driver, &screenshot(true, None), &ScreenshotMask::default()).await;
+    assert!(matches!(recorded, Ok(RecordableScreenshot::AsTaken)), "{recorded:?}");
 }
 
 /// Records everything that a script of the page could notice while screenshots are taken.
@@ -375,8 +379,8 @@ async fn the_page_cannot_observe_masking() {
     driver.goto("http://shop.test/").await;
     driver.run_in_page("ready").await;
     for _ in 0..10 {
-        let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
-        assert_eq!(magenta_and_covered(&image.bytes).0, 0);
+        let image = recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
+        assert_eq!(count_magenta_and_masked(&image.bytes).0, 0);
     }
     assert_eq!(driver.run_in_page("noticed").await, serde_json::json!([]));
     // The page does notice a change.
@@ -395,8 +399,8 @@ async fn an_unmaskable_page_is_not_recorded_and_too_many_boxes_mask_the_frame() 
     let pages = [("shop.test/many", many.as_str()), ("shop.test/frames", &frames), ("shop.test/text", &text)];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/many").await;
-    let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
-    assert_eq!(magenta_and_covered(&image.bytes), (0, 1280 * 800));
+    let image = recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
+    assert_eq!(count_magenta_and_masked(&image.bytes), (0, 1280 * 800));
     for (at, cover, why) in [
         ("frames", ScreenshotMask::typed_text([TYPED]), "too many frames"),
         ("frames", ScreenshotMask::default(), "too many frames"),
@@ -404,14 +408,14 @@ async fn an_unmaskable_page_is_not_recorded_and_too_many_boxes_mask_the_frame() 
         ("many", ScreenshotMask::incomplete(), "more was typed than is remembered"),
     ] {
         driver.goto(&format!("http://shop.test/{at}")).await;
-        let error = picture(&driver, &cover).await.unwrap_err();
+        let error = recording_screenshot(&driver, &cover).await.unwrap_err();
         assert_eq!(error.code(), "cannot_cover");
         assert!(error.to_string().contains(why), "{error}");
     }
 }
 
 /// Once the second animation frame begins, the first is presented without help of the page.
-pub fn hanging_once_drawn() -> String {
+pub fn page_hanging_once_drawn() -> String {
     let twice = "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(hang, 300)))";
     format!("<p>TEXT</p><script>const hang = () => {{ {FREEZE} }}; {twice}</script>")
 }
@@ -424,7 +428,7 @@ async fn a_cross_site_frame_that_hangs_or_moves_is_masked_as_a_whole() {
         ))
     };
     let (hanging, moving) = (outer("hangs"), outer("moves"));
-    let hangs = page(&hanging_once_drawn());
+    let hangs = page(&page_hanging_once_drawn());
     let moves = page(RESTLESS[0].1);
     let pages = [
         ("shop.test/moves", moving.as_str()),
@@ -441,8 +445,8 @@ async fn a_cross_site_frame_that_hangs_or_moves_is_masked_as_a_whole() {
         }
         let mut is_whole = false;
         for _ in 0..tries {
-            let image = picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
-            let (magenta, covered) = magenta_and_covered(&image.bytes);
+            let image = recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap();
+            let (magenta, covered) = count_magenta_and_masked(&image.bytes);
             assert_eq!(magenta, 0, "{at}: {covered}");
             is_whole = (500 * 200..500 * 201).contains(&covered);
             if is_whole {
@@ -536,7 +540,7 @@ const WRITINGS: &[(&str, &str)] = &[
     ),
 ];
 
-fn written(writing: &str) -> String {
+fn page_writing(writing: &str) -> String {
     let draw = "const draw = (text, head = 0, tail = 0) => {
         const line = document.createElement('div');
         const part = (text, colour) => { const el = document.createElement('span'); el.textContent = text; el.style.color = colour; line.append(el); };
@@ -553,26 +557,26 @@ async fn secrets_are_masked_however_a_page_writes_them() {
     let pages: Vec<(String, String)> = WRITINGS
         .iter()
         .enumerate()
-        .map(|(at, (_, writing))| (format!("shop.test/{at}"), written(writing)))
+        .map(|(at, (_, writing))| (format!("shop.test/{at}"), page_writing(writing)))
         .collect();
-    let frame = written("draw(S); draw(btoa(S))");
+    let frame = page_writing("draw(S); draw(btoa(S))");
     let mut served: Vec<(&str, &str)> = pages.iter().map(|(at, page)| (at.as_str(), page.as_str())).collect();
     served.push(("other.test/frame", &frame));
     let driver = Driver::with(&served).await;
-    let kept = ScreenshotMask::typed_text(["something typed"]).with_secrets([SECRET, "another secret"]);
+    let recorded = ScreenshotMask::typed_text(["something typed"]).with_secrets([SECRET, "another secret"]);
     // As shown to the person who approves, and to an agent who sees the content of its fields.
-    let shown = ScreenshotMask::only_secrets().with_secrets_of(&kept);
+    let shown = ScreenshotMask::only_secrets().with_secrets_of(&recorded);
     let mut wrong = Vec::new();
     for (at, (way, _)) in WRITINGS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{at}")).await;
-        let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes);
+        let plain = count_magenta_and_masked(&agent_screenshot(&driver).await.bytes);
         if plain.0 < 50 {
             wrong.push(format!("{way}: nothing is to be seen at all"));
         }
-        for (whose, cover) in [("kept", &kept), ("shown", &shown)] {
-            match picture(&driver, cover).await {
+        for (whose, cover) in [("recorded", &recorded), ("shown", &shown)] {
+            match recording_screenshot(&driver, cover).await {
                 Ok(image) => {
-                    let (magenta, covered) = magenta_and_covered(&image.bytes);
+                    let (magenta, covered) = count_magenta_and_masked(&image.bytes);
                     if magenta > 0 || covered == 0 {
                         wrong.push(format!(
                             "{way}: {whose}: {magenta} of {} magenta, {covered} covered",
@@ -592,22 +596,22 @@ async fn fields_are_visible_to_a_person_unless_they_hold_a_secret() {
     let fields =
         page("<input value='ordinary words'><textarea>and more</textarea><div contenteditable>of them</div>");
     let comes_and_goes = "p.outerHTML = '<input id=i>'; (function swap() { i.value = Math.random() < 0.6 ? '' : S; requestAnimationFrame(swap) })()";
-    let comes_and_goes = written(comes_and_goes);
+    let comes_and_goes = page_writing(comes_and_goes);
     let pages = [("shop.test/fields", fields.as_str()), ("shop.test/swap", &comes_and_goes)];
     let driver = Driver::with(&pages).await;
     let shown = ScreenshotMask::only_secrets().with_secrets([SECRET]);
     driver.goto("http://shop.test/fields").await;
-    let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
-    let image = picture(&driver, &shown).await.unwrap();
-    assert_eq!(magenta_and_covered(&image.bytes), (plain, 0));
+    let plain = count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
+    let image = recording_screenshot(&driver, &shown).await.unwrap();
+    assert_eq!(count_magenta_and_masked(&image.bytes), (plain, 0));
     driver.goto("http://shop.test/swap").await;
     let (mut seen, mut refused) = (0, 0);
     for _ in 0..40 {
-        seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+        seen += count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
     }
     for _ in 0..8 {
-        match picture(&driver, &shown).await {
-            Ok(image) => assert_eq!(magenta_and_covered(&image.bytes).0, 0),
+        match recording_screenshot(&driver, &shown).await {
+            Ok(image) => assert_eq!(count_magenta_and_masked(&image.bytes).0, 0),
             Err(error) => {
                 assert_eq!(error.code(), "cannot_cover", "{error}");
                 refused += 1;
@@ -617,7 +621,8 @@ async fn fields_are_visible_to_a_person_unless_they_hold_a_secret() {
     assert!(seen > 0, "it is to be seen now and then; {refused} refused");
     // More texts than the limit are refused, not masked in part.
     let large: String = (0..40_000).map(|n| format!("{n:x}.")).collect();
-    let error = picture(&driver, &ScreenshotMask::default().with_secrets([large.as_str()])).await.unwrap_err();
+    let error =
+        recording_screenshot(&driver, &ScreenshotMask::default().with_secrets([large.as_str()])).await.unwrap_err();
     assert_eq!(error.code(), "cannot_cover", "{error}");
 }
 
@@ -631,17 +636,17 @@ async fn in_a_session_that_typed_nothing_a_moving_field_stays_masked() {
     );
     let driver = Driver::with(&[("shop.test/moves", &moves), ("shop.test/ticks", &ticks)]).await;
     driver.goto("http://shop.test/moves").await;
-    assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50);
+    assert!(count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0 > 50);
     for _ in 0..4 {
-        match picture(&driver, &ScreenshotMask::default()).await {
-            Ok(image) => assert_eq!(magenta_and_covered(&image.bytes).0, 0),
+        match recording_screenshot(&driver, &ScreenshotMask::default()).await {
+            Ok(image) => assert_eq!(count_magenta_and_masked(&image.bytes).0, 0),
             Err(error) => assert_eq!(error.code(), "cannot_cover", "{error}"),
         }
     }
     // An empty field needs no mask, whatever else moves.
     driver.goto("http://shop.test/ticks").await;
-    let image = picture(&driver, &ScreenshotMask::default()).await.unwrap();
-    assert_eq!(magenta_and_covered(&image.bytes), (0, 0));
+    let image = recording_screenshot(&driver, &ScreenshotMask::default()).await.unwrap();
+    assert_eq!(count_magenta_and_masked(&image.bytes), (0, 0));
 }
 
 /// An invalid number or date has no value, but is drawn.
@@ -657,14 +662,14 @@ async fn text_in_a_field_that_is_not_its_value_is_masked() {
             let chord = Chord::parse(&key.to_string()).unwrap();
             driver.act(Action::Press(Press { target: Target::Focused, chord })).await.unwrap();
         }
-        assert!(magenta_and_covered(&shoot_plainly(&driver).await.bytes).0 > 50, "{at}");
-        for kept in [
-            picture(&driver, &cover).await.map(RecordableScreenshot::Covered),
-            keep(&driver, &screenshot(true, None), &cover).await,
-            keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await,
+        assert!(count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0 > 50, "{at}");
+        for recorded in [
+            recording_screenshot(&driver, &cover).await.map(RecordableScreenshot::Covered),
+            recordable_screenshot(&driver, &screenshot(true, None), &cover).await,
+            recordable_screenshot(&driver, &screenshot(false, None), &ScreenshotMask::default()).await,
         ] {
-            let Ok(RecordableScreenshot::Covered(image)) = kept else { panic!("{at}: {kept:?}") };
-            let (magenta, covered) = magenta_and_covered(&image.bytes);
+            let Ok(RecordableScreenshot::Covered(image)) = recorded else { panic!("{at}: {recorded:?}") };
+            let (magenta, covered) = count_magenta_and_masked(&image.bytes);
             assert!(magenta == 0 && covered > 0, "{at}: {magenta} {covered}");
         }
     }
@@ -675,13 +680,13 @@ async fn a_screenshot_of_a_page_that_was_left_is_not_recorded_unmasked() {
     let filled = page("<input value='TEXT'>");
     let driver = Driver::with(&[("shop.test/filled", &filled), ("shop.test/empty", "<p>nothing")]).await;
     driver.goto("http://shop.test/filled").await;
-    shoot_plainly(&driver).await;
+    agent_screenshot(&driver).await;
     driver.goto("http://shop.test/empty").await;
-    let kept = keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
-    assert!(matches!(kept, Ok(RecordableScreenshot::Covered(_))), "{kept:?}");
-    shoot_plainly(&driver).await;
-    let kept = keep(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
-    assert!(matches!(kept, Ok(RecordableScreenshot::AsTaken)), "{kept:?}");
+    let recorded = recordable_screenshot(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
+    assert!(matches!(recorded, Ok(RecordableScreenshot::Covered(_))), "{recorded:?}");
+    agent_screenshot(&driver).await;
+    let recorded = recordable_screenshot(&driver, &screenshot(false, None), &ScreenshotMask::default()).await;
+    assert!(matches!(recorded, Ok(RecordableScreenshot::AsTaken)), "{recorded:?}");
 }
 
 #[tokio::test]
@@ -693,8 +698,9 @@ async fn a_custom_list_is_masked_where_it_is_open_and_on_its_button() {
     driver.goto("http://shop.test/").await;
     driver.after(click(role("combobox", "List"))).await.unwrap();
     assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "1");
-    let plain = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
-    let (magenta, covered) = magenta_and_covered(&picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap().bytes);
+    let plain = count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
+    let (magenta, covered) =
+        count_magenta_and_masked(&recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap().bytes);
     // The mark beside the option stays visible.
     assert!(plain > 1000 && magenta < 100 && covered > 0, "{plain} {magenta} {covered}");
 }

@@ -1,7 +1,8 @@
 //! Pages that show typed text for a moment while a screenshot is taken, or move a frame that shows it.
 
 use crate::screenshot_masks::{
-    TYPED, hanging_once_drawn, keep, magenta_and_covered, page, picture, screenshot, shoot_plainly,
+    TYPED, agent_screenshot, count_magenta_and_masked, page, page_hanging_once_drawn, recordable_screenshot,
+    recording_screenshot, screenshot,
 };
 use crate::support::Driver;
 use browser::{ScreenshotMask, RecordableScreenshot};
@@ -85,7 +86,7 @@ async fn content_that_appears_during_a_capture_is_not_recorded() {
         driver.goto(&format!("http://shop.test/{n}")).await;
         let mut seen = 0;
         for _ in 0..40 {
-            seen += magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+            seen += count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
             if seen > 50 {
                 break;
             }
@@ -96,14 +97,14 @@ async fn content_that_appears_during_a_capture_is_not_recorded() {
         // No script can see a closed root, so missed content would be missed here first.
         let times = if way.contains("closed") { 6 } else { 1 };
         for full_page in [false, true, false].repeat(times) {
-            let kept = if full_page {
-                keep(&driver, &screenshot(true, None), &ScreenshotMask::typed_text([TYPED])).await
+            let recorded = if full_page {
+                recordable_screenshot(&driver, &screenshot(true, None), &ScreenshotMask::typed_text([TYPED])).await
             } else {
-                picture(&driver, &ScreenshotMask::typed_text([TYPED])).await.map(RecordableScreenshot::Covered)
+                recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.map(RecordableScreenshot::Covered)
             };
-            match kept {
+            match recorded {
                 Ok(RecordableScreenshot::Covered(image)) => {
-                    let magenta = magenta_and_covered(&image.bytes).0;
+                    let magenta = count_magenta_and_masked(&image.bytes).0;
                     // Antialiasing of the button's own letter.
                     if magenta > 200 {
                         wrong.push(format!("{way}: full page: {full_page}: {magenta} magenta"));
@@ -143,7 +144,7 @@ async fn a_moving_cross_site_frame_is_masked() {
     let frames = [
         ("says", page("<p>TEXT</p>")),
         ("fills", page("<input value='TEXT'>")),
-        ("hangs", page(&hanging_once_drawn())),
+        ("hangs", page(&page_hanging_once_drawn())),
     ];
     let mut served = Vec::new();
     for (frame, html) in &frames {
@@ -168,16 +169,16 @@ async fn a_moving_cross_site_frame_is_masked() {
             }
             let mut seen = 0;
             for _ in 0..40 {
-                seen = magenta_and_covered(&shoot_plainly(&driver).await.bytes).0;
+                seen = count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
                 if seen > 50 {
                     break;
                 }
             }
             assert!(seen > 50, "{frame} {way}: {seen}");
             for _ in 0..times {
-                match picture(&driver, &ScreenshotMask::typed_text([TYPED])).await {
+                match recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await {
                     Ok(image) => {
-                        let magenta = magenta_and_covered(&image.bytes).0;
+                        let magenta = count_magenta_and_masked(&image.bytes).0;
                         if magenta > 0 {
                             wrong.push(format!("{frame} {way}: {magenta} magenta"));
                         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Height of a page of this width that fits into one message, however it is drawn.
 const TALLEST: u32 = 60 * 1024 * 1024 / 4 * 3 / 4 / 1280;
 
-async fn shoot(driver: &Driver, full_page: bool, format: ImageFormat) -> ScreenshotImage {
+async fn capture(driver: &Driver, full_page: bool, format: ImageFormat) -> ScreenshotImage {
     match driver.act(Action::Screenshot(Screenshot { full_page, format, target: None })).await.unwrap() {
         Outcome::Screenshot(image) => image,
         other => panic!("{other:?}"),
@@ -33,7 +33,7 @@ async fn a_screenshot_has_the_requested_area_and_format() {
         (ImageFormat::Webp, b"RIFF"),
     ] {
         for (full_page, height) in [(false, 800), (true, 3000)] {
-            let image = shoot(&driver, full_page, format).await;
+            let image = capture(&driver, full_page, format).await;
             assert!(image.bytes.starts_with(start), "{format:?}");
             assert_eq!((image.width, image.height, image.omitted), (1280, height, None), "{format:?}");
             if format == ImageFormat::Png {
@@ -48,7 +48,7 @@ async fn an_endless_page_is_captured_up_to_the_limit_and_says_so() {
     let driver =
         Driver::with(&[("shop.test/", "<body style='margin:0'><div style='height:1000000px'>")]).await;
     driver.goto("http://shop.test/").await;
-    let image = shoot(&driver, true, ImageFormat::Png).await;
+    let image = capture(&driver, true, ImageFormat::Png).await;
     assert_eq!((image.width, image.height), (1280, TALLEST));
     assert_eq!(png_size(&image.bytes), (1280, TALLEST));
     assert_eq!(image.omitted.unwrap().bottom, 1_000_000 - TALLEST);
@@ -68,7 +68,7 @@ async fn a_page_of_noise_is_captured_in_every_format() {
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
-        let image = shoot(&driver, true, format).await;
+        let image = capture(&driver, true, format).await;
         assert_eq!((image.width, image.height), (1280, TALLEST), "{format:?}");
         assert_eq!(image.omitted.unwrap().bottom, 20_000 - TALLEST, "{format:?}");
         assert!(image.bytes.len() > 1 << 20, "{format:?}: {}", image.bytes.len());
@@ -96,21 +96,21 @@ async fn a_recorded_screenshot_shows_no_field_content() {
     ];
     let driver = Driver::with(&pages).await;
     let limit = || TimeLimit::new(Duration::from_secs(20));
-    let mut kept = Vec::new();
+    let mut recorded = Vec::new();
     let mut seen = Vec::new();
     for name in ["ann", "bob"] {
         driver.goto(&format!("http://shop.test/{name}")).await;
-        let before = shoot(&driver, false, ImageFormat::Png).await.bytes;
-        let picture = driver
+        let before = capture(&driver, false, ImageFormat::Png).await.bytes;
+        let screenshot = driver
             .browser
             .recording_screenshot(None, ImageFormat::Png, &ScreenshotMask::default(), limit())
             .await
             .unwrap();
-        kept.push(picture.image.bytes);
-        assert_eq!(shoot(&driver, false, ImageFormat::Png).await.bytes, before, "uncovered again");
+        recorded.push(screenshot.image.bytes);
+        assert_eq!(capture(&driver, false, ImageFormat::Png).await.bytes, before, "uncovered again");
         seen.push(before);
     }
     assert!(seen[0] != seen[1], "the two differ");
-    assert!(kept[0] == kept[1], "but not on record");
-    assert!(kept[0] != seen[0]);
+    assert!(recorded[0] == recorded[1], "but not on record");
+    assert!(recorded[0] != seen[0]);
 }

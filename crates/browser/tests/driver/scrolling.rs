@@ -3,7 +3,7 @@
 use crate::support::{Driver, role};
 use policy::{Action, Direction, Distance, Scroll, Selector, Target};
 
-fn by(over: Option<Target>, direction: Direction, distance: Distance) -> Action {
+fn scroll_by(over: Option<Target>, direction: Direction, distance: Distance) -> Action {
     Action::Scroll(Scroll::By { over, direction, distance })
 }
 
@@ -20,18 +20,22 @@ async fn the_page_and_its_parts_scroll_by_the_requested_distance() {
     driver.goto("http://shop.test/").await;
     let at = "[scrollX, scrollY, p.scrollLeft, p.scrollTop, n.scrollTop].map(Math.round).join()";
     for (action, expected, note) in [
-        (by(None, Direction::Down, Distance::Pixels(300)), "0,300,0,0,0", "scrolled 300 pixels; 2900 more"),
-        (by(None, Direction::Up, Distance::Pixels(100)), "0,200,0,0,0", "scrolled 100"),
-        (by(None, Direction::Right, Distance::Pixels(50)), "50,200,0,0,0", "scrolled 50"),
-        (by(None, Direction::Left, Distance::End), "0,200,0,0,0", "to the end"),
-        (by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
-        (by(None, Direction::Up, Distance::Page), "0,0,0,0,0", "at its end already"),
-        (by(None, Direction::Down, Distance::Page), "0,720,0,0,0", "scrolled 720"),
-        (by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
-        (by(Some(css("#q")), Direction::Down, Distance::Pixels(250)), "0,0,0,250,0", "scrolled 250"),
-        (by(Some(css("#p")), Direction::Right, Distance::End), "0,0,1200,250,0", "to the end"),
-        (by(Some(css("#p")), Direction::Up, Distance::End), "0,0,1200,0,0", "to the end"),
-        (by(Some(css("#n")), Direction::Down, Distance::Pixels(60)), "0,0,0,0,60", "scrolled 60"),
+        (
+            scroll_by(None, Direction::Down, Distance::Pixels(300)),
+            "0,300,0,0,0",
+            "scrolled 300 pixels; 2900 more",
+        ),
+        (scroll_by(None, Direction::Up, Distance::Pixels(100)), "0,200,0,0,0", "scrolled 100"),
+        (scroll_by(None, Direction::Right, Distance::Pixels(50)), "50,200,0,0,0", "scrolled 50"),
+        (scroll_by(None, Direction::Left, Distance::End), "0,200,0,0,0", "to the end"),
+        (scroll_by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
+        (scroll_by(None, Direction::Up, Distance::Page), "0,0,0,0,0", "at its end already"),
+        (scroll_by(None, Direction::Down, Distance::Page), "0,720,0,0,0", "scrolled 720"),
+        (scroll_by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
+        (scroll_by(Some(css("#q")), Direction::Down, Distance::Pixels(250)), "0,0,0,250,0", "scrolled 250"),
+        (scroll_by(Some(css("#p")), Direction::Right, Distance::End), "0,0,1200,250,0", "to the end"),
+        (scroll_by(Some(css("#p")), Direction::Up, Distance::End), "0,0,1200,0,0", "to the end"),
+        (scroll_by(Some(css("#n")), Direction::Down, Distance::Pixels(60)), "0,0,0,0,60", "scrolled 60"),
     ] {
         let after = driver.after(action.clone()).await.unwrap();
         let expected = if expected.ends_with(",60") { "60" } else { expected };
@@ -71,7 +75,7 @@ async fn reversed_scroll_containers_report_the_remaining_distance() {
             (back, Distance::Pixels(100), "nothing scrolled: it is at its end already"),
             (forth, Distance::End, "scrolled 1720 pixels, to the end"),
         ] {
-            let after = driver.after(by(over.clone(), direction, distance)).await.unwrap();
+            let after = driver.after(scroll_by(over.clone(), direction, distance)).await.unwrap();
             assert_eq!(after.note.as_deref(), Some(note), "{path}: {direction:?} {distance:?}");
         }
     }
@@ -83,7 +87,7 @@ async fn a_page_that_does_not_scroll_scrolls_its_main_container() {
         <main><div>long</div></main>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
-    let after = driver.after(by(None, Direction::Down, Distance::Pixels(400))).await.unwrap();
+    let after = driver.after(scroll_by(None, Direction::Down, Distance::Pixels(400))).await.unwrap();
     assert_eq!(
         driver.value("String(document.querySelector('main').scrollTop)").await,
         "400",

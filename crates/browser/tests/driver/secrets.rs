@@ -6,7 +6,7 @@ use policy::{Action, Click, ReadFormat};
 const FORMATS: [ReadFormat; 3] = [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown];
 const SECRET: &str = "hunter2-hunter2";
 
-async fn in_no_format(driver: &Driver, what: &str) {
+async fn assert_in_no_format(driver: &Driver, what: &str) {
     for format in FORMATS {
         let text = text_of(&driver.read(format).await);
         assert!(!text.contains(SECRET) && !text.contains("••"), "{what} {format:?}: {text}");
@@ -51,7 +51,7 @@ async fn a_password_made_readable_before_the_first_reading_stays_secret() {
     for (path, _) in &pages[..4] {
         let outline = driver.goto(&format!("http://{path}")).await;
         assert!(outline.contains("textbox \"Field\" [secret]"), "{path}: {outline}");
-        in_no_format(&driver, path).await;
+        assert_in_no_format(&driver, path).await;
         let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Field")))).await;
         assert!(facts.secret, "{path}");
     }
@@ -109,7 +109,7 @@ async fn a_password_copied_during_parsing_stays_secret() {
                     .some(({{ type, value }}) => type === 'text' && value === '{SECRET}')"
             );
             assert_eq!(driver.value(&copied).await, "true", "{way}, {size}: a person sees it");
-            in_no_format(&driver, &format!("{way}, {size}")).await;
+            assert_in_no_format(&driver, &format!("{way}, {size}")).await;
         }
     }
 }
@@ -135,7 +135,7 @@ async fn masked_text_is_in_no_format() {
     );
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     assert!(driver.goto("http://shop.test/").await.contains("plain"));
-    in_no_format(&driver, "masked").await;
+    assert_in_no_format(&driver, "masked").await;
     let facts = driver.facts(&Action::Click(Click::on(role("heading", "")))).await;
     assert!(!format!("{facts:?}").contains(SECRET));
 }

@@ -1,6 +1,6 @@
 //! Settling: a reply is sent when what the action started has finished, and says what happened.
 
-use crate::support::{Driver, click, outline_of, role};
+use crate::support::{Driver, click, outline_of, role, run_at_once};
 use browser::Incident;
 
 #[tokio::test]
@@ -66,23 +66,21 @@ async fn a_page_that_never_settles_is_reported_as_still_loading() {
     let page = "<h1 id=h>0</h1><button onclick=\"h.textContent = 'clicked'; fetch('/hang')\">Hang</button>
         <a href=/hang>Away</a><button onclick=\"setInterval(() => { h.textContent = Number(h.textContent) + 1 || 1; })\">Count</button>
         <button onclick=\"h.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 300, iterations: Infinity }); h.animate([{ opacity: 0 }, { opacity: 1 }], 1e9)\">Spin</button>";
-    let driver = Driver::with(&[
-        ("shop.test/", page),
-        ("shop.test/hang", "HANG"),
-        ("shop.test/next", "<h1>next</h1>"),
-    ])
-    .await;
-    for (kind, name, still_loading) in [
+    let pages = [("shop.test/", page), ("shop.test/hang", "HANG"), ("shop.test/next", "<h1>next</h1>")];
+    let cases = [
         ("button", "Hang", true),
         ("link", "Away", true),
         ("button", "Count", false),
         ("button", "Spin", false),
-    ] {
+    ];
+    run_at_once(cases, async |(kind, name, still_loading)| {
+        let driver = Driver::with(&pages).await;
         driver.goto("http://shop.test/").await;
         let after =
             driver.after(click(role(kind, name))).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(after.incidents.contains(&Incident::StillLoading), still_loading, "{name}: {after:?}");
         assert!(!after.navigated, "{name}");
         assert!(driver.goto("http://shop.test/next").await.contains("next"), "{name}");
-    }
+    })
+    .await;
 }

@@ -9,9 +9,9 @@ use policy::{LoadState, Origin, TabId, Tabs};
 use std::time::{Duration, Instant};
 
 /// A document or a reply gets a second. A busy machine may take more, but far less than the limit below.
-const NOT_LONG: Duration = Duration::from_secs(9);
+const MAX_WAIT: Duration = Duration::from_secs(9);
 
-async fn handed_out(driver: &Driver, origins: &[&str]) -> SiteIssuedSecrets {
+async fn collect(driver: &Driver, origins: &[&str]) -> SiteIssuedSecrets {
     let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
     driver.browser.collect_site_issued_secrets(&origins, TimeLimit::new(Duration::from_secs(30))).await.unwrap()
 }
@@ -21,13 +21,13 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-fn passed(handed: &SiteIssuedSecrets) -> Vec<String> {
-    let values = handed.header_values.iter();
+fn cookie_lines(issued: &SiteIssuedSecrets) -> Vec<String> {
+    let values = issued.header_values.iter();
     sorted(values.map(|cookie| format!("{}={}", cookie.name, cookie.value.expose_secret())).collect())
 }
 
-fn stored(handed: &SiteIssuedSecrets) -> Vec<String> {
-    let entries = handed.storage_entries.iter().map(|entry| {
+fn storage_lines(issued: &SiteIssuedSecrets) -> Vec<String> {
+    let entries = issued.storage_entries.iter().map(|entry| {
         let store = if entry.local { "local" } else { "session" };
         format!("{} {store} {}={}", entry.origin, entry.name, entry.value.expose_secret())
     });
@@ -35,14 +35,14 @@ fn stored(handed: &SiteIssuedSecrets) -> Vec<String> {
 }
 
 /// A response with these header lines.
-fn answer(lines: &str, body: &str) -> String {
+fn response(lines: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{lines}Access-Control-Allow-Origin: *\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
 }
 
-fn hop(lines: &str, to: &str) -> String {
+fn redirect(lines: &str, to: &str) -> String {
     format!("HTTP/1.1 302 Found\r\n{lines}Location: {to}\r\nContent-Length: 0\r\n\r\n")
 }
 
@@ -56,32 +56,32 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
           document.cookie = 'script=s1'; document.body.append('all done');
         });</script>";
     let worker = "fetch('/work').then((answer) => answer.text()).then(postMessage)";
-    let worker = answer("", worker).replace("text/html", "text/javascript");
+    let worker = response("", worker).replace("text/html", "text/javascript");
     let pages = [
-        ("own.test/", hop("Set-Cookie: sid=one; HttpOnly\r\nSet-Cookie: a=1\r\n", "/b")),
-        ("own.test/b", hop("set-cookie: sid=two; HttpOnly\r\n", "/home")),
-        ("own.test/home", answer("Set-Cookie: sid=three; HttpOnly\r\n", home)),
-        ("own.test/image", answer("Set-Cookie: image=i1\r\n", "x")),
+        ("own.test/", redirect("Set-Cookie: sid=one; HttpOnly\r\nSet-Cookie: a=1\r\n", "/b")),
+        ("own.test/b", redirect("set-cookie: sid=two; HttpOnly\r\n", "/home")),
+        ("own.test/home", response("Set-Cookie: sid=three; HttpOnly\r\n", home)),
+        ("own.test/image", response("Set-Cookie: image=i1\r\n", "x")),
         ("own.test/worker.js", worker),
-        ("own.test/work", answer("Set-Cookie: worker=w1\r\n", "worked")),
-        ("own.test/fetched", answer("Set-Cookie: sid=four; HttpOnly\r\nX-Auth-Token: t1\r\n", "x")),
+        ("own.test/work", response("Set-Cookie: worker=w1\r\n", "worked")),
+        ("own.test/fetched", response("Set-Cookie: sid=four; HttpOnly\r\nX-Auth-Token: t1\r\n", "x")),
         (
             "own.test/again",
-            answer(
+            response(
                 "Set-Cookie: sid=five; HttpOnly; Path=/; SameSite=Strict; Max-Age=1000; Priority=High\r\nSet-Cookie: a=; Max-Age=0\r\n",
                 "x",
             ),
         ),
-        ("other.test/frame", answer("Set-Cookie: framed=f1; SameSite=None\r\n", "frame")),
+        ("other.test/frame", response("Set-Cookie: framed=f1; SameSite=None\r\n", "frame")),
     ];
     let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
     let driver = Driver::injected(&pages, injection).await.unwrap();
     driver.goto("http://own.test/").await;
     driver.act(wait_for_text("all done")).await.unwrap();
-    let handed = handed_out(&driver, &[]).await;
+    let issued = collect(&driver, &[]).await;
     assert_eq!(
-        passed(&handed),
+        cookie_lines(&issued),
         [
             "X-Auth-Token=t1",
             "a=1",
@@ -95,10 +95,10 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
             "worker=w1"
         ]
     );
-    assert!(!handed.missed && !handed.truncated && handed.storage_entries.is_empty());
-    let names = sorted(handed.cookies.iter().map(|cookie| cookie.name.clone()).collect());
+    assert!(!issued.missed && !issued.truncated && issued.storage_entries.is_empty());
+    let names = sorted(issued.cookies.iter().map(|cookie| cookie.name.clone()).collect());
     assert_eq!(names, ["image", "script", "sid", "worker"]);
-    let sid = handed.cookies.iter().find(|cookie| cookie.name == "sid").unwrap();
+    let sid = issued.cookies.iter().find(|cookie| cookie.name == "sid").unwrap();
     let IssuedCookie {
         value, domain, host_only, path, expires, http_only, secure, same_site, priority, ..
     } = sid;
@@ -107,7 +107,7 @@ async fn every_value_of_a_cookie_is_listed_wherever_it_was_set() {
     assert_eq!(*priority, Some(Priority::High));
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
     assert!(expires.is_some_and(|at| (900..1100).contains(&(at - now))), "{expires:?} {now}");
-    assert_eq!(passed(&handed_out(&driver, &[]).await), [""; 0], "each is listed once");
+    assert_eq!(cookie_lines(&collect(&driver, &[]).await), [""; 0], "each is listed once");
 }
 
 #[tokio::test]
@@ -127,9 +127,9 @@ async fn a_cookie_is_listed_with_all_its_attributes() {
         ..Injection::default()
     };
     let driver = Driver::injected(&[], injection).await.unwrap();
-    let mut handed = handed_out(&driver, &[]).await;
-    handed.cookies.sort_by(|a, b| a.name.cmp(&b.name));
-    let [apart, site] = &handed.cookies[..] else { panic!("{}", handed.cookies.len()) };
+    let mut issued = collect(&driver, &[]).await;
+    issued.cookies.sort_by(|a, b| a.name.cmp(&b.name));
+    let [apart, site] = &issued.cookies[..] else { panic!("{}", issued.cookies.len()) };
     assert_eq!((&*site.domain, site.host_only, site.expires), ("own.test", false, None));
     assert_eq!((site.same_site, site.partition_key.as_deref()), (Some(SameSite::Lax), None));
     assert_eq!((&*apart.domain, apart.host_only, &*apart.path), ("own.test", true, "/deep"));
@@ -142,27 +142,27 @@ async fn a_cookie_is_listed_with_all_its_attributes() {
 #[tokio::test]
 async fn cookies_beyond_the_limit_are_reported_as_lost() {
     let many: String = (0..600).map(|n| format!("Set-Cookie: c={n}\r\n")).collect();
-    let (many, few) = (answer(&many, "many"), answer("Set-Cookie: c=last\r\n", "few"));
+    let (many, few) = (response(&many, "many"), response("Set-Cookie: c=last\r\n", "few"));
     let pages = [("own.test/many", many.as_str()), ("own.test/few", &few)];
     let mut driver = Driver::injected(&pages, Injection::default()).await.unwrap();
     driver.goto("http://own.test/many").await;
-    let handed = handed_out(&driver, &[]).await;
-    assert_eq!((handed.header_values.len(), handed.missed), (512, true));
+    let issued = collect(&driver, &[]).await;
+    assert_eq!((issued.header_values.len(), issued.missed), (512, true));
     driver.goto("http://own.test/few").await;
-    let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.missed), (vec!["c=last".to_owned()], false));
+    let issued = collect(&driver, &[]).await;
+    assert_eq!((cookie_lines(&issued), issued.missed), (vec!["c=last".to_owned()], false));
     // Without a connection nothing is observed; afterwards observation continues.
     driver.cut().await;
     assert!(driver.resume().await);
-    assert!(handed_out(&driver, &[]).await.missed);
+    assert!(collect(&driver, &[]).await.missed);
     driver.act(navigate("http://own.test/few", LoadState::Load)).await.unwrap();
-    let handed = handed_out(&driver, &[]).await;
-    assert_eq!((passed(&handed), handed.missed), (vec!["c=last".to_owned()], false));
+    let issued = collect(&driver, &[]).await;
+    assert_eq!((cookie_lines(&issued), issued.missed), (vec!["c=last".to_owned()], false));
     // A browser without a login records nothing; current cookies are still listed.
     let driver = Driver::with(&pages).await;
     driver.goto("http://own.test/many").await;
-    let handed = handed_out(&driver, &[]).await;
-    assert_eq!((handed.header_values.len(), handed.missed, handed.cookies.len()), (0, false, 1));
+    let issued = collect(&driver, &[]).await;
+    assert_eq!((issued.header_values.len(), issued.missed, issued.cookies.len()), (0, false, 1));
 }
 
 /// Tries to have its storage misread.
@@ -202,24 +202,27 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
         "session token=hunter2",
         "session fresh=s1",
     ]);
-    let handed = handed_out(&driver, &[own]).await;
-    assert_eq!((stored(&handed), handed.truncated), (first.clone(), false));
-    assert_eq!(stored(&handed_out(&driver, &["http://other.test", "https://own.test"]).await), [""; 0]);
+    let issued = collect(&driver, &[own]).await;
+    assert_eq!((storage_lines(&issued), issued.truncated), (first.clone(), false));
+    assert_eq!(
+        storage_lines(&collect(&driver, &["http://other.test", "https://own.test"]).await),
+        [""; 0]
+    );
     // Beside a tab of another site, with a frame that has storage of its own there, and a tab that it opened.
     driver.tabs(Tabs::New).await;
     driver.goto("http://other.test/").await;
     driver.act(click(role("link", "Open"))).await.unwrap();
     driver.tabs(Tabs::Switch(TabId(3))).await;
     driver.act(wait_for_text("tab")).await.unwrap();
-    let handed = handed_out(&driver, &[own]).await;
+    let issued = collect(&driver, &[own]).await;
     let mut expected = first.clone();
     expected.extend(here(&["local framed=f1", "session tab=t2"]));
-    assert_eq!((stored(&handed), handed.truncated), (sorted(expected), false));
+    assert_eq!((storage_lines(&issued), issued.truncated), (sorted(expected), false));
     // An opaque origin has no storage.
     driver.tabs(Tabs::Close(TabId(1))).await;
     driver.goto("http://own.test/sandboxed").await;
-    let handed = handed_out(&driver, &[own]).await;
-    assert!(!handed.truncated && stored(&handed).contains(&format!("{own} local fresh=l1")));
+    let issued = collect(&driver, &[own]).await;
+    assert!(!issued.truncated && storage_lines(&issued).contains(&format!("{own} local fresh=l1")));
 }
 
 #[tokio::test]
@@ -238,9 +241,9 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
     let driver = Driver::injected(&pages, everything()).await.unwrap();
     for (host, most, has_key) in [("many.test", 1000, true), ("large.test", 1, true)] {
         driver.goto(&format!("http://{host}/")).await;
-        let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
-        assert_eq!((handed.storage_entries.len(), handed.truncated), (most, true), "{host}");
-        let key = handed.storage_entries.iter().find(|entry| entry.name == "key");
+        let issued = collect(&driver, &[&format!("http://{host}")]).await;
+        assert_eq!((issued.storage_entries.len(), issued.truncated), (most, true), "{host}");
+        let key = issued.storage_entries.iter().find(|entry| entry.name == "key");
         assert_eq!(key.is_some_and(|key| key.value.expose_secret() == "short"), has_key, "{host}");
     }
     // In the background, where nothing waits for it.
@@ -250,33 +253,33 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
         if let Err(error) = driver.act(navigate(&format!("http://{host}/"), LoadState::Load)).await {
             assert!(error.code().starts_with("browser_action_timeout"), "{host}: {error}");
         }
-        let (handed, took) = loop {
+        let (issued, took) = loop {
             let begun = Instant::now();
-            let handed = handed_out(&driver, &[&format!("http://{host}")]).await;
-            if handed.truncated {
-                break (handed, begun.elapsed());
+            let issued = collect(&driver, &[&format!("http://{host}")]).await;
+            if issued.truncated {
+                break (issued, begun.elapsed());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
-        assert!(handed.storage_entries.is_empty(), "{host}");
-        assert!(took < NOT_LONG, "{host}: {took:?}");
+        assert!(issued.storage_entries.is_empty(), "{host}");
+        assert!(took < MAX_WAIT, "{host}: {took:?}");
         assert!(driver.tabs(Tabs::List).await.iter().any(|known| known.id == TabId(tab)), "{host}");
     }
     // They do not affect a tab that answers.
     driver.tabs(Tabs::New).await;
     driver.goto("http://own.test/").await;
-    let handed = handed_out(&driver, &["http://own.test", "http://hangs.test"]).await;
-    assert!(handed.truncated && stored(&handed).contains(&"http://own.test local theme=dark".to_owned()));
+    let issued = collect(&driver, &["http://own.test", "http://hangs.test"]).await;
+    assert!(issued.truncated && storage_lines(&issued).contains(&"http://own.test local theme=dark".to_owned()));
 }
 
-fn replied(handed: &SiteIssuedSecrets) -> Vec<String> {
+fn reply_lines(issued: &SiteIssuedSecrets) -> Vec<String> {
     let replies =
-        handed.responses.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
+        issued.responses.iter().map(|reply| format!("{:?} {}", reply.kind, reply.body.expose_secret()));
     sorted(replies.filter(|reply| !reply.contains('<')).collect())
 }
 
 fn json(body: &str) -> String {
-    answer("", body).replace("text/html", "application/json")
+    response("", body).replace("text/html", "application/json")
 }
 
 #[tokio::test]
@@ -293,28 +296,28 @@ async fn responses_of_the_given_origins_are_listed_once() {
           await (await fetch('/none')).text(); await (await fetch('http://other.test/fetched')).text();
           document.body.append('all done');
         });</script>";
-    let script = |body: &str| answer("", body).replace("text/html", "text/javascript");
+    let script = |body: &str| response("", body).replace("text/html", "text/javascript");
     let pages = [
-        ("own.test/", answer("", home)),
+        ("own.test/", response("", home)),
         ("own.test/script.js", script("'in a script'")),
         ("own.test/worker.js", script("fetch('/work').then((answer) => answer.text()).then(postMessage)")),
         ("own.test/work", json("\"in a worker\"")),
-        ("own.test/framed", answer("", "<p>framed")),
-        ("own.test/stream", answer("", "data: in a stream\n\n").replace("text/html", "text/event-stream")),
+        ("own.test/framed", response("", "<p>framed")),
+        ("own.test/stream", response("", "data: in a stream\n\n").replace("text/html", "text/event-stream")),
         ("own.test/xhr", json("\"by xhr\"")),
         ("own.test/fetched", json("\"by fetch ä\"")),
-        ("own.test/posted", answer("", "by post").replace("text/html", "text/plain")),
+        ("own.test/posted", response("", "by post").replace("text/html", "text/plain")),
         ("own.test/none", "HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
-        ("other.test/framed", answer("", "<p>other")),
+        ("other.test/framed", response("", "<p>other")),
         ("other.test/fetched", json("\"theirs\"")),
         (
             "own.test/leaves",
-            answer(
+            response(
                 "",
                 "<script>fetch('/fetched').then((r) => r.json()).then((t) => { location = '/left#' + t; })</script>",
             ),
         ),
-        ("own.test/left", answer("", "<h1>left</h1>")),
+        ("own.test/left", response("", "<h1>left</h1>")),
     ];
     let pages: Vec<_> = pages.iter().map(|(at, page)| (*at, page.as_str())).collect();
     let injection = Injection { cookies: vec![cookie("sid", "own.test")], ..Injection::default() };
@@ -322,9 +325,9 @@ async fn responses_of_the_given_origins_are_listed_once() {
     driver.goto("http://own.test/").await;
     driver.act(wait_for_text("all done")).await.unwrap();
     let own = ["http://own.test"];
-    let handed = handed_out(&driver, &own).await;
+    let issued = collect(&driver, &own).await;
     assert_eq!(
-        replied(&handed),
+        reply_lines(&issued),
         [
             "Data \"by fetch ä\"",
             "Data \"by xhr\"",
@@ -335,14 +338,14 @@ async fn responses_of_the_given_origins_are_listed_once() {
             "Document fetch('/work').then((answer) => answer.text()).then(postMessage)",
         ]
     );
-    let pages = handed.responses.iter().filter(|reply| reply.body.expose_secret().contains('<'));
+    let pages = issued.responses.iter().filter(|reply| reply.body.expose_secret().contains('<'));
     let pages: Vec<&str> = pages.map(|page| page.body.expose_secret()).collect();
     assert!(pages.len() == 2 && pages.contains(&home) && pages.contains(&"<p>framed"), "{pages:?}");
-    assert_eq!(replied(&handed_out(&driver, &own).await), [""; 0], "each is listed once");
+    assert_eq!(reply_lines(&collect(&driver, &own).await), [""; 0], "each is listed once");
     // The requesting page is left at once.
     driver.goto("http://own.test/leaves").await;
     driver.act(wait_for_text("left")).await.unwrap();
-    assert_eq!(replied(&handed_out(&driver, &own).await), ["Data \"by fetch ä\""]);
+    assert_eq!(reply_lines(&collect(&driver, &own).await), ["Data \"by fetch ä\""]);
 }
 
 #[tokio::test]
@@ -352,7 +355,7 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
         await (await fetch('/large')).text(); fetch('/endless'); document.body.append('all done');
       })()</script>";
     let large = json(&format!("\"{}\"", "x".repeat(9 << 20)));
-    let (small, ask) = (json("\"small\""), answer("", ask));
+    let (small, ask) = (json("\"small\""), response("", ask));
     let endless = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n\"begun";
     let pages = [
         ("own.test/", ask.as_str()),
@@ -364,10 +367,10 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
     driver.goto("http://own.test/").await;
     driver.act(wait_for_text("all done")).await.unwrap();
     let begun = Instant::now();
-    let handed = handed_out(&driver, &["http://own.test"]).await;
-    assert!(begun.elapsed() < NOT_LONG, "{:?}", begun.elapsed());
-    assert_eq!((handed.missed, handed.truncated), (true, true));
+    let issued = collect(&driver, &["http://own.test"]).await;
+    assert!(begun.elapsed() < MAX_WAIT, "{:?}", begun.elapsed());
+    assert_eq!((issued.missed, issued.truncated), (true, true));
     let (small, others): (Vec<_>, Vec<_>) =
-        replied(&handed).into_iter().partition(|reply| reply == "Data \"small\"");
+        reply_lines(&issued).into_iter().partition(|reply| reply == "Data \"small\"");
     assert_eq!((small.len(), others), (254, vec!["Data \"begun".to_owned()]));
 }

@@ -124,7 +124,14 @@ async fn pages_of_multibyte_text_stay_within_the_message_limit() {
     let driver = Driver::with(&[("shop.test/long", &page), ("shop.test/", &frames)]).await;
     for (url, least) in [("http://shop.test/long", 1_000), ("http://shop.test/", 10_000)] {
         driver.goto(url).await;
-        let snapshot = driver.read(ReadFormat::Outline).await;
+        let mut snapshot = driver.read(ReadFormat::Outline).await;
+        // On a busy machine a frame may miss its time limit. It is omitted then, and none of its nodes are counted.
+        for _ in 0..10 {
+            if snapshot.left_out > least {
+                break;
+            }
+            snapshot = driver.read(ReadFormat::Outline).await;
+        }
         assert!(text_of(&snapshot).contains("漢"), "{url}");
         assert!(snapshot.left_out > least, "{url}: {}", snapshot.left_out);
     }

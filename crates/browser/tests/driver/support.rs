@@ -350,6 +350,12 @@ fn permitted(action: Action, facts: Facts) -> Permitted {
     }
 }
 
+/// Runs cases at the same time, each with a Chromium of its own. For cases that mostly wait for a time limit.
+pub async fn run_at_once<T>(cases: impl IntoIterator<Item = T>, run: impl AsyncFn(T)) {
+    let run = &run;
+    futures_util::future::join_all(cases.into_iter().map(move |case| run(case))).await;
+}
+
 pub fn soon() -> tokio::time::Instant {
     tokio::time::Instant::now() + PATIENCE
 }

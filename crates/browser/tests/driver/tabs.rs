@@ -6,11 +6,11 @@ use policy::{Action, Read, TabId, Tabs};
 
 const NEXT: (&str, &str) = ("shop.test/next", "<h1>next</h1>");
 
-fn shown(tabs: &[TabInfo]) -> Vec<(u32, &str, bool)> {
+fn summarize(tabs: &[TabInfo]) -> Vec<(u32, &str, bool)> {
     tabs.iter().map(|tab| (tab.id.0, tab.url.as_str(), tab.current)).collect()
 }
 
-fn opening(count: usize) -> String {
+fn page_opening(count: usize) -> String {
     format!(
         "<button onclick=\"for (let i = 0; i < {count}; i++) window.open('/pop');
            this.textContent = 'went on'\">Open</button>"
@@ -45,7 +45,7 @@ async fn a_popup_becomes_a_tab_that_can_be_listed_switched_to_and_closed() {
         driver.tabs(Tabs::Switch(TabId(id))).await;
         let outline = driver.outline().await;
         let tabs = driver.tabs(Tabs::List).await;
-        assert_eq!(shown(&tabs), [(1, "http://shop.test/", false), (id, url, true)], "{name}");
+        assert_eq!(summarize(&tabs), [(1, "http://shop.test/", false), (id, url, true)], "{name}");
         assert_eq!(tabs[1].title.as_str(), title, "{name}: {outline}");
         if title == "Popup" {
             driver.click(role("button", "Hit")).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_popup_becomes_a_tab_that_can_be_listed_switched_to_and_closed() {
         assert_eq!(error.code(), "stale_ref");
         assert!(error.to_string().contains("t1") && error.hint().contains("browser_tabs"), "{error}");
         let tabs = driver.tabs(Tabs::Close(TabId(id))).await;
-        assert_eq!(shown(&tabs), [(1, "http://shop.test/", true)], "{name}");
+        assert_eq!(summarize(&tabs), [(1, "http://shop.test/", true)], "{name}");
         driver.wait_for_page_count(1).await;
     }
 }
@@ -77,14 +77,14 @@ async fn the_number_of_tabs_is_limited_and_never_zero() {
     for tab in driver.tabs(Tabs::List).await {
         driver.tabs(Tabs::Close(tab.id)).await;
     }
-    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(9, "about:blank", true)]);
+    assert_eq!(summarize(&driver.tabs(Tabs::List).await), [(9, "about:blank", true)]);
     assert!(driver.goto("http://shop.test/next").await.contains("next"));
 }
 
 #[tokio::test]
 async fn hundreds_of_popups_are_limited_and_their_page_goes_on() {
     for (count, opened) in [(3, 3), (20, 7), (300, 7)] {
-        let page = opening(count);
+        let page = page_opening(count);
         let pages = [("shop.test/", page.as_str()), ("shop.test/pop", "<h1>popped</h1>"), NEXT];
         // Three hundred take ten seconds on an idle machine.
         let driver = Driver::with_options(&pages, options_with_timeout(120)).await;
@@ -133,7 +133,7 @@ async fn a_popup_that_closes_itself_returns_to_the_previous_tab() {
     driver.wait_for_page_count(1).await;
     driver.act(Action::Read(Read::default())).await.ok();
     assert!(driver.outline().await.contains("\"shop\""));
-    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
+    assert_eq!(summarize(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, ScreenshotMask, Outcome, Snapshot, TimeLimit, ReplyOptions};
+use browser::{
+    Browser, BrowserOptions, CallerId, Content, ScreenshotMask, Outcome, ReplyOptions, Snapshot, TimeLimit,
+};
 use policy::{
     Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Standing, Tokens, WebUrl,
 };

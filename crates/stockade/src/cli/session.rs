@@ -2,11 +2,11 @@
 
 use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::client;
-use crate::error::Fault;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use policy::{Actor, Scope, Tenant};
 use serde_json::{Value, json};
+use server::client;
 use std::io::{BufRead, Read};
 use zeroize::Zeroizing;
 

@@ -28,7 +28,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 /// Screenshots of a moving page that are tried.
 const MAX_ATTEMPTS: usize = 5;
 
-/// TargetUse long a frame may take to answer. One that does not is masked as a whole.
+/// How long a frame may take to answer. One that does not is masked as a whole.
 const FRAME_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes of replies: the script sends up to [`MAX_TEXT`], of which a unit takes up to six bytes, and a thousand

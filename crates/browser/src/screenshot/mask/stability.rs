@@ -20,7 +20,7 @@ pub(super) struct StabilityReply {
     changed: bool,
 }
 
-/// TargetUse often one renderer has done layout and style recalculation.
+/// How often one renderer has done layout and style recalculation.
 #[derive(PartialEq)]
 pub(super) struct LayoutCounts {
     session: SessionId,

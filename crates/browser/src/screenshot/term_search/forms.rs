@@ -1,4 +1,4 @@
-//! TargetUse pages write out a secret that they do not write as it is.
+//! How pages write out a secret that they do not write as it is.
 
 use base64::{
     Engine,

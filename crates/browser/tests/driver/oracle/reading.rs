@@ -74,7 +74,6 @@ pub struct OurNode {
     #[serde(rename = "v")]
     pub value: Option<String>,
     #[serde(rename = "w")]
-    #[serde(rename = "shows")]
     pub visible_label: Option<String>,
     #[serde(skip)]
     pub dom: Option<i64>,
