@@ -147,7 +147,8 @@ impl Browser {
         };
         let all_roots_known =
             if is_counted { reply.same } else { in_chromium.is_some() && in_chromium == reply.count };
-        if let Some(snapshot) = reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref()))
+        if let Some(snapshot) =
+            reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref()))
         {
             self.set_frame_baseline(frame, &snapshot, false);
             let settled = SettledPage { frames: frames.to_vec(), snapshot };

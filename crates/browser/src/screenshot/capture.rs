@@ -124,7 +124,12 @@ impl Browser {
         let actionable = self.wait_actionable(&element, check, deadline).await?;
         let view = self.call_tab(&p::GetLayoutMetrics {}, deadline).await?.css_layout_viewport;
         let ElementBox { left, top, width, height } = actionable.element_box;
-        Ok((view.page_x + actionable.x + left, view.page_y + actionable.y + top, to_pixels(width), to_pixels(height)))
+        Ok((
+            view.page_x + actionable.x + left,
+            view.page_y + actionable.y + top,
+            to_pixels(width),
+            to_pixels(height),
+        ))
     }
 }
 

@@ -121,7 +121,15 @@ impl FrameReply {
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
         let ReplyHeader { omitted_nodes, complete, title, status, serial, still, .. } = header;
-        Some(FrameSnapshot { nodes, omitted_nodes, complete, title: visible_line(&title), status, still, serial })
+        Some(FrameSnapshot {
+            nodes,
+            omitted_nodes,
+            complete,
+            title: visible_line(&title),
+            status,
+            still,
+            serial,
+        })
     }
 }
 

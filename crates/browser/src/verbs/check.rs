@@ -1,9 +1,6 @@
 //! Setting checkboxes, radio buttons and switches.
 
-use super::{
-    ActionNote,
-    click::repeatable_click,
-};
+use super::{ActionNote, click::repeatable_click};
 use crate::{
     browser::Browser,
     deadline::Deadline,

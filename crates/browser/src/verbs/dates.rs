@@ -213,7 +213,8 @@ impl Browser {
         for order in &orders {
             self.call_on_field(element, "focusField", &request, deadline).await?;
             let strokes = keystrokes(&date, order);
-            self.send_guarded_keys(element, target_use, decided, InputGesture::Keys(&strokes), deadline).await?;
+            self.send_guarded_keys(element, target_use, decided, InputGesture::Keys(&strokes), deadline)
+                .await?;
             let InputValue { value } = self.ask_input(element, "momentIn", &request, deadline).await?;
             if value.is_some_and(|value| date.equals(&value)) {
                 return Ok(());

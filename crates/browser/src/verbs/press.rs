@@ -30,7 +30,8 @@ impl Browser {
         let stroke = KeyStroke::from_chord(&press.chord);
         match decided {
             Some(decided) => {
-                let (element, target_use) = self.relocate(&press.target, decided, Purpose::Press, deadline).await?;
+                let (element, target_use) =
+                    self.relocate(&press.target, decided, Purpose::Press, deadline).await?;
                 if press.target != Target::Focused {
                     self.call_on_field(
                         &element,

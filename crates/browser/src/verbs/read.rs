@@ -8,8 +8,8 @@ use crate::{
     error::BrowserError,
     page::{FRAME_WAIT, ScriptCallError},
     snapshot::{
-        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page,
-        RenderedView, Snapshot, View, merge_frames,
+        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page, RenderedView,
+        Snapshot, View, merge_frames,
     },
     text::cut,
 };

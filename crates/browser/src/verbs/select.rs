@@ -160,7 +160,11 @@ impl Browser {
         let permitted_request = select_request(select, &element, options, &masked);
         let step = match self.next_select_step(&permitted_request, &element, deadline).await? {
             SelectStep::Clicks { opens: true, .. } => {
-                let input = repeatable_click(&element, TargetUse { purpose: Purpose::Click, ..target_use }, Some(decided));
+                let input = repeatable_click(
+                    &element,
+                    TargetUse { purpose: Purpose::Click, ..target_use },
+                    Some(decided),
+                );
                 self.send_guarded(input, InputGesture::Click(MousePress::single()), deadline).await?;
                 // The click may have changed the list.
                 self.next_select_step(&permitted_request, &element, deadline).await?

@@ -42,8 +42,14 @@ impl State {
         match tab.navigation {
             PendingNavigation::Requested => Outstanding::Navigation,
             PendingNavigation::Started => Outstanding::Load,
-            PendingNavigation::None if tab.commits != tab.commits_at_start && !has_reached(self, load_state) => Outstanding::Load,
-            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => Outstanding::Responses,
+            PendingNavigation::None
+                if tab.commits != tab.commits_at_start && !has_reached(self, load_state) =>
+            {
+                Outstanding::Load
+            }
+            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => {
+                Outstanding::Responses
+            }
             PendingNavigation::None if !tab.requests.is_empty() => Outstanding::Bodies,
             PendingNavigation::None => Outstanding::Nothing,
         }

@@ -6,7 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     input::{GuardedInput, InputGesture, InputKind, KeyStroke},
-    targeting::{check_unchanged_visibly, ActionabilityCheck, Element, Purpose, TargetUse},
+    targeting::{ActionabilityCheck, Element, Purpose, TargetUse, check_unchanged_visibly},
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;

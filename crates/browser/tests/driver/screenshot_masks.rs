@@ -2,7 +2,7 @@
 //! those texts in a colour that occurs nowhere else.
 
 use crate::support::{Driver, FREEZE, click, role};
-use browser::{BrowserError, ScreenshotMask, Outcome, RecordableScreenshot, ScreenshotImage, TimeLimit};
+use browser::{BrowserError, Outcome, RecordableScreenshot, ScreenshotImage, ScreenshotMask, TimeLimit};
 use policy::{Action, Chord, ImageFormat, Press, Screenshot, Target};
 use std::time::Duration;
 
@@ -35,7 +35,10 @@ pub async fn recordable_screenshot(
     driver.browser.recordable_screenshot(wanted, target.as_ref(), cover, limit()).await
 }
 
-pub async fn recording_screenshot(driver: &Driver, cover: &ScreenshotMask) -> Result<ScreenshotImage, BrowserError> {
+pub async fn recording_screenshot(
+    driver: &Driver,
+    cover: &ScreenshotMask,
+) -> Result<ScreenshotImage, BrowserError> {
     driver
         .browser
         .recording_screenshot(None, ImageFormat::Png, cover, limit())
@@ -621,8 +624,9 @@ async fn fields_are_visible_to_a_person_unless_they_hold_a_secret() {
     assert!(seen > 0, "it is to be seen now and then; {refused} refused");
     // More texts than the limit are refused, not masked in part.
     let large: String = (0..40_000).map(|n| format!("{n:x}.")).collect();
-    let error =
-        recording_screenshot(&driver, &ScreenshotMask::default().with_secrets([large.as_str()])).await.unwrap_err();
+    let error = recording_screenshot(&driver, &ScreenshotMask::default().with_secrets([large.as_str()]))
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "cannot_cover", "{error}");
 }
 
@@ -699,8 +703,9 @@ async fn a_custom_list_is_masked_where_it_is_open_and_on_its_button() {
     driver.after(click(role("combobox", "List"))).await.unwrap();
     assert_eq!(driver.value("`${document.querySelectorAll(':open').length}`").await, "1");
     let plain = count_magenta_and_masked(&agent_screenshot(&driver).await.bytes).0;
-    let (magenta, covered) =
-        count_magenta_and_masked(&recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap().bytes);
+    let (magenta, covered) = count_magenta_and_masked(
+        &recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.unwrap().bytes,
+    );
     // The mark beside the option stays visible.
     assert!(plain > 1000 && magenta < 100 && covered > 0, "{plain} {magenta} {covered}");
 }

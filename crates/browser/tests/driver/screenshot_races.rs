@@ -5,7 +5,7 @@ use crate::screenshot_masks::{
     recording_screenshot, screenshot,
 };
 use crate::support::Driver;
-use browser::{ScreenshotMask, RecordableScreenshot};
+use browser::{RecordableScreenshot, ScreenshotMask};
 
 /// Content that `on` adds and `off` removes at intervals. The pages have no field and no other text.
 const FLASHES: &[(&str, &str, &str)] = &[
@@ -98,9 +98,12 @@ async fn content_that_appears_during_a_capture_is_not_recorded() {
         let times = if way.contains("closed") { 6 } else { 1 };
         for full_page in [false, true, false].repeat(times) {
             let recorded = if full_page {
-                recordable_screenshot(&driver, &screenshot(true, None), &ScreenshotMask::typed_text([TYPED])).await
+                recordable_screenshot(&driver, &screenshot(true, None), &ScreenshotMask::typed_text([TYPED]))
+                    .await
             } else {
-                recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED])).await.map(RecordableScreenshot::Covered)
+                recording_screenshot(&driver, &ScreenshotMask::typed_text([TYPED]))
+                    .await
+                    .map(RecordableScreenshot::Covered)
             };
             match recorded {
                 Ok(RecordableScreenshot::Covered(image)) => {

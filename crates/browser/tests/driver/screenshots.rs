@@ -1,7 +1,7 @@
 //! Screenshots: format, size and limits.
 
 use crate::support::Driver;
-use browser::{ScreenshotMask, Outcome, ScreenshotImage, TimeLimit};
+use browser::{Outcome, ScreenshotImage, ScreenshotMask, TimeLimit};
 use policy::{Action, ImageFormat, Screenshot};
 use std::time::Duration;
 

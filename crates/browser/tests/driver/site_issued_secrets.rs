@@ -4,7 +4,7 @@ use crate::{
     injection::{cookie, everything},
     support::{Driver, click, navigate, role, wait_for_text},
 };
-use browser::{IssuedCookie, SiteIssuedSecrets, Injection, Priority, SameSite, TimeLimit};
+use browser::{Injection, IssuedCookie, Priority, SameSite, SiteIssuedSecrets, TimeLimit};
 use policy::{LoadState, Origin, TabId, Tabs};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,11 @@ const MAX_WAIT: Duration = Duration::from_secs(9);
 
 async fn collect(driver: &Driver, origins: &[&str]) -> SiteIssuedSecrets {
     let origins: Vec<Origin> = origins.iter().map(|origin| Origin::of(origin)).collect();
-    driver.browser.collect_site_issued_secrets(&origins, TimeLimit::new(Duration::from_secs(30))).await.unwrap()
+    driver
+        .browser
+        .collect_site_issued_secrets(&origins, TimeLimit::new(Duration::from_secs(30)))
+        .await
+        .unwrap()
 }
 
 fn sorted(mut lines: Vec<String>) -> Vec<String> {
@@ -204,10 +208,7 @@ async fn storage_of_the_given_origins_is_listed_from_any_tab() {
     ]);
     let issued = collect(&driver, &[own]).await;
     assert_eq!((storage_lines(&issued), issued.truncated), (first.clone(), false));
-    assert_eq!(
-        storage_lines(&collect(&driver, &["http://other.test", "https://own.test"]).await),
-        [""; 0]
-    );
+    assert_eq!(storage_lines(&collect(&driver, &["http://other.test", "https://own.test"]).await), [""; 0]);
     // Beside a tab of another site, with a frame that has storage of its own there, and a tab that it opened.
     driver.tabs(Tabs::New).await;
     driver.goto("http://other.test/").await;
@@ -269,7 +270,9 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
     driver.tabs(Tabs::New).await;
     driver.goto("http://own.test/").await;
     let issued = collect(&driver, &["http://own.test", "http://hangs.test"]).await;
-    assert!(issued.truncated && storage_lines(&issued).contains(&"http://own.test local theme=dark".to_owned()));
+    assert!(
+        issued.truncated && storage_lines(&issued).contains(&"http://own.test local theme=dark".to_owned())
+    );
 }
 
 fn reply_lines(issued: &SiteIssuedSecrets) -> Vec<String> {

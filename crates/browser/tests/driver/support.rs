@@ -5,8 +5,9 @@ mod seen;
 
 use self::seen::seen;
 use browser::{
-    UninitializedBrowser, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
-    PageAfterAction, ReplyOptions, Resumed, Snapshot, TabInfo, TimeLimit, cdp, launch_flags,
+    Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
+    PageAfterAction, ReplyOptions, Resumed, Snapshot, TabInfo, TimeLimit, UninitializedBrowser, cdp,
+    launch_flags,
 };
 use policy::{
     Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Permitted, Policy, Read,

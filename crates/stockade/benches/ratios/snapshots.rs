@@ -29,7 +29,7 @@ impl Command for GetFullAxTree {
     const METHOD: &'static str = "Accessibility.getFullAXTree";
     type Response = serde::de::IgnoredAny;
 
-    fn largest_reply(&self) -> usize {
+    fn max_reply(&self) -> usize {
         LARGEST_TREE
     }
 }

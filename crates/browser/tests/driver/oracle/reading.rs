@@ -284,7 +284,7 @@ macro_rules! command {
             type Response = $response;
 
             /// Chromium's own tree of a long page is many times larger than ours.
-            fn largest_reply(&self) -> usize {
+            fn max_reply(&self) -> usize {
                 64 << 20
             }
         }
