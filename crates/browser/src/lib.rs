@@ -1,6 +1,6 @@
 //! The driver: CDP, pages, snapshots, actions, screenshots and credential injection.
 //!
-//! It performs only a [`policy::Permitted`] action, on the element that was decided on. It reads pages through a script in
+//! It performs only a [`audit::Permitted`] action, on the element that was decided on. It reads pages through a script in
 //! an isolated world, which the page cannot reach.
 //!
 //! The modules are layers, from the bottom up, and each uses only those before it: `text`, `cdp`, `snapshot`, `error`,
@@ -27,7 +27,7 @@ mod verbs;
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use credentials::{
     InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection, IssuedCookie, IssuedResponse,
-    IssuedStorageEntry, IssuedValue, Priority, ResponseKind, SameSite, Secret, SiteIssuedSecrets,
+    IssuedStorageEntry, IssuedValue, ResponseKind, SiteIssuedSecrets,
 };
 pub use deadline::TimeLimit;
 pub use error::{BrowserError, StaleRefReason};

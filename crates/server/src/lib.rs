@@ -3,6 +3,7 @@
 pub mod api;
 pub mod client;
 mod console;
+mod control_protocol;
 pub mod http;
 pub mod mcp;
 pub mod operator;

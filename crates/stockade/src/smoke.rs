@@ -97,7 +97,7 @@ async fn on_page(
     let begun = Instant::now();
     let went = match WebUrl::parse(url) {
         Ok(url) => act(Action::Navigate(Navigate { url, wait_for: LoadState::Load })).await,
-        Err(refusal) => Err(engine::gate::bad_address(&refusal)),
+        Err(refusal) => Err(engine::error::bad_address(&refusal)),
     };
     let went = finish(report, tell, "goto", begun, went, |reply| match &reply.outcome {
         Outcome::Navigated { final_url, status: Some(status), .. } => format!("{status} {final_url}"),

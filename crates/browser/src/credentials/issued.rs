@@ -1,8 +1,8 @@
 //! Secrets that sites issue to a signed-in browser, and a bounded log of those seen in response headers.
 
-use super::{Priority, SameSite, Secret};
 use crate::cdp::IssuedHeaders;
 use policy::Origin;
+use redact::{CookiePriority, SameSite, Secret};
 
 /// Values kept between two collections.
 const MAX_VALUES: usize = 512;
@@ -38,7 +38,7 @@ pub struct IssuedCookie {
     pub http_only: bool,
     pub secure: bool,
     pub same_site: Option<SameSite>,
-    pub priority: Option<Priority>,
+    pub priority: Option<CookiePriority>,
     pub partition_key: Option<String>,
 }
 

@@ -7,7 +7,6 @@ mod context_group;
 mod injection_state;
 mod issued;
 mod response_log;
-mod secret;
 mod validation;
 
 pub(crate) use context_group::BrowsingContextGroup;
@@ -19,9 +18,9 @@ pub use issued::{
     IssuedCookie, IssuedResponse, IssuedStorageEntry, IssuedValue, ResponseKind, SiteIssuedSecrets,
 };
 pub(crate) use response_log::{LoggedResponse, ResponseLog};
-pub use secret::Secret;
 
 use policy::Origin;
+use redact::{CookiePriority, SameSite, Secret};
 
 /// All credentials for one browser. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
 #[derive(Default)]
@@ -45,24 +44,9 @@ pub struct InjectedCookie {
     pub secure: bool,
     /// `Lax` by default: Chromium's own default sends a new cookie with cross-site forms for two minutes.
     pub same_site: Option<SameSite>,
-    pub priority: Option<Priority>,
+    pub priority: Option<CookiePriority>,
     /// The top-level site of a partitioned cookie, such as `https://example.org`.
     pub partition_key: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SameSite {
-    Strict,
-    #[default]
-    Lax,
-    None,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    Low,
-    Medium,
-    High,
 }
 
 /// Web storage of an origin, filled before its first page loads.
@@ -94,29 +78,5 @@ impl InjectedEntry {
     /// HTTP basic authentication, as a header.
     pub fn basic_auth(username: &str, password: &Secret) -> InjectedEntry {
         InjectedEntry::new("Authorization", Secret::basic_auth(username, password))
-    }
-}
-
-impl SameSite {
-    pub(crate) const ALL: [SameSite; 3] = [SameSite::Strict, SameSite::Lax, SameSite::None];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            SameSite::Strict => "Strict",
-            SameSite::Lax => "Lax",
-            SameSite::None => "None",
-        }
-    }
-}
-
-impl Priority {
-    pub(crate) const ALL: [Priority; 3] = [Priority::Low, Priority::Medium, Priority::High];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Priority::Low => "Low",
-            Priority::Medium => "Medium",
-            Priority::High => "High",
-        }
     }
 }

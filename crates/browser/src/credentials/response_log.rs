@@ -1,8 +1,9 @@
 //! A bounded log of responses to a signed-in browser; their bodies are read from Chromium later, on collection.
 
-use super::{ResponseKind, Secret};
+use super::ResponseKind;
 use crate::cdp::{EventKind, Id, SessionId, protocol as p};
 use policy::Origin;
+use redact::Secret;
 use std::collections::VecDeque;
 use zeroize::Zeroizing;
 

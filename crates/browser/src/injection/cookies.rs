@@ -3,10 +3,12 @@
 use crate::{
     browser::Browser,
     cdp::{BoundedText, CallError, Command, MAX_MESSAGE_BYTES, protocol::Nothing},
-    credentials::{InjectedCookie, Priority, SameSite, Secret},
+    credentials::InjectedCookie,
     deadline::Deadline,
     error::BrowserError,
 };
+use redact::{CookiePriority, SameSite, Secret};
+use redact::{CookiePriority, SameSite, Secret};
 use serde::{Deserialize, Serialize};
 
 /// Neither derives `Debug`: they hold secrets.
@@ -108,7 +110,7 @@ impl<'a> CookieParam<'a> {
             http_only: cookie.http_only,
             same_site: cookie.same_site.unwrap_or(SameSite::Lax).as_str(),
             expires: cookie.expires,
-            priority: cookie.priority.map(Priority::as_str),
+            priority: cookie.priority.map(CookiePriority::as_str),
             source_scheme: "Unset",
             source_port: -1,
             partition_key: cookie

@@ -4,12 +4,13 @@ use super::site_secrets::DOCUMENT_WAIT;
 use crate::{
     browser::Browser,
     cdp::protocol as p,
-    credentials::{IssuedResponse, LoggedResponse, ResponseKind, Secret},
+    credentials::{IssuedResponse, LoggedResponse, ResponseKind},
     deadline::Deadline,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::{StreamExt, stream};
 use policy::Origin;
+use redact::Secret;
 use zeroize::Zeroizing;
 
 /// Bytes of all bodies in one collection; the others stay for the next one.

@@ -4,7 +4,7 @@ use super::cookies::{FoundCookie, GetCookies};
 use crate::{
     browser::Browser,
     cdp::{CallError, SessionId, protocol as p},
-    credentials::{IssuedCookie, IssuedStorageEntry, Priority, SameSite, Secret, SiteIssuedSecrets},
+    credentials::{IssuedCookie, IssuedStorageEntry, SiteIssuedSecrets},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     page::MAX_SCRIPT_REPLY,
@@ -12,6 +12,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use policy::Origin;
+use redact::{CookiePriority, SameSite, Secret};
 use serde::{Deserialize, Serialize};
 use std::{marker::PhantomData, time::Duration};
 
@@ -41,7 +42,7 @@ impl FoundCookie {
             same_site: SameSite::ALL
                 .into_iter()
                 .find(|known| self.same_site.as_deref() == Some(known.as_str())),
-            priority: Priority::ALL
+            priority: CookiePriority::ALL
                 .into_iter()
                 .find(|known| self.priority.as_deref() == Some(known.as_str())),
             partition_key: self.partition_key.map(|key| key.top_level_site),

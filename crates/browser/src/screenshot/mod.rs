@@ -3,7 +3,6 @@
 mod capture;
 mod mask;
 mod paint;
-mod term_search;
 
 pub use capture::{OmittedPixels, ScreenshotImage};
 pub use mask::ScreenshotMask;

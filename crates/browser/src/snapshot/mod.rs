@@ -35,7 +35,7 @@ pub(crate) use store::{CallerBaseline, DocumentKey, SettledPage, SnapshotStore};
 use crate::text::FENCE_BYTES;
 use layout::{FormatCost, Layout, Limits};
 use layout_builder::build_layout;
-use policy::{ReadFormat, Tokens};
+use policy::{ReadFormat, TokenBudget};
 
 /// One rendered reading of a page.
 #[derive(Clone, Debug)]
@@ -67,14 +67,14 @@ pub enum Content {
 const FENCE_OVERHEAD: usize = 2 * FENCE_BYTES + "\n\n".len();
 
 /// Bytes of a reply that are reserved for its header line (session, address, title) and the fences.
-pub(crate) fn header_bytes(tokens: Tokens) -> usize {
+pub(crate) fn header_bytes(tokens: TokenBudget) -> usize {
     FENCE_OVERHEAD + header_line_bytes(tokens)
 }
 
 /// Bytes of a reply that its header line may take.
-pub fn header_line_bytes(tokens: Tokens) -> usize {
+pub fn header_line_bytes(tokens: TokenBudget) -> usize {
     const MIN: usize = 160;
-    MIN + (tokens.bytes() - Tokens::LEAST as usize * 4) / 32
+    MIN + (tokens.bytes() - TokenBudget::MIN as usize * 4) / 32
 }
 
 /// Which part of a page to render, and how.
@@ -102,7 +102,7 @@ impl View {
         page: &Page,
         serial: u64,
         format: ReadFormat,
-        tokens: Tokens,
+        tokens: TokenBudget,
         max_depth: usize,
     ) -> View {
         let bytes = tokens.bytes() - header_bytes(tokens);

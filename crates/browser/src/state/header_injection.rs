@@ -141,9 +141,10 @@ mod tests {
     use super::*;
     use crate::{
         cdp::Id,
-        credentials::{InjectedHeaders, MAX_INJECTED_REQUESTS, Secret},
+        credentials::{InjectedHeaders, MAX_INJECTED_REQUESTS},
     };
     use serde_json::{Value, json};
+    use redact::Secret;
     use std::sync::Arc;
 
     fn id(text: &str) -> Id {

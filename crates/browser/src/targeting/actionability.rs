@@ -9,7 +9,7 @@ use crate::{
     state::parse_ref,
     text::{AttributedText, PageText},
 };
-use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
+use policy::{Appearance, ElementFacts, FormButton, FormFacts, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -364,7 +364,7 @@ impl ScriptFacts {
             let button = button.map(|ScriptButton { name, text }| FormButton { name, text });
             FormFacts { method, action, payment, button }
         });
-        let sight = Sight { place, form: form_state, is_bound: false };
+        let appearance = Appearance { rect: place, form_digest: form_state, pinned: false };
         let matches = 1;
         ElementFacts {
             element,
@@ -379,7 +379,7 @@ impl ScriptFacts {
             href,
             form,
             matches,
-            sight,
+            appearance,
         }
     }
 }

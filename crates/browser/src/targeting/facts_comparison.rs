@@ -13,7 +13,7 @@ pub(crate) fn check_unchanged_visibly(
     decided: &ElementFacts,
     now: &ElementFacts,
 ) -> Result<(), BrowserError> {
-    let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
+    let looks = || now.appearance_difference(decided).filter(|_| decided.appearance.pinned);
     fail_if_changed(decided, now.differs_from(decided).or_else(looks))
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn check_unchanged_apart_from_position(
     decided: &ElementFacts,
     now: &ElementFacts,
 ) -> Result<(), BrowserError> {
-    let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
+    let holds = || now.content_difference(decided).filter(|_| decided.appearance.pinned);
     fail_if_changed(decided, now.differs_from(decided).or_else(holds))
 }
 
@@ -36,7 +36,7 @@ fn fail_if_changed(decided: &ElementFacts, changed: Option<&'static str>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{FormButton, FormFacts, Origin, Sight};
+    use policy::{Appearance, FormButton, FormFacts, Origin};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -56,7 +56,7 @@ mod tests {
                 ..FormFacts::default()
             }),
             matches: 1,
-            sight: Sight::default(),
+            appearance: Appearance::default(),
         }
     }
 
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn an_approved_element_must_also_look_unchanged() {
-        for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
-            let sight = Sight { is_bound, ..Sight::default() };
-            let decided = ElementFacts { sight, ..button() };
+        for (pinned, expected) in [(false, None), (true, Some("its text"))] {
+            let appearance = Appearance { pinned, ..Appearance::default() };
+            let decided = ElementFacts { appearance, ..button() };
             let now = ElementFacts { text: "Buy".into(), ..button() };
             let changed = match check_unchanged_visibly(&decided, &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),

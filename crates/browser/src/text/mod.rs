@@ -4,22 +4,10 @@ mod page_text;
 
 pub use page_text::{AttributedText, FENCE_BYTES, PageText, mark_page_text, page_block};
 
+use redact::is_invisible;
 use url::Url;
 
 const MAX_SCHEME: usize = 32;
-
-/// Whether a character is invisible, or reorders or hides the text around it: default ignorable, format and control
-/// characters of Unicode, and noncharacters.
-pub(crate) fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{8e2}'
-            | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{fdd0}'..='\u{fdef}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
 
 /// The visible characters in one line; a line break becomes a space.
 pub(crate) fn visible_line(text: &str) -> String {

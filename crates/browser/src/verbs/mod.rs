@@ -35,8 +35,9 @@ use crate::{
     state::Incident,
     targeting::{ActionabilityCheck, Element, Located, Purpose, TargetUse},
 };
+use audit::Permitted;
 use history::HistoryStep;
-use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
+use policy::{Action, Document, ElementFacts, Facts, LoadState, Scroll, Target};
 
 /// How often an element that the page has replaced is located again.
 const MAX_RELOCATIONS: usize = 3;
@@ -207,7 +208,7 @@ impl Browser {
         if ignores_dialogs(&action) {
             return self.act(action, facts, reply, deadline).await;
         }
-        let may_close = changes_the_page(&action);
+        let may_close = action.may_close_tab();
         let outcome = tokio::select! {
             // An action that answers the dialog, or leaves the page, does so before it waits for anything.
             biased;
@@ -312,20 +313,6 @@ impl Browser {
 /// Chromium lists, opens and closes tabs without the page.
 fn ignores_dialogs(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
-}
-
-/// Whether the page may close itself because of this action.
-fn changes_the_page(action: &Action) -> bool {
-    !matches!(
-        action,
-        Action::Navigate(_)
-            | Action::Read(_)
-            | Action::ReadDom(_)
-            | Action::Find(_)
-            | Action::Screenshot(_)
-            // A tab that is gone did not fulfil the condition.
-            | Action::WaitFor(_)
-    )
 }
 
 fn purpose_of(action: &Action) -> Purpose {

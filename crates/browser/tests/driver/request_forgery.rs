@@ -5,8 +5,9 @@ use crate::{
     injection::{cookie, header},
     support::{Driver, navigate, role},
 };
-use browser::{InjectedCookie, Injection, SameSite};
+use browser::{InjectedCookie, Injection};
 use policy::{LoadState, TabId, Tabs};
+use redact::SameSite;
 
 fn injection(host: &str) -> Injection {
     Injection {

@@ -4,14 +4,15 @@
 mod seen;
 
 use self::seen::seen;
+use audit::{ActionContext, EventSubject, Key, LogOptions, Permitted};
 use browser::{
     Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
     PageAfterAction, ReplyOptions, Resumed, Snapshot, TabInfo, TimeLimit, UninitializedBrowser, cdp,
     launch_flags,
 };
 use policy::{
-    Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Permitted, Policy, Read,
-    ReadFormat, Settings, Standing, Tabs, Target, TypeText, WaitFor, WebUrl,
+    Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, RiskResponse,
+    RiskResponses, SessionContext, Settings, Tabs, Target, TypeText, WaitFor, WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -47,6 +48,8 @@ pub struct Driver {
     chromium: Chromium,
     endpoint: String,
     socket: std::net::TcpStream,
+    log: audit::Log,
+    _log_folder: tempfile::TempDir,
 }
 
 /// Every request that reached the server, in order.
@@ -130,7 +133,8 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Ok(Driver { browser, connection, first_tab, requests, chromium, endpoint, socket })
+        let (log, _log_folder) = open_log();
+        Ok(Driver { browser, connection, first_tab, requests, chromium, endpoint, socket, log, _log_folder })
     }
 
     /// Cuts the connection while Chromium lives on.
@@ -185,7 +189,8 @@ impl Driver {
         let limit = || TimeLimit::new(Duration::from_secs(seconds));
         let facts = self.browser.resolve_within(&action, limit()).await.inspect_err(note)?;
         let reply = ReplyOptions { caller: CallerId::new("test"), full: true };
-        self.browser.perform_within(permitted(action, facts), &reply, limit()).await.inspect_err(note)
+        let permitted = permitted(&self.log, action, facts).await;
+        self.browser.perform_within(permitted, &reply, limit()).await.inspect_err(note)
     }
 
     /// Replies have the whole page, no delta.
@@ -201,7 +206,8 @@ impl Driver {
         facts: Facts,
     ) -> Result<Outcome, BrowserError> {
         let reply = ReplyOptions { caller: CallerId::new(caller), full };
-        self.browser.perform(permitted(action, facts), &reply).await.inspect_err(note)
+        let permitted = permitted(&self.log, action, facts).await;
+        self.browser.perform(permitted, &reply).await.inspect_err(note)
     }
 
     pub async fn goto(&self, url: &str) -> String {
@@ -344,9 +350,16 @@ fn code_of(came: Result<Outcome, BrowserError>) -> String {
     }
 }
 
-fn permitted(action: Action, facts: Facts) -> Permitted {
-    match permissive().decide(action, facts, &Standing::default()) {
-        Decision::Allow(permit) => permit.recorded(),
+/// Decides and records as the gate does, on a log of the driver's own.
+async fn permitted(log: &audit::Log, action: Action, facts: Facts) -> Permitted {
+    match permissive().decide(action, facts, &SessionContext::default()) {
+        Decision::Allow(permit) => {
+            let subject = EventSubject::stockade();
+            let redact = |text: &str| text.to_owned();
+            let context =
+                ActionContext { subject: &subject, user_agent: "test", before: None, redact: &redact };
+            log.intend(permit, context).await.unwrap().0
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -355,6 +368,15 @@ fn permitted(action: Action, facts: Facts) -> Permitted {
 pub async fn run_at_once<T>(cases: impl IntoIterator<Item = T>, run: impl AsyncFn(T)) {
     let run = &run;
     futures_util::future::join_all(cases.into_iter().map(move |case| run(case))).await;
+}
+
+/// An audit log in memory, as far as the machine has such a folder.
+fn open_log() -> (audit::Log, tempfile::TempDir) {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let key = Key::load_or_create(&folder.path().join("key")).unwrap();
+    let options = LogOptions { key, segment_bytes: 16 << 20, most_bytes: 64 << 20 };
+    let (log, _) = audit::Log::open(&folder.path().join("audit"), "driver", options).unwrap();
+    (log, folder)
 }
 
 pub fn soon() -> tokio::time::Instant {
@@ -541,5 +563,5 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
 
 /// Allows everything that is not always forbidden: these tests are about the driver.
 pub fn permissive() -> Policy {
-    Policy::new(Settings { levels: Levels::all(Level::Allow), ..Settings::default() })
+    Policy::new(Settings { responses: RiskResponses::all(RiskResponse::Allow), ..Settings::default() })
 }

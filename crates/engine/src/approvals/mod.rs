@@ -7,6 +7,7 @@ mod approval;
 mod book;
 mod bound;
 mod rate;
+mod rows;
 mod waiting;
 
 #[cfg(test)]

@@ -5,16 +5,14 @@
 
 mod book;
 
-use crate::session::Registry;
 use crate::settings::Config;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use book::{Book, Uptime};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Between two sweeps.
@@ -54,9 +52,16 @@ struct Item {
 }
 
 /// Sweeps now and then for as long as the control plane lives.
-pub async fn keep_sweeping(state: PathBuf, rules: Rules, log: Log, sessions: Arc<Registry>) {
+///
+/// `open_ids` lists the sessions that are open: their recordings are not touched.
+pub async fn keep_sweeping(
+    state: PathBuf,
+    rules: Rules,
+    log: Log,
+    open_ids: impl Fn() -> Vec<String> + Send + 'static,
+) {
     loop {
-        let open = sessions.open_ids();
+        let open = open_ids();
         let (folder, rules_now) = (state.clone(), rules.clone());
         let swept =
             tokio::task::spawn_blocking(move || sweep(&folder, &rules_now, &open, &Uptime::now()?)).await;
@@ -83,7 +88,7 @@ async fn tell(log: &Log, swept: Swept) {
     for detail in &swept.removed {
         tracing::info!(removed = detail, "retention");
         if let Err(error) =
-            log.append(&Event::new(EventKind::Removed, About::stockade()).detail(detail)).await
+            log.append(&Event::new(EventKind::Removed, EventSubject::stockade()).detail(detail)).await
         {
             tracing::warn!(%error, "a removal is not on record");
         }

@@ -7,6 +7,7 @@ mod history;
 mod images;
 mod login;
 mod open;
+mod page_events;
 mod recover;
 mod registry;
 mod runtime;

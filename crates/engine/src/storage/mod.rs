@@ -3,7 +3,6 @@
 //! SQLite in the state folder. Statements and schema keep to what PostgreSQL understands too (text, bigint,
 //! `$1`), so that one schema serves both. Times are milliseconds since 1970.
 
-mod approvals;
 mod error;
 mod keys;
 mod operators;
@@ -38,7 +37,7 @@ const CONNECTIONS: u32 = 4;
 
 #[derive(Clone, Debug)]
 pub struct Storage {
-    pool: SqlitePool,
+    pub(crate) pool: SqlitePool,
 }
 
 /// What the first start made. The key is here and nowhere else.
@@ -117,11 +116,11 @@ pub fn default_scope() -> Result<Scope, StorageError> {
     scope("default", "agent")
 }
 
-fn scope(tenant: &str, actor: &str) -> Result<Scope, StorageError> {
+pub(crate) fn scope(tenant: &str, actor: &str) -> Result<Scope, StorageError> {
     let bad = |source| StorageError::BadName { tenant: tenant.to_owned(), actor: actor.to_owned(), source };
     Ok(Scope { tenant: Tenant::parse(tenant).map_err(bad)?, actor: Actor::parse(actor).map_err(bad)? })
 }
 
-fn time(value: i64) -> Result<Timestamp, StorageError> {
+pub(crate) fn time(value: i64) -> Result<Timestamp, StorageError> {
     Timestamp::from_millisecond(value).map_err(|source| StorageError::BadTime { value, source })
 }

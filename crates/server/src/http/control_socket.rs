@@ -4,6 +4,7 @@
 use super::actions;
 use super::guard::answer;
 use super::operator;
+use crate::control_protocol::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
 use crate::mcp;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Extension, Path, Request, State};
@@ -18,13 +19,6 @@ use hyper_util::rt::TokioIo;
 use policy::{Actor, Scope, Tenant};
 use serde_json::json;
 use std::sync::Arc;
-
-/// Where a pipe joins: the connection is upgraded and carries MCP lines from then on.
-pub const PIPE_PATH: &str = "/v1/pipe";
-/// Where the command line acts.
-pub const ACTIONS_PATH: &str = "/v1/actions";
-/// Whom the pipe or the action speaks for, as `tenant/actor`.
-pub const SCOPE_HEADER: &str = "x-stockade-scope";
 
 /// `console` is where a person finds the console.
 pub fn router(state: operator::SocketState, console: String) -> Router {

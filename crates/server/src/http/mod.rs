@@ -10,8 +10,7 @@ mod places;
 mod routes;
 mod status;
 
-pub use control_socket::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
-pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES, TOKEN_HEADER};
+pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES};
 
 use crate::operator::webhook::Secret;
 use crate::operator::{Desk, Teller};

@@ -1,7 +1,7 @@
 //! MCP over a pipe: standard input and output, or the socket of a running server that a pipe joins.
 
 use super::{Door, McpServer};
-use crate::http::{PIPE_PATH, SCOPE_HEADER};
+use crate::control_protocol::{PIPE_PATH, SCOPE_HEADER};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::session::EndReason;

@@ -9,7 +9,7 @@ use engine::error::Fault;
 use engine::storage::FIRST_OPERATOR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use server::client::{Visit, segment};
+use server::client::{Visit, path_segment};
 use server::operator;
 
 #[derive(Debug, Args)]
@@ -89,7 +89,7 @@ pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
 }
 
 fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
-    let path = format!("/operator/approvals/{}", segment(id));
+    let path = format!("/operator/approvals/{}", path_segment(id));
     let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict, "note": note })))?;
     let approval = &json["approval"];
     let human = format!("{} is {}.\n", text(approval, "id"), text(approval, "state"));
@@ -200,14 +200,14 @@ fn said_list(list: &Value) -> String {
 fn page_words(value: &Value, key: &str) -> String {
     match value[key].as_str() {
         Some(words) if !words.is_empty() => {
-            format!("\"{}\"", audit::plain_within(words, 200).replace('"', "'"))
+            format!("\"{}\"", audit::sanitize_within(words, 200).replace('"', "'"))
         }
         _ => String::new(),
     }
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value[key].as_str().map(audit::plain).unwrap_or_default()
+    value[key].as_str().map(audit::sanitize).unwrap_or_default()
 }
 
 /// A name and its value, in lines of at most 80 columns.

@@ -103,7 +103,7 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     };
     let path = id.map_or_else(
         || "/v1/sessions".to_owned(),
-        |id| format!("/v1/sessions/{}{what}", client::segment(id)),
+        |id| format!("/v1/sessions/{}{what}", client::path_segment(id)),
     );
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {
@@ -206,7 +206,7 @@ fn show(json: &Value) -> String {
 /// A field as text for a terminal: what a page wrote cannot speak to it.
 fn text(value: &Value, key: &str) -> String {
     match &value[key] {
-        Value::String(text) => audit::plain(text),
+        Value::String(text) => audit::sanitize(text),
         Value::Null => String::new(),
         other => other.to_string(),
     }

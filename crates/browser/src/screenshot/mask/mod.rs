@@ -9,7 +9,6 @@ mod stability;
 use super::{
     capture::{CaptureArea, ScreenshotImage},
     paint::{PixelRect, paint},
-    term_search::SearchTerms,
 };
 use crate::{
     browser::Browser,
@@ -21,6 +20,7 @@ use crate::{
 use futures_util::future::join_all;
 use geometry::{FrameMask, FramePlacement};
 use policy::{ElementFacts, ImageFormat, Screenshot};
+use redact::PhraseSet;
 use serde::{Deserialize, Serialize};
 use stability::{LayoutCounts, Movement, StabilityReply};
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
@@ -46,7 +46,7 @@ const MAX_RECTS: usize = 1000;
 /// The text that a screenshot must not show, besides the content of fields.
 #[derive(Clone, Default)]
 pub struct ScreenshotMask {
-    terms: SearchTerms,
+    terms: PhraseSet,
     is_incomplete: bool,
     only_secrets: bool,
 }
@@ -54,7 +54,7 @@ pub struct ScreenshotMask {
 impl ScreenshotMask {
     /// Masks all fields, and these texts.
     pub fn typed_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
-        ScreenshotMask { terms: SearchTerms::new(texts), ..ScreenshotMask::default() }
+        ScreenshotMask { terms: PhraseSet::new(texts), ..ScreenshotMask::default() }
     }
 
     /// Masks only secret fields, and fields that hold secrets: for a person who has to see what is about to be sent.
@@ -94,7 +94,7 @@ impl ScreenshotMask {
         let is_complete = reply.all && reply.text.chars().nth(MAX_TEXT).is_none();
         let found = if is_complete { self.terms.find(&reply.text) } else { Vec::new() };
         let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
-        let is_in_transient = || reply.transient.is_none_or(|text| self.terms.occurs_in(&text));
+        let is_in_transient = || reply.transient.is_none_or(|text| self.terms.is_in(&text));
         FrameSearch {
             is_complete,
             found: reply.found || !ranges.is_empty(),
@@ -191,7 +191,7 @@ impl Browser {
         if mask.is_incomplete {
             return Err(BrowserError::MaskFailed { why: "more was typed than is remembered" });
         }
-        if mask.terms.is_overfull() {
+        if mask.terms.is_too_large() {
             return Err(BrowserError::MaskFailed { why: "there is more to cover than can be looked for" });
         }
         let has_terms = !mask.terms.is_empty();

@@ -9,7 +9,7 @@ use crate::snapshot::{
     outline,
     tests::{rendered, view},
 };
-use policy::{ReadFormat, Tokens};
+use policy::{ReadFormat, TokenBudget};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn reply(page: &Page, view: &View) -> (String, Layout, Vec<String>) {
 }
 
 /// Opens every fold and checks that each node is rendered exactly once.
-fn open_every_fold(page: &Page, format: ReadFormat, tokens: Tokens, max_depth: usize, case: &str) {
+fn open_every_fold(page: &Page, format: ReadFormat, tokens: TokenBudget, max_depth: usize, case: &str) {
     let bytes = tokens.bytes() - header_bytes(tokens);
     let first = View { serial: 7, span: page.whole_span(), format, bytes, max_depth };
     let mut seen: Vec<Vec<(usize, usize)>> = vec![Vec::new(); page.nodes.len()];
@@ -214,7 +214,7 @@ fn opening_every_fold_renders_each_node_once_within_the_budget() {
         let max_depth = [1, 2, 10, 64][generator.roll(4)];
         for format in [ReadFormat::Outline, ReadFormat::Markdown, ReadFormat::Tree] {
             let case = format!("seed {seed}, {tokens} tokens, depth {max_depth}, {format:?}");
-            open_every_fold(&page, format, Tokens::new(tokens).unwrap(), max_depth, &case);
+            open_every_fold(&page, format, TokenBudget::new(tokens).unwrap(), max_depth, &case);
         }
     }
 }

@@ -142,8 +142,11 @@ fn way_in(request: &Request) -> Response {
     if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") {
         return console::again(request.uri().path()).into_response();
     }
-    Redirect::to(&format!("/console/login?next={}", crate::client::segment(request.uri().path())))
-        .into_response()
+    Redirect::to(&format!(
+        "/console/login?next={}",
+        crate::control_protocol::path_segment(request.uri().path())
+    ))
+    .into_response()
 }
 
 pub fn accepts_html(headers: &HeaderMap) -> bool {

@@ -11,7 +11,7 @@ mod login;
 mod socket;
 mod webhook;
 
-pub use socket::{SocketState, TOKEN_HEADER, router as socket_router};
+pub use socket::{SocketState, router as socket_router};
 
 use crate::console;
 use crate::http::guard::Place;

@@ -2,6 +2,7 @@
 
 use super::approvals::decide;
 use super::login::status;
+use crate::control_protocol::TOKEN_HEADER;
 use crate::operator::{Desk, Entry, Password, login_required};
 use axum::extract::{FromRef, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -14,9 +15,6 @@ use engine::error::Fault;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
-
-/// What a logged-in command carries.
-pub const TOKEN_HEADER: &str = "x-stockade-operator";
 
 #[derive(Deserialize)]
 struct Login {

@@ -7,7 +7,7 @@ use browser::{
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
-use policy::Tokens;
+use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -170,9 +170,9 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
-    let mut text = head(&reply.session, &after.url, &after.title, Tokens::default());
-    if let Some(question) = &after.dialog {
-        text.push_str(&asked(question));
+    let mut text = head(&reply.session, &after.url, &after.title, TokenBudget::default());
+    if let Some(dialog) = &after.dialog {
+        text.push_str(&asked(dialog));
     }
     if let Some(id) = &after_screenshot {
         text.push_str(&format!("Picture: {id}\n"));
@@ -242,7 +242,7 @@ pub fn number(serial: u64) -> String {
 }
 
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
-pub fn head(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
+pub fn head(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
     let room = header_line_bytes(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
