@@ -132,8 +132,8 @@ impl Connection {
             opt_in_events: AtomicBool::new(false),
         });
         let (sink, stream) = socket.split();
-        let reader = Reader { stream, shared: Arc::clone(&shared), reactions };
-        let writer = Writer {
+        let reader = SocketReader { stream, shared: Arc::clone(&shared), reactions };
+        let writer = SocketWriter {
             sink,
             shared: Arc::clone(&shared),
             calls: unsent_calls,
@@ -243,13 +243,13 @@ fn closed_error(closed: &watch::Receiver<Option<Closed>>) -> CallError {
     CallError::Closed { closed: closed.borrow().clone().unwrap_or_else(ended) }
 }
 
-struct Reader<S> {
+struct SocketReader<S> {
     stream: SplitStream<WebSocketStream<S>>,
     shared: Arc<Shared>,
     reactions: mpsc::Sender<String>,
 }
 
-impl<S> Reader<S>
+impl<S> SocketReader<S>
 where
     WebSocketStream<S>: Stream<Item = Result<Message, SocketError>>,
 {
@@ -306,7 +306,7 @@ where
     }
 }
 
-struct Writer<S> {
+struct SocketWriter<S> {
     sink: SplitSink<WebSocketStream<S>, Message>,
     shared: Arc<Shared>,
     calls: mpsc::Receiver<Call>,
@@ -314,7 +314,7 @@ struct Writer<S> {
     reactions: mpsc::Receiver<String>,
 }
 
-impl<S> Writer<S>
+impl<S> SocketWriter<S>
 where
     WebSocketStream<S>: Sink<Message, Error = SocketError>,
 {

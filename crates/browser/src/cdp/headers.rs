@@ -59,9 +59,9 @@ impl fmt::Debug for RequestHeaders {
 
 impl<'de> Deserialize<'de> for RequestHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RequestHeaders, D::Error> {
-        struct Lines;
+        struct RequestLines;
 
-        impl<'de> Visitor<'de> for Lines {
+        impl<'de> Visitor<'de> for RequestLines {
             type Value = RequestHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for RequestHeaders {
             }
         }
 
-        deserializer.deserialize_map(Lines)
+        deserializer.deserialize_map(RequestLines)
     }
 }
 
@@ -94,9 +94,9 @@ impl fmt::Debug for IssuedHeaders {
 
 impl<'de> Deserialize<'de> for IssuedHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IssuedHeaders, D::Error> {
-        struct Lines;
+        struct IssuedLines;
 
-        impl<'de> Visitor<'de> for Lines {
+        impl<'de> Visitor<'de> for IssuedLines {
             type Value = IssuedHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for IssuedHeaders {
             }
         }
 
-        deserializer.deserialize_map(Lines)
+        deserializer.deserialize_map(IssuedLines)
     }
 }
 
@@ -143,10 +143,10 @@ impl<'de> Deserialize<'de> for ResponseHeaders {
             value: String,
         }
 
-        struct Lines;
+        struct ResponseLines;
 
         // Chromium bounds the headers of a response itself.
-        impl<'de> Visitor<'de> for Lines {
+        impl<'de> Visitor<'de> for ResponseLines {
             type Value = ResponseHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for ResponseHeaders {
             }
         }
 
-        deserializer.deserialize_any(Lines)
+        deserializer.deserialize_any(ResponseLines)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const MAX_FRAMES: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Frames {
-    by_id: HashMap<String, Frame>,
+    by_id: HashMap<String, FrameState>,
     attached: u64,
     /// The number of the main document.
     page: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Frames {
 }
 
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct FrameState {
     pub parent: Option<String>,
     pub session: SessionId,
     pub url: String,
@@ -62,7 +62,7 @@ pub(crate) struct CountedWorld {
     pub until: Instant,
 }
 
-impl Frame {
+impl FrameState {
     pub fn set_url(&mut self, url: &BoundedUrl) {
         self.url = cut(url, MAX_URL);
         self.url_length = url.full_length();
@@ -82,7 +82,7 @@ impl Frames {
     /// The tab is closed, and all its frames with it.
     pub fn close(mut self) {
         let known: Vec<String> = self.by_id.keys().cloned().collect();
-        let with_tab: Vec<u32> = self.by_id.values().filter_map(Frame::serial).collect();
+        let with_tab: Vec<u32> = self.by_id.values().filter_map(FrameState::serial).collect();
         for id in known {
             self.remove(&id);
         }
@@ -104,7 +104,7 @@ impl Frames {
                 frame.parent = Some(parent.to_owned());
             }
         } else if self.by_id.len() < MAX_FRAMES {
-            let frame = Frame {
+            let frame = FrameState {
                 parent: parent.map(str::to_owned),
                 session: session.clone(),
                 url: String::new(),
@@ -133,15 +133,15 @@ impl Frames {
         self.has_untracked
     }
 
-    pub fn get(&self, id: &str) -> Option<&Frame> {
+    pub fn get(&self, id: &str) -> Option<&FrameState> {
         self.by_id.get(id)
     }
 
-    pub fn get_mut(&mut self, id: &str) -> Option<&mut Frame> {
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut FrameState> {
         self.by_id.get_mut(id)
     }
 
-    pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &Frame> {
+    pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &FrameState> {
         self.by_id.values().filter(move |frame| frame.session == *session)
     }
 
@@ -304,7 +304,7 @@ impl Frames {
     }
 }
 
-impl Frame {
+impl FrameState {
     fn serial(&self) -> Option<u32> {
         self.document.as_ref().map(|document| document.serial)
     }
