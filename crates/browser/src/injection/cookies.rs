@@ -8,7 +8,6 @@ use crate::{
     error::BrowserError,
 };
 use redact::{CookiePriority, SameSite, Secret};
-use redact::{CookiePriority, SameSite, Secret};
 use serde::{Deserialize, Serialize};
 
 /// Neither derives `Debug`: they hold secrets.

@@ -143,8 +143,8 @@ mod tests {
         cdp::Id,
         credentials::{InjectedHeaders, MAX_INJECTED_REQUESTS},
     };
-    use serde_json::{Value, json};
     use redact::Secret;
+    use serde_json::{Value, json};
     use std::sync::Arc;
 
     fn id(text: &str) -> Id {

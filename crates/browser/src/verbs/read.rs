@@ -47,7 +47,8 @@ impl Browser {
     ) -> Result<Snapshot, BrowserError> {
         let reading = self.read_page(Links::Omitted, deadline).await?;
         let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
-        let view = View::whole_page(&reading.page, serial, ReadFormat::Outline, TokenBudget::default(), max_depth);
+        let view =
+            View::whole_page(&reading.page, serial, ReadFormat::Outline, TokenBudget::default(), max_depth);
         let mut rendered = reading.page.render(&view);
         let mut folded = Vec::new();
         let known = reading.document.as_ref().filter(|_| !reply.full);

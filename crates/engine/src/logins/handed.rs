@@ -1,7 +1,7 @@
 //! What a site hands out to a signed-in session: which of it is a secret, and what of it replaces what was put in.
 
 use super::redeem::{Login, Released};
-use browser::{IssuedCookie, SiteIssuedSecrets, IssuedResponse, ResponseKind};
+use browser::{IssuedCookie, IssuedResponse, ResponseKind, SiteIssuedSecrets};
 use redact::Secret;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -100,7 +100,9 @@ fn add_replied(reply: &IssuedResponse, found: &mut Vec<Secret>) {
             }
         }
         (ResponseKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
-        (ResponseKind::Document, None) => add_places(text, &policy::credential::find_named(text), found, most),
+        (ResponseKind::Document, None) => {
+            add_places(text, &policy::credential::find_named(text), found, most)
+        }
     }
 }
 

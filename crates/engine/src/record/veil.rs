@@ -85,7 +85,8 @@ impl Veil {
             return ScreenshotMask::incomplete();
         }
         let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
-        ScreenshotMask::typed_text(texts.flat_map(|text| text.lines().chain([text]))).with_secrets_of(&self.secrets.cover())
+        ScreenshotMask::typed_text(texts.flat_map(|text| text.lines().chain([text])))
+            .with_secrets_of(&self.secrets.cover())
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {

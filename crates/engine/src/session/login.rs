@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::error::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
 use audit::{Event, EventKind, EventSubject};
-use browser::{UninitializedBrowser, Browser, ProbePage, TimeLimit};
+use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, first_match};

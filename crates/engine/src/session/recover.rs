@@ -6,7 +6,7 @@ use super::{EndReason, Registry, Session};
 use crate::error::Fault;
 use audit::EventSubject;
 use bridge::wire::StageName;
-use browser::{UninitializedBrowser, Browser, Resumed};
+use browser::{Browser, Resumed, UninitializedBrowser};
 use egress::Egress;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,12 @@ impl Registry {
     }
 
     /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
-    async fn fill_again(&self, blank: UninitializedBrowser, session: &Session, egress: &Egress) -> Result<Browser, Fault> {
+    async fn fill_again(
+        &self,
+        blank: UninitializedBrowser,
+        session: &Session,
+        egress: &Egress,
+    ) -> Result<Browser, Fault> {
         let Some(released) = &session.login else { return Ok(blank.without_credentials()) };
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));

@@ -73,7 +73,8 @@ impl Gated {
 impl Driven {
     pub async fn start(address: &str) -> Driven {
         let (jail, connection) = Jail::start(&[(HOST, address.to_owned())]).await;
-        let browser = Browser::attach(connection, BrowserOptions::default()).await.unwrap().without_credentials();
+        let browser =
+            Browser::attach(connection, BrowserOptions::default()).await.unwrap().without_credentials();
         let driven = Driven { browser, record: Record::in_memory(), _jail: jail };
         driven.act(go()).await;
         driven

@@ -4,7 +4,9 @@ use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use crate::records::Record;
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, ScreenshotMask, Outcome, Snapshot, TimeLimit, ReplyOptions};
+use browser::{
+    Browser, BrowserOptions, CallerId, Content, Outcome, ReplyOptions, ScreenshotMask, Snapshot, TimeLimit,
+};
 use policy::{Action, ImageFormat, LoadState, Navigate, Read, Screenshot, TokenBudget, WebUrl};
 use serde_json::json;
 use std::fs;
@@ -109,7 +111,10 @@ impl Reader {
         let shell = Shell::start();
         let connection = shell.browser_connection().await;
         let mut events = connection.subscribe();
-        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap().without_credentials();
+        let browser = Browser::attach(connection.clone(), BrowserOptions::default())
+            .await
+            .unwrap()
+            .without_credentials();
         let tab = loop {
             if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();
