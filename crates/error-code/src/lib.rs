@@ -7,6 +7,7 @@ pub mod table;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::time::Duration;
 
 macro_rules! error_codes {
     ($($variant:ident = $text:literal,)*) => {
@@ -21,7 +22,7 @@ macro_rules! error_codes {
             /// `approval_pending:<id>`
             ApprovalPending { approval: String },
             /// `browser_action_timeout:<action>:<seconds>s`: the action as its caller named it.
-            BrowserActionTimeout { action: String, seconds: u64 },
+            BrowserActionTimeout { action: String, limit: Duration },
         }
 
         const PLAIN: &[(&str, ErrorCode)] = &[$(($text, ErrorCode::$variant),)*];
@@ -329,8 +330,8 @@ impl ErrorCode {
             "approval_pending" => Some(ErrorCode::ApprovalPending { approval: parameter.to_owned() }),
             "browser_action_timeout" => {
                 let (action, seconds) = parameter.rsplit_once(':')?;
-                let seconds = seconds.strip_suffix('s')?.parse().ok()?;
-                Some(ErrorCode::BrowserActionTimeout { action: action.to_owned(), seconds })
+                let limit = Duration::try_from_secs_f64(seconds.strip_suffix('s')?.parse().ok()?).ok()?;
+                Some(ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit })
             }
             _ => None,
         }
@@ -365,7 +366,7 @@ impl fmt::Display for ErrorCode {
             ErrorCode::SessionPaused { approval } | ErrorCode::ApprovalPending { approval } => {
                 write!(f, ":{approval}")
             }
-            ErrorCode::BrowserActionTimeout { action, seconds } => write!(f, ":{action}:{seconds}s"),
+            ErrorCode::BrowserActionTimeout { action, limit } => write!(f, ":{action}:{}s", limit.as_secs_f64()),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The smoke test: start → goto → extract → screenshot → archive, through the same gate as any agent.
 
-use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
+use browser::{CallerId, Content, Outcome, ReplyOptions, Snapshot};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{Reply, Wish};
@@ -90,7 +90,7 @@ async fn on_page(
     tell: &mut dyn FnMut(&Step),
 ) -> Result<(), Fault> {
     let act = async |action| {
-        let viewer = Viewer { caller: CallerId::new("smoke"), full: true };
+        let viewer = ReplyOptions { caller: CallerId::new("smoke"), full: true };
         let wish = Wish::unattended(action, viewer);
         control.gate.act(scope, session.id.as_str(), wish, &CancellationToken::new()).await
     };

@@ -1,14 +1,14 @@
-//! What runs inside a page: our own script, in a world that the page's scripts cannot see or touch.
+//! The page script: runs in every document, in an isolated world that the page's scripts cannot see or touch.
 
-/// The isolated world's name; only contexts of this name are ever asked anything.
+/// The name of the isolated world; calls go only to contexts of this name.
 pub(crate) const WORLD: &str = "stockade";
 
 use crate::cdp::protocol::AddScript;
 use serde_json::value::RawValue;
 use std::sync::LazyLock;
 
-/// It runs in the document that is there, too; where it has run before, it notices and stops.
-pub(crate) fn added() -> AddScript<'static> {
+/// Installs the script in the present document and in all later ones. Where it has run before, it stops by itself.
+pub(crate) fn install_command() -> AddScript<'static> {
     AddScript { source: source(), world_name: WORLD, run_immediately: true }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_name_is_given_twice_because_the_files_are_one_script() {
+    fn no_name_is_declared_twice_because_the_files_are_one_script() {
         let mut names = BTreeSet::new();
         let given = WRITTEN.lines().filter_map(|line| {
             ["const ", "let ", "function "].iter().find_map(|kind| line.strip_prefix(kind))

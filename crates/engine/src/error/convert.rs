@@ -37,8 +37,7 @@ pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
 
 impl From<BrowserError> for Fault {
     fn from(error: BrowserError) -> Fault {
-        let code = ErrorCode::parse(&error.code()).unwrap_or(ErrorCode::Internal);
-        let (hint, retryable) = (error.hint(), error.retryable());
+        let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
         Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
     }
 }
@@ -68,12 +67,12 @@ pub fn bad_address(refusal: &InvalidUrl) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser::Words;
+    use browser::AttributedText;
     use jail::JailError;
 
     #[test]
     fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
-        let reason = Words::Ours("it did not answer");
+        let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
         for (fault, code) in [
             (audit_fault(AuditError::Gone), "audit_unwritable"),

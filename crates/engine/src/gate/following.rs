@@ -19,7 +19,13 @@ impl Gate {
     pub(super) async fn shown(&self, session: &Session, turn: &Turn<'_>, question: &Question) -> Shown {
         let cover = session.secrets.cover();
         let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
-        match turn.runtime.link.browser.picture(target, format, &cover, TimeLimit::new(PATIENCE)).await {
+        match turn
+            .runtime
+            .link
+            .browser
+            .recording_screenshot(target, format, &cover, TimeLimit::new(PATIENCE))
+            .await
+        {
             Ok(taken) => {
                 let picture = ApprovalPicture { bytes: taken.image.bytes, mime: taken.image.format.mime() };
                 Shown { picture: Some(picture), mark: taken.mark }

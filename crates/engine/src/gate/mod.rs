@@ -19,7 +19,7 @@ use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;
 use crate::session::{EndFault, EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
 use asking::Shown;
-use browser::{BrowserError, Outcome, Viewer};
+use browser::{BrowserError, Outcome, ReplyOptions};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
@@ -51,7 +51,7 @@ pub struct Gate {
 /// An action, and how its reply is wanted.
 pub struct Wish {
     pub action: Action,
-    pub viewer: Viewer,
+    pub viewer: ReplyOptions,
     /// How long it may take; as the settings say, if left out.
     pub timeout: Option<Duration>,
     /// How long the call waits for a person's answer. Whatever it is, the question stays.
@@ -64,7 +64,7 @@ pub struct Wish {
 
 impl Wish {
     /// For a door where nobody waits for a person.
-    pub fn unattended(action: Action, viewer: Viewer) -> Wish {
+    pub fn unattended(action: Action, viewer: ReplyOptions) -> Wish {
         let given_up = CancellationToken::new();
         Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None, given_up }
     }
@@ -246,7 +246,7 @@ struct Errand {
     name: &'static str,
     /// It leaves the page as it was.
     looks: bool,
-    viewer: Viewer,
+    viewer: ReplyOptions,
     limit: Duration,
     begun: Instant,
 }

@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Stored, Turn};
 use audit::{ActionContext, Approved, Authorization, EventSubject, Permitted};
-use browser::{BrowserError, Outcome, TimeLimit, Viewer};
+use browser::{BrowserError, Outcome, ReplyOptions, TimeLimit};
 use error_code::ErrorCode;
 use policy::{Action, Decision, Facts, Question};
 use std::time::{Duration, Instant};
@@ -94,16 +94,16 @@ async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &Ca
 async fn perform(
     turn: &mut Turn<'_>,
     permitted: Permitted,
-    viewer: &Viewer,
+    viewer: &ReplyOptions,
     limit: TimeLimit,
 ) -> Result<Outcome, Failure> {
     turn.runtime.link.browser.perform_within(permitted, viewer, limit).await.map_err(Failure::Browser)
 }
 
 fn timed_out(action: &str, limit: Duration) -> Fault {
-    let seconds = limit.as_secs();
+    let seconds = limit.as_secs_f64();
     Fault::new(
-        ErrorCode::BrowserActionTimeout { action: action.to_owned(), seconds },
+        ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit },
         format!("{action} was not done after {seconds} s"),
     )
     .hint("Read the page to see how far it came, then try again or give it more time.")

@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::error::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
 use audit::{Event, EventKind, EventSubject};
-use browser::{Blank, Browser, ProbePage, TimeLimit};
+use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use jiff::Timestamp;
@@ -85,7 +85,7 @@ impl Registry {
     /// Fills a browser, and hands it out if each site that can tell says that it is signed in.
     pub(super) async fn inject(
         &self,
-        blank: Blank,
+        blank: UninitializedBrowser,
         released: &Released,
         egress: &Egress,
         about: &EventSubject,

@@ -9,7 +9,7 @@ use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{Event, EventKind, EventSubject};
-use browser::{Blank, Browser, cdp};
+use browser::{Browser, UninitializedBrowser, cdp};
 use error_code::ErrorCode;
 use jail::{JailId, JailSpec, PreparedJail};
 use jiff::Timestamp;
@@ -107,7 +107,7 @@ impl Registry {
         let secrets = Arc::new(secrets);
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
         if login.is_some() {
-            runtime.link.browser.hide(secrets.mask());
+            runtime.link.browser.set_text_redactor(secrets.mask());
         }
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
@@ -215,7 +215,7 @@ impl Registry {
         let browser = match login {
             None => {
                 self.limit_processor(jail).await?;
-                blank.clean()
+                blank.without_credentials()
             }
             Some(released) => {
                 let injecting = Instant::now();
@@ -330,7 +330,7 @@ pub(super) struct Wire {
 
 /// A browser that is nobody's yet, and what belongs to it.
 struct Started {
-    blank: Blank,
+    blank: UninitializedBrowser,
     closed: watch::Receiver<Option<cdp::Closed>>,
     renewals: Renewals,
     tunnel: Arc<Tunnel>,

@@ -6,7 +6,7 @@ use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
 use audit::EventSubject;
 use bridge::wire::StageName;
-use browser::{Blank, Browser, Resumed};
+use browser::{Browser, Resumed, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use std::sync::Arc;
@@ -94,17 +94,22 @@ impl Registry {
         // There may be a page already.
         self.limit_processor(&session.jail).await?;
         let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
-            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::Anew(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
+            Resumed::NewChromium(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
         };
         runtime.link = Link { browser, closed, _renewals: renewals };
         Ok(same_tab)
     }
 
     /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
-    async fn fill_again(&self, blank: Blank, session: &Session, egress: &Egress) -> Result<Browser, Fault> {
-        let Some(released) = &session.login else { return Ok(blank.clean()) };
+    async fn fill_again(
+        &self,
+        blank: UninitializedBrowser,
+        session: &Session,
+        egress: &Egress,
+    ) -> Result<Browser, Fault> {
+        let Some(released) = &session.login else { return Ok(blank.without_credentials()) };
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }

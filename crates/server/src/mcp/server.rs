@@ -2,7 +2,7 @@
 
 use super::answer::{self, Answer};
 use super::{leading, progress, tools};
-use browser::{CallerId, Viewer};
+use browser::{CallerId, ReplyOptions};
 use engine::approvals::Approval;
 use engine::control::Control;
 use engine::error::Fault;
@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
         full: bool,
         patience: Duration,
     ) -> Result<Reply, Fault> {
-        let viewer = Viewer { caller: self.caller.clone(), full: full || self.whole };
+        let viewer = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
         let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
         let wish = Wish { action, viewer, timeout, patience, asked, given_up };
         // In a box, as all that goes on from here is large.

@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("error-code", &[]),
     ("http-client", &[]),
     ("audit", &["policy"]),
-    ("browser", &["audit", "policy", "redact"]),
+    ("browser", &["audit", "error-code", "policy", "redact"]),
     ("egress", &["error-code"]),
     ("jail", &["error-code"]),
     ("bridge", &[]),

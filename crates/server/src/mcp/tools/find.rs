@@ -105,7 +105,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         role: one.role,
         text: one.excerpt,
         reference: one.reference,
-        shows: one.shows,
+        shows: one.visible_label,
         unseen: one.unseen.then_some(true),
         path: one.path,
         cursor: one.cursor,

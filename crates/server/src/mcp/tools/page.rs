@@ -1,7 +1,9 @@
 //! What a reply tells of the page: the same fields after every action that may change it.
 
 use super::super::answer::{Answer, ErrorFields};
-use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, page_block};
+use browser::{
+    Content, Incident, Outcome, PageAfterAction, PageText, PendingDialog, header_line_bytes, page_block,
+};
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
@@ -119,8 +121,11 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
     let mut notes = Vec::new();
     let (after, status) = match reply.outcome {
         Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
-            let (snapshot, question, told) = (Some(snapshot), None, None);
-            (After { url: final_url, title, navigated: true, snapshot, question, told, incidents }, status)
+            let (snapshot, dialog, note) = (Some(snapshot), None, None);
+            (
+                PageAfterAction { url: final_url, title, navigated: true, snapshot, dialog, note, incidents },
+                status,
+            )
         }
         Outcome::Acted(after) => {
             if after.navigated {
@@ -130,7 +135,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
         }
         other => return Err(unexpected(other)),
     };
-    notes.extend(after.told);
+    notes.extend(after.note);
     notes.extend(after.incidents.iter().map(told));
     if reply.matches > 1 {
         let used = match index {
@@ -167,8 +172,8 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
     let mut text = head(&reply.session, &after.url, &after.title, TokenBudget::default());
-    if let Some(question) = &after.question {
-        text.push_str(&asked(question));
+    if let Some(dialog) = &after.dialog {
+        text.push_str(&asked(dialog));
     }
     if let Some(id) = &after_screenshot {
         text.push_str(&format!("Picture: {id}\n"));
@@ -208,7 +213,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
             delta: since.map(|_| true),
             since: since.map(number),
             snapshot_id: serial.map(number),
-            dialog: after.question.map(|question| DialogFields {
+            dialog: after.dialog.map(|question| DialogFields {
                 r#type: question.kind.to_owned(),
                 message: question.message.as_str().to_owned(),
             }),
@@ -225,7 +230,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
 /// For a tool that got another outcome than its own: a question of the page's came in between, or it is our fault.
 pub fn unexpected(outcome: Outcome) -> Fault {
     match outcome {
-        Outcome::Acted(After { question: Some(Question { kind, message }), .. }) => {
+        Outcome::Acted(PageAfterAction { dialog: Some(PendingDialog { kind, message }), .. }) => {
             browser::BrowserError::DialogOpen { kind, message }.into()
         }
         _ => Fault::new(ErrorCode::Internal, "an action came to something else"),
@@ -240,12 +245,12 @@ pub fn number(serial: u64) -> String {
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
 pub fn head(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
-    let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
+    let room = header_line_bytes(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
     format!("{ours}{theirs}\n")
 }
 
-fn asked(Question { kind, message }: &Question) -> String {
+fn asked(PendingDialog { kind, message }: &PendingDialog) -> String {
     let message = cut(message);
     format!(
         "The page has opened a {kind} dialog and waits for the answer; it says {message}\nAnswer it with browser_dialog: \
@@ -308,14 +313,14 @@ mod tests {
 
     #[test]
     fn a_question_that_comes_in_between_is_told_as_one() {
-        let question = Some(Question { kind: "confirm", message: "Sure?".into() });
-        let after = After {
+        let dialog = Some(PendingDialog { kind: "confirm", message: "Sure?".into() });
+        let after = PageAfterAction {
             url: String::new(),
             title: String::new(),
             navigated: false,
             snapshot: None,
-            question,
-            told: None,
+            dialog,
+            note: None,
             incidents: Vec::new(),
         };
         assert_eq!(unexpected(Outcome::Acted(after)).code, ErrorCode::DialogOpen);

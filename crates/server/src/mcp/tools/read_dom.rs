@@ -4,7 +4,7 @@ use super::super::answer::Answer;
 use super::super::server::Call;
 use super::reading::{ReadingArguments, ReadingFields};
 use super::{describe, page};
-use browser::{FENCE_BYTES, Outcome, head_line, page_block};
+use browser::{FENCE_BYTES, Outcome, header_line_bytes, page_block};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Action, ActionKind, ReadDom};
@@ -56,7 +56,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let reading = arguments.reading.check(NAME)?;
     let tokens = reading.tokens;
     // The fence around the HTML stands on lines of its own.
-    let bytes = tokens.bytes().saturating_sub(head_line(tokens) + FENCE_BYTES + "\n\n\n".len());
+    let bytes = tokens.bytes().saturating_sub(header_line_bytes(tokens) + FENCE_BYTES + "\n\n\n".len());
     let reply = reading.act(call, Action::ReadDom(ReadDom { bytes })).await?;
     let dom = match reply.outcome {
         Outcome::Dom(dom) => dom,
