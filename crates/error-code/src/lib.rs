@@ -366,7 +366,9 @@ impl fmt::Display for ErrorCode {
             ErrorCode::SessionPaused { approval } | ErrorCode::ApprovalPending { approval } => {
                 write!(f, ":{approval}")
             }
-            ErrorCode::BrowserActionTimeout { action, limit } => write!(f, ":{action}:{}s", limit.as_secs_f64()),
+            ErrorCode::BrowserActionTimeout { action, limit } => {
+                write!(f, ":{action}:{}s", limit.as_secs_f64())
+            }
             _ => Ok(()),
         }
     }

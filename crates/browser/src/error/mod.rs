@@ -4,16 +4,16 @@ mod stale_ref;
 
 pub use stale_ref::StaleRefReason;
 
-use error_code::ErrorCode;
-use std::time::Duration;
 use crate::{
     cdp::{CallError, Closed},
     snapshot::PatternError,
     text::{AttributedText, PageText, cut},
 };
+use error_code::ErrorCode;
 use policy::TabId;
 use stale_ref::describe;
-use std::{borrow::Cow, fmt::Display};
+use std::fmt::Display;
+use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
@@ -306,7 +306,7 @@ mod tests {
             ),
         ] {
             let text = mark_page_text(&error.to_string(), "<", ">");
-            assert_eq!((error.code().as_ref(), text.as_str()), (code, message));
+            assert_eq!((error.code().name(), text.as_str()), (code, message));
         }
     }
 }

@@ -82,7 +82,7 @@ mod tests {
             let page_words = page_words.map(PageText::new);
             let error = BrowserError::StaleRef { reference: "e12".into(), reason, page_words };
             let message = mark_page_text(&error.to_string(), "", "");
-            assert_eq!((error.code().as_ref(), message.as_str()), ("stale_ref", expected));
+            assert_eq!((error.code().name(), message.as_str()), ("stale_ref", expected));
         }
     }
 }

@@ -152,7 +152,7 @@ async fn every_call_on_a_malicious_page_returns() {
             let came = match driver.act_within(seconds, going).await {
                 Ok(Outcome::Navigated { snapshot, .. }) => crate::support::text_of(&snapshot),
                 Ok(other) => panic!("{path}: {other:?}"),
-                Err(error) => error.code().into_owned(),
+                Err(error) => error.code().to_string(),
             };
             assert!(expected.iter().any(|end| came.contains(end)), "{path}: {came}");
             assert_session_works(&driver, path).await;
@@ -229,7 +229,7 @@ async fn a_click_with_any_side_effect_returns_and_the_next_page_works() {
             let came = match driver.act_within(seconds, click(role("button", name))).await {
                 Ok(Outcome::Acted(_)) => String::new(),
                 Ok(other) => panic!("{name}: {other:?}"),
-                Err(error) => error.code().into_owned(),
+                Err(error) => error.code().to_string(),
             };
             assert!(expected.contains(&came.as_str()), "{name}: {came}");
             assert_session_works(&driver, name).await;

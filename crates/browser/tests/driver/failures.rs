@@ -38,7 +38,7 @@ async fn a_crashed_tab_is_reported_once_and_replaced() {
     crash(&driver).await;
     assert!(driver.browser.state().ended);
     let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
-    assert_eq!(error.code(), "tab_crashed");
+    assert_eq!(error.code().to_string(), "tab_crashed");
     assert_eq!(driver.outline().await, "", "a new tab is empty");
     assert!(!driver.browser.state().ended);
     let after = driver.goto("http://shop.test/").await;
@@ -56,7 +56,7 @@ async fn a_call_in_flight_fails_when_its_tab_crashes() {
         crash(&driver).await;
     });
     let error = clicked.unwrap_err();
-    assert_eq!(error.code(), "tab_crashed", "{error}");
+    assert_eq!(error.code().to_string(), "tab_crashed", "{error}");
     assert!(error.to_string().contains("crashed,"), "{error}");
     assert_ne!(driver.goto("http://shop.test/").await, first);
 }
@@ -68,7 +68,7 @@ async fn a_page_that_does_not_answer_times_out() {
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act_within(3, click(role("button", "Freeze"))).await.unwrap_err();
-    assert_eq!(error.code(), "browser_action_timeout:click:3s");
+    assert_eq!(error.code().to_string(), "browser_action_timeout:click:3s");
     assert!(error.retryable());
     assert_eq!(driver.goto("http://good.test/").await, "- heading \"good\" [level=1]\n");
 }
@@ -135,7 +135,7 @@ async fn a_killed_browser_fails_the_call_and_every_later_one() {
     closed.wait_for(Option::is_some).await.unwrap();
     for _ in 0..2 {
         let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
-        assert_eq!(error.code(), "browser_lost");
+        assert_eq!(error.code().to_string(), "browser_lost");
         assert!(!error.retryable());
     }
 }

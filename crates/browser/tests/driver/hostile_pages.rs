@@ -39,7 +39,7 @@ async fn a_click_on_an_element_never_lands_in_a_frame_inside_it() {
         driver.goto(&format!("http://shop.test/{path}")).await;
         let action = Action::Click(Click::on(role("button", "Continue")));
         let error = driver.browser.resolve(&action).await.unwrap_err();
-        assert_eq!(error.code(), "element_covered", "{path}: {error}");
+        assert_eq!(error.code().to_string(), "element_covered", "{path}: {error}");
         assert_eq!(driver.browser.state().url, format!("http://shop.test/{path}"));
     }
     assert_eq!(stray_events(&driver), [] as [&str; 0]);

@@ -144,7 +144,7 @@ async fn a_credential_that_chromium_rejects_is_named_and_no_browser_is_returned(
         (with_header(header("http://own.test", "Cookie")), "browser alone"),
     ] {
         let error = Driver::injected(&[], injection).await.map(|_| ()).unwrap_err();
-        assert_eq!(error.code(), "injection_failed", "{error}");
+        assert_eq!(error.code().to_string(), "injection_failed", "{error}");
         let text = format!("{error} {error:?} {}", error.hint());
         assert!(text.contains(named) && !text.contains("hunter2"), "{text}");
     }

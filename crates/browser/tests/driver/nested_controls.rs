@@ -70,7 +70,7 @@ async fn a_form_changed_after_approval_voids_a_click_on_its_button() {
         facts.target.as_mut().unwrap().appearance.pinned = true;
         driver.run_in_page(change).await;
         let error = driver.act_on(action, facts).await.unwrap_err();
-        assert_eq!(error.code(), "target_changed", "{change}: {error}");
+        assert_eq!(error.code().to_string(), "target_changed", "{change}: {error}");
     }
     assert_eq!(driver.request_count("shop.test/checkout") + driver.request_count("shop.test/attacker"), 0);
 }

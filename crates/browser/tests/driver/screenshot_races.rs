@@ -114,7 +114,7 @@ async fn content_that_appears_during_a_capture_is_not_recorded() {
                     }
                 }
                 Ok(RecordableScreenshot::AsTaken) => wrong.push(format!("{way}: kept as the agent took it")),
-                Err(error) => assert_eq!(error.code(), "cannot_cover", "{way}: {error}"),
+                Err(error) => assert_eq!(error.code().to_string(), "cannot_cover", "{way}: {error}"),
             }
         }
     }
@@ -186,7 +186,9 @@ async fn a_moving_cross_site_frame_is_masked() {
                             wrong.push(format!("{frame} {way}: {magenta} magenta"));
                         }
                     }
-                    Err(error) => assert_eq!(error.code(), "cannot_cover", "{frame} {way}: {error}"),
+                    Err(error) => {
+                        assert_eq!(error.code().to_string(), "cannot_cover", "{frame} {way}: {error}")
+                    }
                 }
             }
         }

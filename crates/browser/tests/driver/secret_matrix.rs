@@ -217,7 +217,7 @@ async fn errors_reveal_no_secret() {
             [(role("button", "Under"), "element_covered"), (role("textbox", "hunter"), "element_not_found")]
         {
             let error = driver.click(wanted).await.unwrap_err();
-            assert_eq!(error.code(), code, "{error}");
+            assert_eq!(error.code().to_string(), code, "{error}");
             reading.push((code.to_owned(), format!("{error} {} {error:?}", error.hint())));
         }
         let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Card")))).await;

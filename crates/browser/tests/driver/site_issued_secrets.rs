@@ -253,7 +253,7 @@ async fn unreadable_storage_is_reported_without_a_long_wait() {
         driver.tabs(Tabs::New).await;
         // It may open a dialog or hang before it has been read.
         if let Err(error) = driver.act(navigate(&format!("http://{host}/"), LoadState::Load)).await {
-            assert!(error.code().starts_with("browser_action_timeout"), "{host}: {error}");
+            assert!(error.code().to_string().starts_with("browser_action_timeout"), "{host}: {error}");
         }
         let (issued, took) = loop {
             let begun = Instant::now();

@@ -340,12 +340,12 @@ impl Driver {
 
 /// Records the error code for the table of codes.
 fn note(error: &BrowserError) {
-    seen(&error.code());
+    seen(&error.code().to_string());
 }
 
 fn code_of(came: Result<Outcome, BrowserError>) -> String {
     match came {
-        Err(error) => error.code().into_owned(),
+        Err(error) => error.code().to_string(),
         Ok(outcome) => panic!("{outcome:?}"),
     }
 }

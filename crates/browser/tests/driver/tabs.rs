@@ -53,7 +53,7 @@ async fn a_popup_becomes_a_tab_that_can_be_listed_switched_to_and_closed() {
         }
         // A ref of a background tab says where it belongs.
         let error = driver.act(click(reference(&main, name))).await.unwrap_err();
-        assert_eq!(error.code(), "stale_ref");
+        assert_eq!(error.code().to_string(), "stale_ref");
         assert!(error.to_string().contains("t1") && error.hint().contains("browser_tabs"), "{error}");
         let tabs = driver.tabs(Tabs::Close(TabId(id))).await;
         assert_eq!(summarize(&tabs), [(1, "http://shop.test/", true)], "{name}");

@@ -75,7 +75,7 @@ async fn the_covering_element_is_named_and_a_point_resolves_to_it() {
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act(click(role("button", "Buy"))).await.unwrap_err();
-    assert_eq!(error.code(), "element_covered");
+    assert_eq!(error.code().to_string(), "element_covered");
     assert!(error.to_string().contains("Free money"), "{error}");
     let facts = driver.facts(&click(point(100.0, 25.0))).await;
     assert_eq!((facts.role.as_str(), facts.href.as_deref()), ("link", Some("http://shop.test/evil")));

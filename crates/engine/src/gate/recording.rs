@@ -45,7 +45,7 @@ impl Gate {
                 Ok(Some(told(session, &stored, size, taken.mark)))
             }
             Err(error) => {
-                self.not_pictured(session, &error.code());
+                self.not_pictured(session, &error.code().to_string());
                 Ok(None)
             }
         }
@@ -105,7 +105,7 @@ impl Gate {
             Ok(RecordableScreenshot::AsTaken) => taken.clone(),
             Ok(RecordableScreenshot::Covered(image)) => image,
             Err(error) => {
-                self.not_pictured(session, &error.code());
+                self.not_pictured(session, &error.code().to_string());
                 return Ok(None);
             }
         };
