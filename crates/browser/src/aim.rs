@@ -10,6 +10,7 @@ use crate::{
     hit::Point,
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
     page_text::{PageText, Words},
+    script::ScriptFunction,
 };
 use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
 use serde::{Deserialize, Serialize};
@@ -248,7 +249,7 @@ impl Browser {
             arming: looking.arm,
             options: &self.options.snapshot,
         };
-        let looked = self.ask(&element.frame, "aim", &aiming, deadline).await;
+        let looked = self.ask(&element.frame, ScriptFunction::WaitUntilActionable, &aiming, deadline).await;
         self.aimed(element, looked.map_err(|error| gone_is(error, element.stale()))?, deadline).await
     }
 
@@ -318,7 +319,7 @@ impl Browser {
             };
             self.introduce(&frame, deadline).await.map_err(|error| gone_is(error, stale()))?;
             let through = Through { frame: &frame, x: lifted.in_tab.x, y: lifted.in_tab.y };
-            let passed = self.ask(&parent, "through", &through, deadline).await;
+            let passed = self.ask(&parent, ScriptFunction::MapFramePoint, &through, deadline).await;
             match passed.map_err(|error| gone_is(error, stale()))? {
                 Passed::Problem { problem, by } => {
                     return Err(problem.of(&element.reference, by.map(Words::Page)));

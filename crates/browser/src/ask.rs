@@ -7,7 +7,7 @@ use crate::{
     error::BrowserError,
     frames::World,
     page_text::{PageText, Words},
-    script,
+    script::{self, ScriptFunction},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::marker::PhantomData;
@@ -47,7 +47,7 @@ impl Browser {
     pub(crate) async fn ask<A: Serialize, T: DeserializeOwned>(
         &self,
         frame: &str,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
@@ -59,16 +59,15 @@ impl Browser {
         &self,
         largest_reply: usize,
         frame: &str,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, AskError> {
-        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
         for _ in 0..ATTEMPTS {
             let Some((session, world)) = self.world(frame, deadline).await? else { continue };
-            tracing::trace!(function, "asking the script");
+            tracing::trace!(function = function.name(), "calling the script");
             let command = p::CallFunction {
-                function_declaration: &declaration,
+                function_declaration: function.declaration(),
                 unique_context_id: &world.unique,
                 arguments: [p::ByValue { value: argument }],
                 return_by_value: true,
@@ -163,7 +162,9 @@ impl Browser {
             let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = gone_or(owner, deadline)? else { return Err(AskError::Gone) };
             let node = owner.backend_node_id;
-            let adopted = self.hand_over(&session, &world, node, "adoptFrame", &frame, deadline).await?;
+            let adopted = self
+                .hand_over(&session, &world, node, ScriptFunction::RegisterFrame, &frame, deadline)
+                .await?;
             if adopted == Some(true) {
                 let mut state = self.shared.lock();
                 if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
@@ -182,7 +183,7 @@ impl Browser {
         session: &SessionId,
         world: &World,
         backend_node_id: i64,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<Option<T>, AskError> {
@@ -193,9 +194,8 @@ impl Browser {
         let Some(handle) = gone_or(resolved, deadline)?.and_then(|node| node.object.object_id) else {
             return Ok(None);
         };
-        let declaration = format!("function(node, a) {{ return stockade.{function}(node, a); }}");
         let command = p::CallFunction::<_, T> {
-            function_declaration: &declaration,
+            function_declaration: function.declaration(),
             // Chromium refuses a handle of another world, so the page itself is never told.
             unique_context_id: &world.unique,
             arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: argument }),

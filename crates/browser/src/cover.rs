@@ -15,6 +15,7 @@ use crate::{
     error::BrowserError,
     locate::MOST_FRAMES_ASKED,
     paint,
+    script::ScriptFunction,
     verbs::{Framed, Image},
     words::WordSet,
 };
@@ -293,7 +294,7 @@ impl Browser {
         let read = || {
             join_all(frames.iter().map(|(frame, _)| {
                 let most = if Some(frame) == main { LARGEST_TEXT } else { LARGEST_FRAME_TEXT };
-                self.ask_up_to::<_, Text>(most, frame, "coverText", &reading, limit)
+                self.ask_up_to::<_, Text>(most, frame, ScriptFunction::CollectMaskText, &reading, limit)
             }))
         };
         let is_still = |told: &Result<Text, _>| told.as_ref().is_ok_and(|told| told.still);
@@ -305,8 +306,15 @@ impl Browser {
         if again && words {
             join_all(frames.iter().zip(&mut texts).map(|((frame, _), text)| async {
                 let Ok(text) = text else { return };
-                let told =
-                    self.ask_up_to::<_, Passed>(LARGEST_PASSED, frame, "coverPassed", &(), limit).await;
+                let told = self
+                    .ask_up_to::<_, Passed>(
+                        LARGEST_PASSED,
+                        frame,
+                        ScriptFunction::ReadTransientText,
+                        &(),
+                        limit,
+                    )
+                    .await;
                 text.passed = told.ok().and_then(|told| told.passed);
             }))
             .await;
@@ -361,7 +369,14 @@ impl Browser {
             let children = frames.iter().filter(|child| child.parent.as_ref() == Some(&frame.id));
             let children = children.map(|child| child.id.as_str()).collect();
             let measuring = Measuring { ranges: frame.ranges.clone(), frames: children, watched };
-            self.ask_up_to::<_, Measured>(LARGEST_BOXES, &frame.id, "coverBoxes", &measuring, limit).await
+            self.ask_up_to::<_, Measured>(
+                LARGEST_BOXES,
+                &frame.id,
+                ScriptFunction::MeasureMask,
+                &measuring,
+                limit,
+            )
+            .await
         });
         let measured: Vec<Result<Measured, AskError>> = join_all(measured).await;
         place::all(frames, measured)
@@ -381,7 +396,7 @@ impl Browser {
             if frame.opaque {
                 return None;
             }
-            self.ask::<_, Held>(&frame.id, "coverHeld", &(), limit).await.ok()
+            self.ask::<_, Held>(&frame.id, ScriptFunction::VerifyMask, &(), limit).await.ok()
         });
         let held: Vec<Option<Held>> = join_all(held).await;
         let after = self.counts(frames, deadline).await;

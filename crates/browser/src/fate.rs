@@ -6,6 +6,7 @@ use crate::{
     error::BrowserError,
     frames::parse_ref,
     page_text::PageText,
+    script::ScriptFunction,
     text::cut,
 };
 use policy::TabId;
@@ -121,7 +122,8 @@ impl Browser {
         };
         let asked = Asked { prefix: &prefix, number, options: &self.options.snapshot };
         // A page that cannot tell leaves the ref as it is: gone.
-        let Ok(answer) = self.ask::<_, Answer>(&frame, "whatBecame", &asked, limit).await else {
+        let Ok(answer) = self.ask::<_, Answer>(&frame, ScriptFunction::DescribeStaleRef, &asked, limit).await
+        else {
             return BrowserError::StaleRef { reference, fate: None, page_words: None };
         };
         let like = answer.like.filter(|like| parse_ref(like).is_some_and(|(of, _)| of == serial));

@@ -8,6 +8,7 @@ use crate::{
     locate::{Element, FRAME_WAIT, LOOK_AGAIN},
     page_text::Words,
     resting::{RESTING, Rested},
+    script::ScriptFunction,
     verbs::{Press, Stroke, unchanged, unchanged_in_itself, unchanged_to_the_eye},
 };
 use futures_util::future::join_all;
@@ -182,7 +183,8 @@ impl Browser {
     }
 
     async fn arm(&self, frame: &str, arming: Arming, deadline: Deadline) -> Result<(), BrowserError> {
-        self.ask::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
+        self.ask::<_, bool>(frame, ScriptFunction::ArmInputGuard, &arming, deadline.within(FRAME_WAIT))
+            .await?;
         Ok(())
     }
 

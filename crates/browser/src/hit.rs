@@ -10,6 +10,7 @@ use crate::{
     frames::parse_ref,
     locate::Element,
     page_text::{PageText, Words},
+    script::ScriptFunction,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use std::marker::PhantomData;
@@ -58,7 +59,7 @@ impl Browser {
                 }
                 Err(error) => return Err(self.explain(deadline.error(error)).await),
             };
-        let told = self.hand_over(&session, &world, hit, "struck", &number, deadline).await;
+        let told = self.hand_over(&session, &world, hit, ScriptFunction::CheckHit, &number, deadline).await;
         match told? {
             None => Err(stale()),
             Some(Struck { problem: Some(problem), by }) => {
@@ -79,7 +80,7 @@ impl Browser {
         };
         let to = Some(&session);
         let find = p::CallFunction::<_, IgnoredAny> {
-            function_declaration: "function(number) { return stockade.editorOf({ number }); }",
+            function_declaration: ScriptFunction::FindEditingHost.declaration(),
             unique_context_id: &world.unique,
             arguments: [p::ByValue { value: &element.number }],
             return_by_value: false,

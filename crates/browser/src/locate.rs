@@ -8,6 +8,7 @@ use crate::{
     error::BrowserError,
     frames::parse_ref,
     page_text::PageText,
+    script::ScriptFunction,
     text::cut,
 };
 use futures_util::future::join_all;
@@ -160,10 +161,14 @@ impl Browser {
         let (by, index) = match target {
             Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
             Target::Point { x, y } => {
-                let (element, spot) = self.descend("at", Some(Spot { x: *x, y: *y }), deadline).await?;
+                let (element, spot) = self
+                    .descend(ScriptFunction::DescribePoint, Some(Spot { x: *x, y: *y }), deadline)
+                    .await?;
                 return Ok(Located { spot, ..plain(element) });
             }
-            Target::Focused => return Ok(plain(self.descend("focused", None, deadline).await?.0)),
+            Target::Focused => {
+                return Ok(plain(self.descend(ScriptFunction::DescribeFocus, None, deadline).await?.0));
+            }
             Target::Role { role, name, index } => {
                 lowered = role.trim().to_ascii_lowercase();
                 (By::Role { role: &lowered, name: name.as_deref() }, *index)
@@ -196,7 +201,7 @@ impl Browser {
     /// Follows a point, or the focus, from the tab's own document into the frame that has it.
     async fn descend(
         &self,
-        question: &'static str,
+        question: ScriptFunction,
         spot: Option<Spot>,
         deadline: Deadline,
     ) -> Result<(Element, Option<Spot>), BrowserError> {
@@ -243,7 +248,7 @@ impl Browser {
             join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
                 let wanted = Wanted { prefix, by, index, look, words, options: &self.options.snapshot };
                 let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-                self.ask::<_, Found>(frame, "find", &wanted, limit).await
+                self.ask::<_, Found>(frame, ScriptFunction::FindElements, &wanted, limit).await
             }))
         };
         let is_still = |answer: &Result<Found, _>| answer.as_ref().is_ok_and(|found| found.still);

@@ -7,6 +7,7 @@ use crate::{
     error::BrowserError,
     page_text::PageText,
     roots::Process,
+    script::ScriptFunction,
     snapshot::{FrameAnswer, FrameSnapshot},
     verbs::Wanted,
 };
@@ -110,7 +111,9 @@ impl Browser {
             Some(process) if alone => self.rest_and_read(process, &frames, (expecting, anew), limit).await,
             _ => {
                 let resting = Resting { expecting, anew, wanted: None, count: false };
-                self.ask::<_, Answer>(frame, "rest", &resting, limit).await.map(Rested::from)
+                self.ask::<_, Answer>(frame, ScriptFunction::WaitUntilSettled, &resting, limit)
+                    .await
+                    .map(Rested::from)
             }
         }
     }
@@ -132,7 +135,8 @@ impl Browser {
         let (wanted, known) = self.wanted_of_tab(frame, prefix);
         let bytes = wanted.bytes;
         let resting = Resting { expecting, anew, wanted: Some(wanted), count: !agreed };
-        let asked = self.ask_up_to::<_, Answer>(bytes, frame, "rest", &resting, limit);
+        let asked =
+            self.ask_up_to::<_, Answer>(bytes, frame, ScriptFunction::WaitUntilSettled, &resting, limit);
         let (mut answer, there) = if agreed {
             (asked.await?, None)
         } else {

@@ -10,6 +10,7 @@ use crate::{
     deadline::Deadline,
     frames::{Counted, World},
     locate::FRAME_WAIT,
+    script::ScriptFunction,
 };
 use futures_util::future::{join, join_all};
 use serde::{Deserialize, Serialize};
@@ -252,8 +253,10 @@ impl Browser {
     /// Whether there is more in a process than its scripts see.
     async fn compare(&self, process: &Process<'_>, anew: bool, limit: Deadline) -> Result<Counts, AskError> {
         let counting = Counting { anew };
-        let seen =
-            process.frames.iter().map(|frame| self.ask::<_, Seen>(frame, "countNodes", &counting, limit));
+        let seen = process
+            .frames
+            .iter()
+            .map(|frame| self.ask::<_, Seen>(frame, ScriptFunction::CountNodes, &counting, limit));
         let mut there = None;
         let seen = if anew {
             let (seen, counted) = join(join_all(seen), self.count_nodes(&process.session, limit)).await;
@@ -308,7 +311,7 @@ impl Browser {
         let mut any = false;
         for round in 0..=NESTED {
             let set_out = SetOut { all: round == 0, bytes: process.bytes };
-            let set: Set = self.ask(frame, "setOutTrees", &set_out, limit).await?;
+            let set: Set = self.ask(frame, ScriptFunction::QueueTrees, &set_out, limit).await?;
             whole &= set.whole;
             let trees = (0..set.trees).map(|at| self.closed_in(&session, &world, at, limit));
             let found: Vec<Vec<i64>> = join_all(trees).await.into_iter().collect::<Result<_, _>>()?;
@@ -317,15 +320,16 @@ impl Browser {
                 whole &= new.is_empty();
                 break;
             }
-            let taken =
-                new.iter().map(|root| self.hand_over(&session, &world, *root, "adoptRoot", &(), limit));
+            let taken = new.iter().map(|root| {
+                self.hand_over(&session, &world, *root, ScriptFunction::RegisterClosedRoot, &(), limit)
+            });
             let taken: Vec<Option<bool>> = join_all(taken).await.into_iter().collect::<Result<_, _>>()?;
             whole &= !taken.contains(&Some(false));
             any |= taken.contains(&Some(true));
             let known = new.into_iter().zip(taken).filter(|(_, taken)| *taken == Some(true));
             self.note_taken_in(frame, known.map(|(root, _)| root));
         }
-        self.ask::<_, bool>(frame, "rootsLooked", &(), limit).await?;
+        self.ask::<_, bool>(frame, ScriptFunction::ClearQueuedTrees, &(), limit).await?;
         Ok(Met { whole, new: any })
     }
 
@@ -339,7 +343,7 @@ impl Browser {
     ) -> Result<Vec<i64>, AskError> {
         let failed = |error| AskError::Failed(limit.error(error));
         let tree = p::CallForNode {
-            function_declaration: "function(at) { return stockade.treeAt(at); }",
+            function_declaration: ScriptFunction::QueuedTree.declaration(),
             unique_context_id: &world.unique,
             arguments: [p::ByValue { value: &at }],
             object_group: p::HANDLES,

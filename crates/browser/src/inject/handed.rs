@@ -10,6 +10,7 @@ use crate::{
     cdp::{CallError, HandedHeaders, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
+    script::ScriptFunction,
     tab::Tab,
 };
 use futures_util::future::join_all;
@@ -230,7 +231,7 @@ impl Browser {
     async fn stores_of(&self, asked: &Asked, deadline: Deadline) -> Option<Stores> {
         let wanted = Wanted { local: asked.local, entries: MOST_ENTRIES, units: MOST_STORED_BYTES };
         let command = p::CallFunction::<_, Stores> {
-            function_declaration: "function(a) { return stockade.storedHere(a); }",
+            function_declaration: ScriptFunction::ReadWebStorage.declaration(),
             unique_context_id: asked.world.as_deref()?,
             arguments: [p::ByValue { value: &wanted }],
             return_by_value: true,

@@ -8,6 +8,7 @@ use crate::{
     error::BrowserError,
     incident::Incidents,
     page_text::PageText,
+    script::ScriptFunction,
     text::cut_at,
 };
 use policy::{LoadState, Navigate, WebUrl};
@@ -88,7 +89,8 @@ impl Browser {
         let main = self.frames_to_ask().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
         let largest = LARGEST_ANSWER + LONGEST_TEXT * ENCODED;
         let ours = Wanted { length: LONGEST_TEXT };
-        let mut told: Told = self.ask_up_to(largest, &main, "pageText", &ours, deadline).await?;
+        let mut told: Told =
+            self.ask_up_to(largest, &main, ScriptFunction::ReadPageText, &ours, deadline).await?;
         if let Some(status) = told.status.filter(|status| *status == 429 || *status >= 500) {
             let url = PageText::new(wanted.url.as_str());
             return Err(BrowserError::NavigationFailed { url, net_error: format!("HTTP {status}") });

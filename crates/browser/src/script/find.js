@@ -1,29 +1,58 @@
 // Finding elements by what an agent calls them: role and name, text, or selector.
 
+import { MAX_NAME, nameOf, readableText, setValueExposure } from './accessible_name.js';
+import { checkActionability, scrollUnrendered } from './actionability.js';
+import { isActionable } from './aria_states.js';
+import { visibility } from './element_visibility.js';
+import { flatParent } from './flat_tree.js';
+import { intendedTarget } from './hit_test.js';
+import { characterData, documentElement, isConnected, isElement, matches } from './intrinsics.js';
+import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
+import { INTERACTIVE, roleOf } from './roles.js';
+import { isTreeUnchanged } from './secret_fields.js';
+import { normalizeText } from './text.js';
+import { walk } from './tree_walk.js';
+import { visibleText } from './visible_text.js';
+
+// What became of a ref that led to nothing.
+/** @param {{ prefix: string, number: number, options: SnapshotOptions }} request */
+export const describeStaleRef = ({ prefix, number, options }) => {
+  if (number < 1 || number > lastRef) return { fate: 'never_given' };
+  const el = elementsByRef.get(number)?.deref();
+  if (el && isInThisDocument(el)) return { fate: visibility(el) === true ? 'untold' : 'hidden' };
+  const was = lastDescriptions.get(number) ?? null;
+  if (el && isConnected(el)) return { fate: 'moved', ...was };
+  if (!was) return { fate: 'removed' };
+  const now = findElements({ prefix, by: { kind: 'role', ...was }, index: 0, look: null, options });
+  return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
+};
 const MAX_FOUND = 200;
 const MAX_NEAR = 8;
 
 const TEXT_ROLES = new Set(['searchbox', 'textbox']);
-const sameRole = (wanted, role) =>
+/** @param {string} wanted @param {string} role */
+const matchesRole = (wanted, role) =>
   wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
 // How well something answers to a name: exactly, but for case, in part; -1 not at all.
-const tierOf = (told, wanted, lower) =>
+/** @param {string} told @param {string | null} wanted @param {string | undefined} lower */
+export const matchTier = (told, wanted, lower) =>
   wanted === null || told === wanted ? 0
   : told.toLowerCase() === lower ? 1
   : lower && told.toLowerCase().includes(lower) ? 2
   : -1;
 
 // Each kind of search says for an element, and for the element around a text, how well it answers.
+/** @type {Searches} */
 const SEARCHES = {
   role: ({ role, name }) => {
-    const wanted = name === null ? null : clean(name, MAX_NAME).trim();
+    const wanted = name === null ? null : normalizeText(name, MAX_NAME).trim();
     const lower = wanted?.toLowerCase();
     const visit = (el, shown, found) => {
       if (!shown) return;
-      if (sameRole(role, shown)) {
+      if (matchesRole(role, shown)) {
         const told = nameOf(el, roleOf(el) || 'button');
-        const tier = tierOf(told, wanted, lower);
+        const tier = matchTier(told, wanted, lower);
         if (tier < 0) found.near(shown, told);
         else found.add(tier, el);
       } else if (lower && INTERACTIVE.has(shown)) {
@@ -38,7 +67,7 @@ const SEARCHES = {
     text: () => {},
   }),
   text: ({ text }) => {
-    const wanted = clean(text, MAX_NAME).trim();
+    const wanted = normalizeText(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
     const words = lower.split(' ');
     const seen = new Set();
@@ -52,21 +81,21 @@ const SEARCHES = {
       // What has no text inside is read by its value.
       visit: (el, shown, found) => {
         if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
-        add(tierOf(nameOf(el, shown), wanted, lower), meantBy(el, null) ?? el, found);
+        add(matchTier(nameOf(el, shown), wanted, lower), intendedTarget(el, null) ?? el, found);
       },
       // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
         const parent = typeof node === 'string' ? null : flatParent(node);
         if (!parent || !isElement(parent)) return;
-        const own = clean(characters(node), MAX_NAME).trim();
+        const own = normalizeText(characterData(node), MAX_NAME).trim();
         if (!touches(own)) return;
-        const meant = meantBy(parent, null) ?? parent;
+        const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;
         // What is seen costs more to tell than what is written.
-        const shown = (el) => (textOf(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
+        const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
         const around = shown(parent);
         const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
-        const tiers = told.filter(Boolean).map((text) => tierOf(text, wanted, lower)).filter((tier) => tier >= 0);
+        const tiers = told.filter(Boolean).map((text) => matchTier(text, wanted, lower)).filter((tier) => tier >= 0);
         if (tiers.length) add(Math.min(...tiers), meant, found);
       },
     };
@@ -76,12 +105,14 @@ const SEARCHES = {
 // All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
 // which saves a second question.
 // What an element is called and what it shows, for whoever has to know whether that may be said.
-const MOST_WORDS_CHECKED = 2000;
-const wordsToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MOST_WORDS_CHECKED)}`.slice(0, 2 * MOST_WORDS_CHECKED).toWellFormed();
+const MAX_CHECKED_LENGTH = 2000;
+/** @param {Element} el */
+const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CHECKED_LENGTH)}`.slice(0, 2 * MAX_CHECKED_LENGTH).toWellFormed();
 
-const find = ({ prefix, by, index, look: how, words, options }) => {
-  tellValues(options);
-  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isStill() };
+/** @param {FindRequest} request @returns {FindReply} */
+export const findElements = ({ prefix, by, index, look: how, words, options }) => {
+  setValueExposure(options);
+  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isTreeUnchanged() };
   const tiers = [found.exact, found.close, found.part];
   const kept = [[], [], []];
   const collect = {
@@ -99,11 +130,11 @@ const find = ({ prefix, by, index, look: how, words, options }) => {
   const root = documentElement(document);
   if (root) found.complete = walk(root, visit, (node) => search.text(node, collect), () => {}).complete;
   kept.forEach((els, tier) => { for (const el of els) tiers[tier].push(`${prefix}e${refOf(el)}`); });
-  if (words) found.words = kept.map((els) => els.map(wordsToCheck));
+  if (words) found.words = kept.map((els) => els.map(textToCheck));
   const best = kept.find((els) => els.length);
   if (how && best && index < best.length) {
-    const looked = look(prefix, best[index], how);
-    if (!unheard) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
+    const looked = checkActionability(prefix, best[index], how);
+    if (!scrollUnrendered) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
   }
   return found;
 };

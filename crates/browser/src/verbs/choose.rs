@@ -10,6 +10,7 @@ use crate::{
     guard::{Hand, Input, Shot},
     locate::Element,
     page_text::PageText,
+    script::ScriptFunction,
 };
 use policy::{
     ARROW_DOWN, ARROW_UP, Check, Chord, ElementFacts, LoadState, Modifiers, MouseButton, OptionFacts, Select,
@@ -124,7 +125,7 @@ impl Browser {
         let element = self.element(&list.element)?;
         let seen = self.seen_of(&element, deadline).await?;
         let choosing = choosing(select, &element, &[], &seen);
-        let meant = self.ask(&element.frame, "optionsMeant", &choosing, deadline).await;
+        let meant = self.ask(&element.frame, ScriptFunction::ResolveOptions, &choosing, deadline).await;
         match meant.map_err(|error| gone_is(error, element.stale()))? {
             Meant::Chosen { chosen } => Ok(chosen
                 .into_iter()
@@ -139,7 +140,7 @@ impl Browser {
         let Some(mask) = self.mask() else { return Ok(Seen::default()) };
         let question = serde_json::json!({ "number": element.number, "most": MOST_LABELS });
         let labels: Result<Vec<String>, _> =
-            self.ask(&element.frame, "optionLabels", &question, deadline).await;
+            self.ask(&element.frame, ScriptFunction::ListOptionLabels, &question, deadline).await;
         let labels = labels.map_err(|error| gone_is(error, element.stale()))?;
         let hidden = labels.iter().enumerate().filter(|(_, label)| mask(label).is_some());
         Ok(Seen { hidden: hidden.map(|(at, _)| at).collect(), read: Some(labels.len()) })
@@ -156,7 +157,13 @@ impl Browser {
         self.start();
         // First the focus, so that none of the page's handlers sees the list while it is made ready for the key.
         let number = element.number;
-        self.in_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline).await?;
+        self.in_field(
+            &element,
+            ScriptFunction::FocusField,
+            &serde_json::json!({ "number": number }),
+            deadline,
+        )
+        .await?;
         let seen = self.seen_of(&element, deadline).await?;
         let choosing_decided = choosing(select, &element, options, &seen);
         let way = match self.way_to(&choosing_decided, &element, deadline).await? {
@@ -213,12 +220,12 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<Way, BrowserError> {
-        let way = self.ask(&element.frame, "choose", choosing, deadline).await;
+        let way = self.ask(&element.frame, ScriptFunction::PrepareSelection, choosing, deadline).await;
         way.map_err(|error| gone_is(error, element.stale()))
     }
 
     async fn put_back(&self, element: &Element, deadline: Deadline) -> Result<(), BrowserError> {
-        match self.ask::<_, bool>(&element.frame, "putBack", &(), deadline).await {
+        match self.ask::<_, bool>(&element.frame, ScriptFunction::RestoreSelection, &(), deadline).await {
             // A page that has gone shows no list.
             Ok(_) | Err(AskError::Gone) => Ok(()),
             Err(error) => Err(error.into()),
@@ -235,7 +242,7 @@ impl Browser {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        match self.ask(&element.frame, "isChosen", choosing, deadline).await {
+        match self.ask(&element.frame, ScriptFunction::CompareSelection, choosing, deadline).await {
             Ok(Choice::Chosen | Choice::Gone) | Err(AskError::Gone) => Ok(true),
             Ok(Choice::Other) => Ok(false),
             Err(AskError::Failed(error)) => Err(error),
@@ -282,7 +289,7 @@ impl Browser {
     async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
         let question = serde_json::json!({ "number": element.number });
         let state: BoxState = self
-            .ask(&element.frame, "isChecked", &question, deadline)
+            .ask(&element.frame, ScriptFunction::ReadChecked, &question, deadline)
             .await
             .map_err(|error| gone_is(error, element.stale()))?;
         Ok(state.checked)

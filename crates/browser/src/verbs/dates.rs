@@ -3,7 +3,7 @@
 use super::keyboard::Stroke;
 use crate::{
     aim::How, ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand,
-    locate::Element,
+    locate::Element, script::ScriptFunction,
 };
 use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
@@ -196,7 +196,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let field = Field { number: element.number };
-        let Orders { orders } = self.of_field(element, "partsOf", &field, deadline).await?;
+        let Orders { orders } =
+            self.of_field(element, ScriptFunction::ListDatePartOrders, &field, deadline).await?;
         let shown = orders.first().map(Vec::as_slice).unwrap_or_default();
         let moment = match text.trim() {
             "" => Moment::default(),
@@ -205,10 +206,11 @@ impl Browser {
             })?,
         };
         for order in &orders {
-            self.in_field(element, "focusField", &field, deadline).await?;
+            self.in_field(element, ScriptFunction::FocusField, &field, deadline).await?;
             let strokes = strokes(&moment, order);
             self.keys_to(element, how, decided, Hand::Keys(&strokes), deadline).await?;
-            let Held { value } = self.of_field(element, "momentIn", &field, deadline).await?;
+            let Held { value } =
+                self.of_field(element, ScriptFunction::ReadDateValue, &field, deadline).await?;
             if value.is_some_and(|value| moment.is(&value)) {
                 return Ok(());
             }
@@ -219,7 +221,7 @@ impl Browser {
     async fn of_field<T: serde::de::DeserializeOwned + 'static>(
         &self,
         element: &Element,
-        function: &str,
+        function: ScriptFunction,
         field: &Field,
         deadline: Deadline,
     ) -> Result<T, BrowserError> {

@@ -11,6 +11,7 @@ use crate::{
     guard::{Hand, Input, Shot},
     locate::Element,
     page_text::{PageText, Words},
+    script::ScriptFunction,
 };
 use policy::{Chord, ENTER, ElementFacts, Key, LoadState, Modifiers, Press, Target};
 use serde::{Deserialize, Serialize};
@@ -53,8 +54,13 @@ impl Browser {
             Some(decided) => {
                 let (element, how) = self.again(&press.target, decided, Purpose::Press, deadline).await?;
                 if press.target != Target::Focused {
-                    self.in_field(&element, "focusField", &Focus { number: element.number }, deadline)
-                        .await?;
+                    self.in_field(
+                        &element,
+                        ScriptFunction::FocusField,
+                        &Focus { number: element.number },
+                        deadline,
+                    )
+                    .await?;
                 }
                 let shot = Shot {
                     element: &element,
@@ -113,7 +119,7 @@ impl Browser {
     pub(super) async fn in_field<A: Serialize>(
         &self,
         element: &Element,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {

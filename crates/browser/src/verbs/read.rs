@@ -8,6 +8,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::FRAME_WAIT,
+    script::ScriptFunction,
     snapshot::{
         Cursor, Document, FrameAnswer, FrameSnapshot, Last, MOST_NODES, Page, Shown, Snapshot, Told, View,
         stitch,
@@ -233,11 +234,13 @@ impl Browser {
         let known = known.filter(|told: &Told| told.links == links);
         wanted.links = links;
         wanted.known = known.as_ref().map(|told| told.serial);
-        let mut answer: FrameAnswer = self.ask_up_to(wanted.bytes, frame, "snapshot", &wanted, limit).await?;
+        let mut answer: FrameAnswer =
+            self.ask_up_to(wanted.bytes, frame, ScriptFunction::TakeSnapshot, &wanted, limit).await?;
         if answer.is_too_large() {
             self.sweep(frame, limit).await?;
             wanted.swept = true;
-            answer = self.ask_up_to(wanted.bytes, frame, "snapshot", &wanted, limit).await?;
+            answer =
+                self.ask_up_to(wanted.bytes, frame, ScriptFunction::TakeSnapshot, &wanted, limit).await?;
         }
         let told = answer.into_snapshot(prefix, known.as_ref()).ok_or(AskError::Gone)?;
         if place == 0 {

@@ -2,6 +2,7 @@
 
 use crate::{
     ask::LARGEST_ANSWER, browser::Browser, deadline::Deadline, error::BrowserError, page_text::PageText,
+    script::ScriptFunction,
 };
 use policy::ReadDom;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,8 @@ impl Browser {
         let bytes = wanted.bytes.min(MOST_BYTES);
         let main = self.frames_to_ask().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
         let largest = LARGEST_ANSWER + bytes * ENCODED;
-        let source: Source = self.ask_up_to(largest, &main, "source", &Wanted { bytes }, deadline).await?;
+        let source: Source =
+            self.ask_up_to(largest, &main, ScriptFunction::SerializeDom, &Wanted { bytes }, deadline).await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
         Ok(Dom { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })

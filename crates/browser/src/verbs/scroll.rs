@@ -8,6 +8,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     locate::Element,
+    script::ScriptFunction,
 };
 use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
 use serde::{Deserialize, Serialize};
@@ -76,7 +77,7 @@ impl Browser {
         let across = matches!(direction, Direction::Left | Direction::Right);
         let back = matches!(direction, Direction::Up | Direction::Left);
         let scroller = Scroller { number: element.map(|element| element.number), across };
-        let before = self.position("scrollState", element, scroller, deadline).await?;
+        let before = self.position(ScriptFunction::StartScroll, element, scroller, deadline).await?;
         let way = match distance {
             Distance::Page => before.page * (1.0 - KEPT_IN_VIEW),
             Distance::Pixels(pixels) => f64::from(pixels),
@@ -86,7 +87,7 @@ impl Browser {
         let (x, y) = point.unwrap_or((before.x, before.y));
         let (delta_x, delta_y) = if across { (delta, 0.0) } else { (0.0, delta) };
         self.call_tab(&p::TurnWheel { r#type: "mouseWheel", x, y, delta_x, delta_y }, deadline).await?;
-        let after = self.position("scrolled", element, scroller, deadline).await?;
+        let after = self.position(ScriptFunction::WaitForScrollEnd, element, scroller, deadline).await?;
         let moved = (after.at - before.at).abs();
         let rest = if back { after.at } else { after.most - after.at };
         Ok(match (moved >= 1.0, rest >= 1.0) {
@@ -100,7 +101,10 @@ impl Browser {
     /// Waits until the page has come to rest after a key that may have set it scrolling.
     pub(super) async fn scrolling_ends(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let scroller = Scroller { number: None, across: false };
-        match self.position("scrolled", None, scroller, deadline.within(SCROLLING)).await {
+        match self
+            .position(ScriptFunction::WaitForScrollEnd, None, scroller, deadline.within(SCROLLING))
+            .await
+        {
             // The page went, or is busy; what follows finds out which.
             Ok(_) | Err(BrowserError::TabClosed | BrowserError::Timeout { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -109,7 +113,7 @@ impl Browser {
 
     async fn position(
         &self,
-        question: &str,
+        question: ScriptFunction,
         element: Option<&Element>,
         scroller: Scroller,
         deadline: Deadline,

@@ -9,6 +9,7 @@ use crate::{
     error::BrowserError,
     guard::{Hand, Input, Shot},
     locate::Element,
+    script::ScriptFunction,
     verbs::unchanged_to_the_eye,
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
@@ -40,7 +41,8 @@ impl Browser {
         self.start();
         self.put_text(typing, decided, &element, how, deadline).await?;
         if typing.submit {
-            self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
+            self.in_field(&element, ScriptFunction::FocusAndPlaceCaret, &caret(&element, false), deadline)
+                .await?;
             self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline)
                 .await?;
         }
@@ -59,7 +61,13 @@ impl Browser {
         if let Some(kind) = dates::Kind::of(decided.input_type.as_deref()) {
             return self.put_moment(kind, &typing.text, element, how, decided, deadline).await;
         }
-        self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
+        self.in_field(
+            element,
+            ScriptFunction::FocusAndPlaceCaret,
+            &caret(element, typing.clear_first),
+            deadline,
+        )
+        .await?;
         let text = typing.text.replace("\r\n", "\n");
         let stroke = Stroke::of(&Chord::from(&DELETE));
         let hand = match (text.is_empty(), typing.clear_first) {

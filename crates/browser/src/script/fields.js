@@ -1,21 +1,33 @@
-// Fields: the focus, the caret, and text that goes into one.
+// Fields: focus, caret, and the parts of date and time inputs.
 
-const deepActive = () => {
+import { describeElement } from './element_facts.js';
+import { attribute, flatParent, hasAttribute, isInside, shadowRootOf, tagOf } from './flat_tree.js';
+import {
+  activeElement, documentElement, focusElement, INPUT, isContentEditable, isElement, isHtml, rootActiveElement,
+  TEXTAREA,
+} from './intrinsics.js';
+import { childFrames, elementByRef, refOf } from './refs.js';
+import { isEditingHost } from './roles.js';
+import { isSecret } from './secret_fields.js';
+
+export const deepActiveElement = () => {
   let active = activeElement(document);
-  for (let root = active && shadowRoot(active); root && rootActive(root); root = shadowRoot(active)) active = rootActive(root);
+  for (let root = active && shadowRootOf(active); root && rootActiveElement(root); root = shadowRootOf(active)) active = rootActiveElement(root);
   return active;
 };
 
 // null if the element has the focus and is no secret; otherwise what is wrong.
-const notFocused = (el) => {
-  const active = deepActive();
+/** @param {Element} el */
+const focusProblem = (el) => {
+  const active = deepActiveElement();
   // Inside an editor it is the editor that has the focus.
   const inEditor = active && isHtml(el) && isContentEditable(el) && isInside(el, active);
-  if (active !== el && !inEditor) return { problem: 'focus', by: active ? describe(active) : null };
+  if (active !== el && !inEditor) return { problem: 'focus', by: active ? describeElement(active) : null };
   return isSecret(el) ? { problem: 'secret' } : null;
 };
 
 // Puts the caret into a field: at its end, or over all of it.
+/** @param {HTMLElement} el @param {boolean} all */
 const placeCaret = (el, all) => {
   const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
   if (!field) {
@@ -36,82 +48,92 @@ const placeCaret = (el, all) => {
 };
 
 // The element that has the focus while text is typed into this one.
-const editorOf = ({ number }) => {
-  for (let at = elementOf(number); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
+/** @param {number} number */
+export const findEditingHost = (number) => {
+  for (let at = elementByRef(number); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
   return null;
 };
 
-const focusField = ({ number }) => {
-  const el = elementOf(number);
+/** @param {RefRequest} request */
+export const focusField = ({ number }) => {
+  const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
-  if (deepActive() !== el) focusElement(el, { preventScroll: true });
-  return notFocused(el) ?? {};
+  if (deepActiveElement() !== el) focusElement(el, { preventScroll: true });
+  return focusProblem(el) ?? {};
 };
 
 // Puts the focus and the caret where text is to go.
-const enterField = ({ number, all }) => {
-  const el = elementOf(number);
+/** @param {{ number: number, all: boolean }} request */
+export const focusAndPlaceCaret = ({ number, all }) => {
+  const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
-  if (deepActive() !== el) focusElement(el, { preventScroll: true });
-  const lost = notFocused(el);
+  if (deepActiveElement() !== el) focusElement(el, { preventScroll: true });
+  const lost = focusProblem(el);
   if (lost) return lost;
   placeCaret(el, all);
   // Moving the caret may have run the page's handlers.
-  return notFocused(el) ?? {};
+  return focusProblem(el) ?? {};
 };
 
 // The parts of a date or a time stand in the order of the field's language, and which one that is only Chromium knows:
 // so first as the language writes it, then as others do.
-const WRITTEN = {
+/** @type {Record<string, Intl.DateTimeFormatOptions>} */
+const DATE_FORMATS = {
   date: { year: 'numeric', month: '2-digit', day: '2-digit' },
   time: { hour: '2-digit', minute: '2-digit' },
   month: { year: 'numeric', month: 'long' },
 };
-WRITTEN['datetime-local'] = { ...WRITTEN.date, ...WRITTEN.time };
-const PARTS_KNOWN = new Set(['year', 'month', 'day', 'hour', 'minute', 'dayPeriod']);
+DATE_FORMATS['datetime-local'] = { ...DATE_FORMATS.date, ...DATE_FORMATS.time };
+const DATE_PARTS = new Set(['year', 'month', 'day', 'hour', 'minute', 'dayPeriod']);
 
+/** @param {Element} el */
 const languageOf = (el) => {
   for (let at = el; at; at = flatParent(at)) if (isElement(at) && hasAttribute(at, 'lang')) return attribute(at, 'lang');
   return navigator.language;
 };
 
-const orderIn = (languages, type, seconds) => {
-  const format = new Intl.DateTimeFormat(languages, WRITTEN[type]);
+/** @param {string[]} languages @param {string} type @param {boolean} seconds */
+const datePartOrder = (languages, type, seconds) => {
+  const format = new Intl.DateTimeFormat(languages, DATE_FORMATS[type]);
   const twelve = format.resolvedOptions().hour12 === true;
-  return format.formatToParts(new Date(0)).map((part) => part.type).filter((part) => PARTS_KNOWN.has(part)).flatMap((part) => {
+  return format.formatToParts(new Date(0)).map((part) => part.type).filter((part) => DATE_PARTS.has(part)).flatMap((part) => {
     if (part === 'hour' && twelve) return ['hour12'];
     return part === 'minute' && seconds ? ['minute', 'second'] : [part];
   });
 };
 
 // Seconds are shown where a step or the value has any.
+/** @param {Element} el */
 const hasSeconds = (el) => {
   const step = attribute(el, 'step');
   return /:\d+:/.test(INPUT.value(el)) || step === 'any' || (step !== null && Number(step) > 0 && Number(step) % 60 !== 0);
 };
 
-const partsOf = ({ number }) => {
-  const el = elementOf(number);
+/** @param {RefRequest} request */
+export const listDatePartOrders = ({ number }) => {
+  const el = elementByRef(number);
   const type = el instanceof HTMLInputElement ? INPUT.type(el) : null;
   if (type === 'week') return { orders: [['week', 'year'], ['year', 'week']] };
-  if (!Object.hasOwn(WRITTEN, type)) return { orders: [] };
+  if (!Object.hasOwn(DATE_FORMATS, type)) return { orders: [] };
   const known = new Map();
   for (const language of [languageOf(el), navigator.language, 'en-US', 'en-GB', 'ja']) {
     let order;
-    try { order = orderIn([language, navigator.language], type, hasSeconds(el)); } catch { continue; }
+    try { order = datePartOrder([language, navigator.language], type, hasSeconds(el)); } catch { continue; }
     known.set(order.join(), order);
   }
   return { orders: Array.from(known.values()) };
 };
 
-const momentIn = ({ number }) => {
-  const el = elementOf(number);
+/** @param {RefRequest} request */
+export const readDateValue = ({ number }) => {
+  const el = elementByRef(number);
   return { value: el instanceof HTMLInputElement && !isSecret(el) ? INPUT.value(el) : null };
 };
 
 // What has the focus here: an element, or a child frame that has it in turn.
-const focused = ({ prefix }) => {
-  const active = deepActive();
+/** @param {{ prefix: string }} request */
+export const describeFocus = ({ prefix }) => {
+  const active = deepActiveElement();
   if (!active || active === documentElement(document) || tagOf(active) === 'body') return { problem: 'nothing' };
   const frame = childFrames.get(active);
   return frame === undefined ? { ref: `${prefix}e${refOf(active)}` } : { frame };

@@ -1,22 +1,20 @@
-// What the document's origin keeps in its stores. A document without an origin of its own has none.
+// The origin's localStorage and sessionStorage. A document with an opaque origin has none.
 
-const MOST_STORED_SEEN = 10000;
-const localStore = uncurry(Object.getOwnPropertyDescriptor(globalThis, 'localStorage').get);
-const sessionStore = uncurry(Object.getOwnPropertyDescriptor(globalThis, 'sessionStorage').get);
-const storeLength = getter(Storage, 'length');
-const storeKey = method(Storage, 'key');
-const storeItem = method(Storage, 'getItem');
+import { localStore, sessionStore, storeItem, storeKey, storeLength } from './intrinsics.js';
+
+const MAX_ENTRIES_SEEN = 10000;
 
 // The shortest first: a key is short, and what a page caches is long.
-const storedHere = ({ local, entries, units }) => {
+/** @param {{ local: boolean, entries: number, units: number }} request */
+export const readWebStorage = ({ local, entries, units }) => {
   const found = [];
   let cut = false;
   for (const isLocal of local ? [true, false] : [false]) {
     let store;
     try { store = (isLocal ? localStore : sessionStore)(globalThis); } catch { continue; }
     const length = storeLength(store);
-    cut ||= length > MOST_STORED_SEEN;
-    for (let i = 0; i < length && i < MOST_STORED_SEEN; i += 1) {
+    cut ||= length > MAX_ENTRIES_SEEN;
+    for (let i = 0; i < length && i < MAX_ENTRIES_SEEN; i += 1) {
       const name = storeKey(store, i);
       const value = name === null ? null : storeItem(store, name);
       if (value) found.push([isLocal, name, value]);

@@ -1,24 +1,29 @@
-// What a person with eyes sees of a text or a control, and what only a reader of the markup does.
+// How the content of an element is painted: ink, background, opacity, clips and position.
+
+import { callCache } from './call_cache.js';
+import {
+  backgroundOver, contrast, isLegible, MIN_ALPHA, MIN_CONTRAST, parseColor, parseColors, WHITE,
+} from './color_contrast.js';
+import { childByTag, flatParent, shadowRootsSeen, tagOf } from './flat_tree.js';
+import {
+  boundingRect, createRange, documentElement, isElement, parentNode, scrollHeight, scrollLeft, scrollTop,
+  scrollWidth,
+} from './intrinsics.js';
+import {
+  COLOR, CRUSH, FONT, INDENT, INK, MARGIN, MASK, PLACE, possibleEffects, SIZE, SPACING,
+} from './style_hints.js';
 
 // Text and boxes that are no larger than this cannot be read or hit, in CSS pixels.
-const TOO_SMALL = 2;
-const TOO_BLURRED = 5;
+export const TOO_SMALL = 2;
+const MAX_BLUR = 5;
 // Places of texts and controls that are measured in one snapshot. Beyond it they are taken to be where they can be seen.
-const MOST_MEASURED = 30000;
+const MAX_MEASURED = 30000;
 // Text that scrolls to the right for longer than this many windows is not meant to be found.
-const FARTHEST = 4;
-
-const createRange = method(Document, 'createRange');
-const selectNode = method(Range, 'selectNode');
-const rangeRect = method(Range, 'getBoundingClientRect');
-const scrollWidth = getter(Element, 'scrollWidth');
-const scrollHeight = getter(Element, 'scrollHeight');
-const scrollLeft = getter(Element, 'scrollLeft');
-const scrollTop = getter(Element, 'scrollTop');
-const UNDRAWN_CONTENT = new Set(['canvas', 'video', 'audio', 'object', 'meter', 'progress']);
+const MAX_SCREENS_AWAY = 4;
+export const UNDRAWN_CONTENT = new Set(['canvas', 'video', 'audio', 'object', 'meter', 'progress']);
 
 // How what is directly inside an element is drawn. Elements that change nothing share their parent's.
-class Look {
+class PaintState {
   // Whether nothing can be seen of it whatever it is.
   gone = false;
   // Whether text in it stands in for something else that is drawn.
@@ -52,20 +57,20 @@ class Look {
   inside() { return Object.assign(new Look(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
 
   // Whether its ink stands out from its ground.
-  stands() { return stands(this.ink, this.strength, this.ground); }
+  stands() { return isLegible(this.ink, this.strength, this.ground); }
 }
 
-const looks = () => {
-  const now = knownNow();
+export const paintCache = () => {
+  const now = callCache();
   now.looks ??= {
     of: new Map(), texts: new Map(), range: createRange(document), measured: 0, hits: 0,
-    root: rootLook(), painted: null, covered: null, scroll: null, shaded: null,
+    root: rootPaintState(), painted: null, covered: null, scroll: null, shaded: null,
   };
   return now.looks;
 };
 
-const rootLook = () => {
-  const look = new Look();
+const rootPaintState = () => {
+  const look = new PaintState();
   const root = documentElement(document);
   const scheme = root ? getComputedStyle(root).colorScheme : '';
   const dark = scheme.includes('dark') && (!scheme.includes('light') || matchMedia('(prefers-color-scheme: dark)').matches);
@@ -75,11 +80,13 @@ const rootLook = () => {
   return look;
 };
 
-const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));
+/** @param {Node} node */
+export const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));
 
 // From the nearest element that is known, down; without recursion.
-const lookOf = (el) => {
-  const { of, root } = looks();
+/** @param {Element} el @returns {PaintState} */
+export const paintStateOf = (el) => {
+  const { of, root } = paintCache();
   const known = of.get(el);
   if (known) return known;
   const chain = [];
@@ -87,29 +94,31 @@ const lookOf = (el) => {
   while (at && isElement(at) && !of.has(at)) { chain.push(at); at = drawnParent(at); }
   let look = (at && of.get(at)) || root;
   for (let i = chain.length - 1; i >= 0; i -= 1) {
-    look = inner(chain[i], look);
+    look = derivePaintState(chain[i], look);
     of.set(chain[i], look);
   }
   return look;
 };
 
-const inner = (el, outer) => {
-  const signs = suspectedOf(el);
+/** @param {Element} el @param {PaintState} outer */
+const derivePaintState = (el, outer) => {
+  const signs = possibleEffects(el);
   if (signs === 0) return outer;
   const style = getComputedStyle(el);
-  let look = signs & INK ? inkedLook(el, style, outer, signs) : outer;
+  let look = signs & INK ? stateWithInk(el, style, outer, signs) : outer;
   if (!(signs & (PLACE | SIZE)) || style.display === 'contents') return look;
-  if (!(signs & PLACE)) return spacedLook(style, look, signs);
+  if (!(signs & PLACE)) return stateWithSpacing(style, look, signs);
   look = look.inside();
-  takePlace(el, style, look, outer);
+  applyPosition(el, style, look, outer);
   return look;
 };
 
 // Where nothing but sizes could do harm, and mostly does not.
-const spacedLook = (style, outer, signs) => {
+/** @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
+const stateWithSpacing = (style, outer, signs) => {
   const displaced = Boolean(signs & MARGIN) && hasNegativeMargin(style);
   const indented = Boolean(signs & INDENT) && isIndented(style);
-  const placed = displaced || (indented && isShifted(style, outer)) || (outer.indented && pilesUp(style)) ||
+  const placed = displaced || (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style)) ||
     (signs & SPACING && isSqueezed(style)) || (signs & CRUSH && isCrushed(style));
   if (placed) return Object.assign(outer.inside(), { displaced: outer.displaced || displaced, placed: true });
   if (!indented) return outer;
@@ -118,8 +127,9 @@ const spacedLook = (style, outer, signs) => {
 };
 
 // One look for all that are written alike in the same place; a page has thousands of links and two colours of them.
-const inkedLook = (el, style, outer, signs) => {
-  const fill = signs & COLOUR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
+/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
+const stateWithInk = (el, style, outer, signs) => {
+  const fill = signs & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
   const size = signs & FONT ? style.fontSize : '';
   const mask = signs & MASK ? style.webkitTextSecurity : '';
   const key = size || mask ? `${fill} ${size} ${mask}` : fill;
@@ -127,7 +137,7 @@ const inkedLook = (el, style, outer, signs) => {
   let look = outer.alike.get(key);
   if (!look) {
     look = outer.inside();
-    if (fill) look.ink = colourOf(fill) ?? look.ink;
+    if (fill) look.ink = parseColor(fill) ?? look.ink;
     if (size) look.small = parseFloat(size) <= TOO_SMALL;
     if (mask) look.masked = mask !== 'none';
     outer.alike.set(key, look);
@@ -135,16 +145,17 @@ const inkedLook = (el, style, outer, signs) => {
   return look;
 };
 
-const takePlace = (el, style, look, outer) => {
+/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} look @param {PaintState} outer */
+const applyPosition = (el, style, look, outer) => {
   look.replaced = UNDRAWN_CONTENT.has(tagOf(el));
   look.skipped ||= style.contentVisibility === 'hidden';
   look.strength *= +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1);
-  if (style.filter !== 'none') takeFilter(style.filter, look);
-  if (look.strength < LEAST_ALPHA) look.gone = true;
+  if (style.filter !== 'none') applyFilter(style.filter, look);
+  if (look.strength < MIN_ALPHA) look.gone = true;
   const text = style.webkitBackgroundClip === 'text';
-  look.ground = text ? look.ground : groundOver(look.ground, style);
-  if (style.transform !== 'none' && turnedAway(el, style)) look.gone = true;
-  if (style.maskImage !== 'none' && coloursIn(style.maskImage).every((colour) => colour && colour[3] < LEAST_ALPHA) && !style.maskImage.includes('url(')) look.gone = true;
+  look.ground = text ? look.ground : backgroundOver(look.ground, style);
+  if (style.transform !== 'none' && isBackFacing(el, style)) look.gone = true;
+  if (style.maskImage !== 'none' && parseColors(style.maskImage).every((colour) => colour && colour[3] < MIN_ALPHA) && !style.maskImage.includes('url(')) look.gone = true;
   const position = style.position;
   const out = position === 'absolute' ? 1 : position === 'fixed' ? 2 : 0;
   const moved = style.transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.rotate !== 'none' || style.offsetPath !== 'none';
@@ -153,39 +164,50 @@ const takePlace = (el, style, look, outer) => {
   if (out === 2) look.scroller = null;
   look.sticks ||= out === 2 || position === 'sticky';
   look.displaced ||= out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
-    (position === 'relative' && OFFSETS.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
+    (position === 'relative' && OFFSET_PROPERTIES.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
   const indented = isIndented(style);
   look.placed ||= look.displaced || style.zoom !== '1' || isCrushed(style) || isSqueezed(style) ||
-    (indented && isShifted(style, outer)) || (outer.indented && pilesUp(style));
+    (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style));
   look.indented ||= indented;
-  takeClips(el, style, look, outer.clips[out], { position, moved });
+  applyClips(el, style, look, outer.clips[out], { position, moved });
 };
 
-const OFFSETS = ['top', 'right', 'bottom', 'left'];
-const MARGINS = ['marginTop', 'marginRight', 'marginBottom', 'marginLeft'];
-const hasNegativeMargin = (style) => MARGINS.some((key) => parseFloat(style[key]) < 0);
-const CRUSHES = ['width', 'height', 'lineHeight'];
-const isCrushed = (style) => CRUSHES.some((key) => parseFloat(style[key]) <= TOO_SMALL);
+/** @type {('top' | 'right' | 'bottom' | 'left')[]} */
+const OFFSET_PROPERTIES = ['top', 'right', 'bottom', 'left'];
+/** @type {('marginTop' | 'marginRight' | 'marginBottom' | 'marginLeft')[]} */
+const MARGIN_PROPERTIES = ['marginTop', 'marginRight', 'marginBottom', 'marginLeft'];
+/** @param {CSSStyleDeclaration} style */
+const hasNegativeMargin = (style) => MARGIN_PROPERTIES.some((key) => parseFloat(style[key]) < 0);
+/** @type {('width' | 'height' | 'lineHeight')[]} */
+const SIZE_PROPERTIES = ['width', 'height', 'lineHeight'];
+/** @param {CSSStyleDeclaration} style */
+const isCrushed = (style) => SIZE_PROPERTIES.some((key) => parseFloat(style[key]) <= TOO_SMALL);
+/** @param {CSSStyleDeclaration} style */
 const isSqueezed = (style) => parseFloat(style.letterSpacing) < 0 || parseFloat(style.wordSpacing) < 0;
 
 // A first line that begins further out is still in its box if that has room for it. Boxes inside of lines inherit the
 // indent, and can pile it up.
+/** @param {CSSStyleDeclaration} style */
 const isIndented = (style) => parseFloat(style.textIndent) < 0;
+/** @param {CSSStyleDeclaration} style @param {PaintState} outer */
 const isShifted = (style, outer) => {
   const room = style.direction === 'rtl' ? style.paddingRight : style.paddingLeft;
   return outer.indented || style.writingMode !== 'horizontal-tb' || parseFloat(style.textIndent) + parseFloat(room) < 0;
 };
-const pilesUp = (style) => style.display.includes('inline-');
+/** @param {CSSStyleDeclaration} style */
+const isInlineBlockLike = (style) => style.display.includes('inline-');
 
-const takeFilter = (filter, look) => {
+/** @param {string} filter @param {PaintState} look */
+export const applyFilter = (filter, look) => {
   for (const [, name, amount] of filter.matchAll(/(opacity|contrast|blur)\(([\d.e-]+)/g)) {
     if (name === 'opacity') look.strength *= +amount;
-    else if (name === 'blur' ? +amount >= TOO_BLURRED : +amount < LEAST_ALPHA) look.gone = true;
+    else if (name === 'blur' ? +amount >= MAX_BLUR : +amount < MIN_ALPHA) look.gone = true;
   }
 };
 
 // The back of a card is not drawn.
-const turnedAway = (el, style) => {
+/** @param {Element} el @param {CSSStyleDeclaration} style */
+const isBackFacing = (el, style) => {
   if (style.backfaceVisibility !== 'hidden') return false;
   let matrix = new DOMMatrix(style.transform);
   const parent = drawnParent(el);
@@ -194,32 +216,40 @@ const turnedAway = (el, style) => {
   return matrix.m33 < 0;
 };
 
-const takeClips = (el, style, look, own, { position, moved }) => {
+/**
+ * @param {Element} el
+ * @param {CSSStyleDeclaration} style
+ * @param {PaintState} look
+ * @param {Box | null} own
+ * @param {{ position: string, moved: boolean }} options
+ */
+const applyClips = (el, style, look, own, { position, moved }) => {
   const scrolls = /auto|scroll/.test(style.overflowX + style.overflowY);
   const cuts = /hidden|clip/.test(style.overflowX + style.overflowY) || /paint|strict|content/.test(style.contain);
   const root = el === documentElement(document) || tagOf(el) === 'body';
   let clip = own;
-  const shape = style.clipPath !== 'none' || style.clip !== 'auto' ? shapeOf(style, boundingRect(el)) : null;
-  if (shape) { clip = meet(clip, shape); look.placed = true; }
+  const shape = style.clipPath !== 'none' || style.clip !== 'auto' ? clipShape(style, boundingRect(el)) : null;
+  if (shape) { clip = intersect(clip, shape); look.placed = true; }
   let flow = clip;
   if ((scrolls || cuts) && !root) {
     look.placed = true;
     // What can be scrolled to can be seen, if that which scrolls can be.
     if (scrolls) look.scroller = { el, outer: look.scroller, clip };
-    flow = scrolls ? reachOf(el, style) : meet(clip, boundingRect(el));
+    flow = scrolls ? scrollableArea(el, style) : intersect(clip, boundingRect(el));
   }
   const holdsAbsolute = position !== 'static' || moved || style.filter !== 'none' || style.contain !== 'none';
   const holdsFixed = moved || style.filter !== 'none' || style.contain !== 'none';
   const [, absolute, fixed] = look.clips;
   look.clips = [
     flow,
-    holdsAbsolute ? flow : shape ? meet(absolute, shape) : absolute,
-    holdsFixed ? flow : shape ? meet(fixed, shape) : fixed,
+    holdsAbsolute ? flow : shape ? intersect(absolute, shape) : absolute,
+    holdsFixed ? flow : shape ? intersect(fixed, shape) : fixed,
   ];
 };
 
 // All that can be scrolled into view inside an element, in present coordinates.
-const reachOf = (el, style) => {
+/** @param {Element} el @param {CSSStyleDeclaration} style */
+const scrollableArea = (el, style) => {
   const { left, top, right, bottom } = boundingRect(el);
   const reach = { left, top, right, bottom };
   if (/auto|scroll/.test(style.overflowX)) {
@@ -233,14 +263,16 @@ const reachOf = (el, style) => {
   return reach;
 };
 
-const meet = (one, other) =>
+/** @param {Box | null} one @param {Box} other @returns {Box} */
+export const intersect = (one, other) =>
   one === null ? other : {
     left: Math.max(one.left, other.left), top: Math.max(one.top, other.top),
     right: Math.min(one.right, other.right), bottom: Math.min(one.bottom, other.bottom),
   };
 
 // The box around what a clip lets through; null for shapes that are not looked into.
-const shapeOf = (style, rect) => {
+/** @param {CSSStyleDeclaration} style @param {DOMRect} rect @returns {Box | null} */
+export const clipShape = (style, rect) => {
   const { left, top, right, bottom } = rect;
   const px = (text, size) => (text.endsWith('%') ? (parseFloat(text) / 100) * size : parseFloat(text) || 0);
   const clip = /^rect\(([^)]*)\)/.exec(style.clip);
@@ -267,26 +299,28 @@ const shapeOf = (style, rect) => {
   return null;
 };
 
-const isNothing = ({ left, top, right, bottom }) => right - left <= TOO_SMALL || bottom - top <= TOO_SMALL;
+/** @param {Box} request */
+export const isTooSmall = ({ left, top, right, bottom }) => right - left <= TOO_SMALL || bottom - top <= TOO_SMALL;
 
 // Whether a box of the window can be brought before anybody's eyes.
-const outOfReach = (rect, look) => {
-  if (look.clips[0] && isNothing(meet(look.clips[0], rect))) return true;
+/** @param {Box} rect @param {PaintState} look */
+export const isOutOfReach = (rect, look) => {
+  if (look.clips[0] && isTooSmall(intersect(look.clips[0], rect))) return true;
   let box = rect;
   for (let at = look.scroller; at; at = at.outer) {
     box = boundingRect(at.el);
-    if (isNothing(meet(at.clip, box))) return true;
+    if (isTooSmall(intersect(at.clip, box))) return true;
   }
   const { innerWidth: width, innerHeight: height, scrollX: x, scrollY: y } = globalThis;
   const { left, top, right, bottom } = box;
   if (look.fixed) return right <= 0 || bottom <= 0 || left >= width || top >= height;
-  const { rtl, locked } = pageScroll();
+  const { rtl, locked } = pageScrolling();
   if (bottom + y <= 0 || (rtl ? left + x >= width : right + x <= 0)) return true;
-  return look.away && ((locked && (left >= width || top >= height)) || Math.abs(left + x) > FARTHEST * width);
+  return look.away && ((locked && (left >= width || top >= height)) || Math.abs(left + x) > MAX_SCREENS_AWAY * width);
 };
 
-const pageScroll = () => {
-  const now = looks();
+export const pageScrolling = () => {
+  const now = paintCache();
   if (now.scroll === null) {
     const root = documentElement(document);
     const style = getComputedStyle(root);
@@ -297,130 +331,24 @@ const pageScroll = () => {
   return now.scroll;
 };
 
-const measure = () => {
-  const now = looks();
+export const mayMeasure = () => {
+  const now = paintCache();
   now.measured += 1;
-  return now.measured <= MOST_MEASURED;
+  return now.measured <= MAX_MEASURED;
 };
 
 // Text that is drawn by its shadow, its outline or a picture shining through it.
-const drawnOtherwise = (el, look) => {
+/** @param {Element} el @param {PaintState} look */
+export const isDrawnByEffects = (el, look) => {
   const style = getComputedStyle(el);
-  const shows = (text) => coloursIn(text).some((colour) => colour && stands(colour, look.strength, look.ground));
+  const shows = (text) => parseColors(text).some((colour) => colour && isLegible(colour, look.strength, look.ground));
   if (style.textShadow !== 'none' && shows(style.textShadow)) return true;
   if (parseFloat(style.webkitTextStrokeWidth) > 0 && shows(style.webkitTextStrokeColor)) return true;
   for (let at = el, steps = 0; at && isElement(at) && steps < 20; at = drawnParent(at), steps += 1) {
     const around = getComputedStyle(at);
     if (around.webkitBackgroundClip !== 'text') continue;
-    const ground = groundOver(look.ground, around);
-    if (ground === null || look.ground === null || contrast(ground, look.ground) >= LEAST_CONTRAST) return true;
-  }
-  return false;
-};
-
-const SEEN = 0;
-const UNSEEN_TEXT = 1;
-// Drawn as dots, or not at all; and not told.
-const WITHHELD = 2;
-
-// What a person sees of a text that is not blank.
-const sightOf = (node) => {
-  const parent = drawnParent(node);
-  if (!parent || !isElement(parent)) return SEEN;
-  const look = lookOf(parent);
-  if (isMaskedBy(parent, look)) return WITHHELD;
-  if (!look.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return UNSEEN_TEXT;
-  if (isEasy(look)) return SEEN;
-  if (look.skipped) return WITHHELD;
-  if (look.gone || look.replaced || look.small) return UNSEEN_TEXT;
-  const { texts } = looks();
-  let sight = texts.get(node);
-  if (sight === undefined) {
-    sight = isTextLost(node, parent, look) ? UNSEEN_TEXT : SEEN;
-    texts.set(node, sight);
-  }
-  return sight;
-};
-
-// Elements that draw something else than the text in them, or nothing: by a style, by their nature, or in a drawing
-// outside of its texts.
-const TEXT_IN_DRAWINGS = new Set(['text', 'tspan', 'textPath']);
-const mayDrawNothing = (el) =>
-  Boolean(suspectedOf(el) & HIDE) || tagOf(el) === 'br' || (el instanceof SVGElement && !TEXT_IN_DRAWINGS.has(tagOf(el)));
-
-const isUndrawn = (node, parent) => {
-  if (UNDRAWN.has(tagOf(parent)) || !measure()) return false;
-  const { range } = looks();
-  selectNode(range, node);
-  const rect = rangeRect(range);
-  return rect.width === 0 && rect.height === 0;
-};
-
-// Whether all there is to know is known without measuring anything.
-const isEasy = (look) => {
-  look.easy ??= !look.gone && !look.replaced && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasCovers();
-  return look.easy;
-};
-
-const isTextLost = (node, parent, look) => {
-  const stood = look.stands();
-  if (!stood && look.ink[3] * look.strength < LEAST_ALPHA) return !drawnOtherwise(parent, look);
-  if (!measure()) return false;
-  const { range } = looks();
-  selectNode(range, node);
-  const rect = rangeRect(range);
-  // Options of a closed list, and the like.
-  if (rect.width === 0 && rect.height === 0 && UNDRAWN.has(tagOf(parent))) return false;
-  const crushed = rect.width <= TOO_SMALL && characters(node).trim().length > 1;
-  if (crushed || rect.height <= TOO_SMALL || outOfReach(rect, look)) return true;
-  if (!stood && !shownOnOther(parent, rect, look) && !drawnOtherwise(parent, look)) return true;
-  return isCovered(parent, rect, look);
-};
-
-// The same of text that CSS writes, by its own style; where it stands is only looked at roughly.
-const FAR = -500;
-const isUnseenGenerated = (el, style) => {
-  const look = lookOf(el);
-  if (look.gone || look.small || parseFloat(style.fontSize) <= TOO_SMALL) return true;
-  const written = look.inside();
-  written.strength *= +style.opacity;
-  if (style.filter !== 'none') takeFilter(style.filter, written);
-  const ink = colourOf(style.webkitTextFillColor);
-  if (written.gone || (ink && !stands(ink, written.strength, groundOver(look.ground, style)))) return style.textShadow === 'none';
-  if ([style.left, style.top, style.textIndent, style.marginLeft, style.marginTop].some((at) => parseFloat(at) <= FAR)) return true;
-  if (style.clipPath !== 'none' || style.clip !== 'auto') {
-    const shape = shapeOf(style, new DOMRect(0, 0, 100, 100));
-    if (shape && isNothing(shape)) return true;
-  }
-  return look.placed && measure() && outOfReach(boundingRect(el), look);
-};
-
-// Whether what is typed into a field, or written on an input, has the colour of its ground.
-const isInkLost = (el) => {
-  const look = lookOf(el);
-  return look.small || (!look.stands() && !drawnOtherwise(el, look));
-};
-
-// Whether a control that can be acted on cannot be seen, whatever is written on it.
-const isUnseenBox = (el, always = false) => {
-  const look = lookOf(el);
-  if (!always && isEasy(look)) return false;
-  if (look.gone) return true;
-  if (UNDRAWN.has(tagOf(el)) || !(always || look.placed || hasCovers()) || !measure()) return false;
-  const rect = boundingRect(el);
-  if (!isNothing(rect)) return outOfReach(rect, look) || isCovered(el, rect, look);
-  // What is in it may well stick out of it.
-  return getComputedStyle(el).display !== 'contents' && !sticksOut(el);
-};
-
-const MOST_INSIDE = 20;
-const sticksOut = (el) => {
-  const waiting = [el];
-  for (let steps = 0; waiting.length && steps < MOST_INSIDE; steps += 1) {
-    for (const child of flatChildren(waiting.pop()).slice(0, MOST_INSIDE)) {
-      if (isText(child) ? characters(child).trim() && sightOf(child) === SEEN : isElement(child) && !isNothing(boundingRect(child))) return true;
-      if (isElement(child)) waiting.push(child);
-    }
+    const ground = backgroundOver(look.ground, around);
+    if (ground === null || look.ground === null || contrast(ground, look.ground) >= MIN_CONTRAST) return true;
   }
   return false;
 };

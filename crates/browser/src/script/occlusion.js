@@ -1,49 +1,57 @@
 // What is painted over a text, and what is painted under it.
 //
-// Asked by geometry and not by hit tests: those see only the window, and nothing that lets the pointer through.
+// Computed from geometry and not from hit tests: those see only the window, and nothing that lets the pointer through.
+
+import { backgroundOver, isLegible, MIN_ALPHA } from './color_contrast.js';
+import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
+import { isInside, tagOf } from './flat_tree.js';
+import {
+  boundingRect, checkVisibility, closest, compareDocumentPosition, documentElement, isElement, matches,
+  naturalWidth, querySelector, querySelectorAll, scrollHeight,
+} from './intrinsics.js';
+import { drawnParent, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf } from './paint_state.js';
+import { GROUND, mayOverlap, styleHints, tagsWithEffect } from './style_hints.js';
 
 // Elements with a ground of their own that are looked at; of more than this the first ones.
-const MOST_PAINTED = 3000;
+const MAX_PAINTED = 3000;
 // Looked at for one text.
-const MOST_NEAR = 200;
-const BAND = 512;
-const MOST_BANDS = 64;
+const MAX_NEAR_BOXES = 200;
+const BAND_HEIGHT = 512;
+const MAX_BANDS = 64;
 const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
-const comparePosition = method(Node, 'compareDocumentPosition');
-const naturalWidth = getter(HTMLImageElement, 'naturalWidth');
-
 // Boxes with a ground, by the bands of the page that they lie in; covers are those that need not stay in their place.
-const painted = () => {
-  const now = looks();
+const paintedBoxes = () => {
+  const now = paintCache();
   if (now.painted === null) {
     now.painted = { bands: new Map(), tall: [], covers: 0 };
-    const { tags, elements } = suspects();
-    const boxes = new Set(queryAll(document, [PICTURES, ...tagsOf(tags, GROUND)].join(',')));
+    const { tags, elements } = styleHints();
+    const boxes = new Set(querySelectorAll(document, [PICTURES, ...tagsWithEffect(tags, GROUND)].join(',')));
     for (const [el, signs] of elements) if (signs & GROUND) boxes.add(el);
     let count = 0;
     for (const el of boxes) {
-      const box = paintedBox(el);
+      const box = measurePaintedBox(el);
       if (!box) continue;
       count += 1;
-      if (count > MOST_PAINTED) break;
+      if (count > MAX_PAINTED) break;
       now.painted.covers += box.cover;
-      file(box, now.painted);
+      indexBox(box, now.painted);
     }
   }
   return now.painted;
 };
 
-const hasCovers = () => {
-  const now = looks();
-  now.covered ??= mayCover() && painted().covers > 0;
+export const hasOccluders = () => {
+  const now = paintCache();
+  now.covered ??= mayOverlap() && paintedBoxes().covers > 0;
   return now.covered;
 };
 
-const file = (box, { bands, tall }) => {
-  const first = Math.floor(box.rect.top / BAND);
-  const last = Math.floor(box.rect.bottom / BAND);
-  if (last - first >= MOST_BANDS) { tall.push(box); return; }
+/** @param {PaintedBox} box @param {PaintedBoxes} options */
+const indexBox = (box, { bands, tall }) => {
+  const first = Math.floor(box.rect.top / BAND_HEIGHT);
+  const last = Math.floor(box.rect.bottom / BAND_HEIGHT);
+  if (last - first >= MAX_BANDS) { tall.push(box); return; }
   for (let band = first; band <= last; band += 1) {
     const there = bands.get(band);
     if (there) there.push(box);
@@ -51,36 +59,40 @@ const file = (box, { bands, tall }) => {
   }
 };
 
-const paintedBox = (el) => {
+/** @param {Element} el */
+const measurePaintedBox = (el) => {
   if (el === documentElement(document) || tagOf(el) === 'body') return null;
   const style = getComputedStyle(el);
   const picture = matches(el, PICTURES) && !(el instanceof HTMLImageElement && naturalWidth(el) === 0);
   const clear = style.backgroundColor === 'rgba(0, 0, 0, 0)' && style.backgroundImage === 'none';
   if ((clear && !picture) || style.webkitBackgroundClip === 'text') return null;
-  const look = lookOf(el);
-  const ground = picture ? null : groundOver(null, style);
-  if (!checkVisibility(el, DRAWN) || look.strength < LEAST_ALPHA) return null;
+  const look = paintStateOf(el);
+  const ground = picture ? null : backgroundOver(null, style);
+  if (!checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || look.strength < MIN_ALPHA) return null;
   const rect = boundingRect(el);
-  if (isNothing(rect) || (look.clips[0] && isNothing(meet(look.clips[0], rect)))) return null;
+  if (isTooSmall(rect) || (look.clips[0] && isTooSmall(intersect(look.clips[0], rect)))) return null;
   // What shines through covers nothing; nor does a drawing, which is mostly holes.
   const opaque = look.strength > 0.9 && (ground !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
   return { el, rect, ground, opaque, cover: look.displaced && opaque ? 1 : 0, sticks: look.sticks };
 };
 
-const near = (rect) => {
-  const { bands, tall } = painted();
-  const band = Math.floor((rect.top + rect.bottom) / 2 / BAND);
+/** @param {Box} rect */
+const boxesNear = (rect) => {
+  const { bands, tall } = paintedBoxes();
+  const band = Math.floor((rect.top + rect.bottom) / 2 / BAND_HEIGHT);
   const there = (bands.get(band) ?? []).filter(({ rect: box }) => box.right > rect.left && box.left < rect.right);
-  return tall.concat(there).slice(0, MOST_NEAR);
+  return tall.concat(there).slice(0, MAX_NEAR_BOXES);
 };
 
-const holdsBox = (outer, box) =>
+/** @param {Box} outer @param {Box} box */
+export const containsBox = (outer, box) =>
   outer.left <= box.left + 1 && outer.top <= box.top + 1 && outer.right >= box.right - 1 && outer.bottom >= box.bottom - 1;
 
 // What would have to be covered for a text to be out of sight wherever things are scrolled to.
-const regionOf = (rect, look, box) => {
+/** @param {Box} rect @param {PaintState} look @param {PaintedBox} box */
+const regionToCover = (rect, look, box) => {
   // From under a bar that stays where it is, text is scrolled out.
-  if (box.sticks && !look.sticks && (look.scroller || pageScrolls())) {
+  if (box.sticks && !look.sticks && (look.scroller || canPageScroll())) {
     return look.scroller ? boundingRect(look.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
   }
   let region = rect;
@@ -88,33 +100,35 @@ const regionOf = (rect, look, box) => {
   return region;
 };
 
-const pageScrolls = () => {
+const canPageScroll = () => {
   const root = documentElement(document);
-  return scrollHeight(root) > globalThis.innerHeight && !pageScroll().locked;
+  return scrollHeight(root) > globalThis.innerHeight && !pageScrolling().locked;
 };
 
-const isCovered = (el, rect, look) => {
-  if (!hasCovers()) return false;
-  return near(rect).some(
-    (box) => box.cover && holdsBox(box.rect, regionOf(rect, look, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isAbove(box.el, el),
+/** @param {Element} el @param {Box} rect @param {PaintState} look */
+export const isOccluded = (el, rect, look) => {
+  if (!hasOccluders()) return false;
+  return boxesNear(rect).some(
+    (box) => box.cover && containsBox(box.rect, regionToCover(rect, look, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
   );
 };
 
 // Whether something other than its own ancestors is behind a text, on which it shows.
 const SHAPES = 'rect, path, circle, ellipse, polygon, polyline, line, image, use';
-const shownOnOther = (el, rect, look) => {
+/** @param {Element} el @param {Box} rect @param {PaintState} look */
+export const isVisibleOnOtherBox = (el, rect, look) => {
   const drawing = el instanceof SVGElement ? closest(el, 'svg') : null;
   if (drawing && querySelector(drawing, SHAPES)) return true;
   const [x, y] = [(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2];
   let top = null;
-  for (const box of near(rect)) {
+  for (const box of boxesNear(rect)) {
     const { left, right, top: upper, bottom } = box.rect;
     if (x < left || x >= right || y < upper || y >= bottom || (box.el !== el && isInside(box.el, el))) continue;
-    if (!isInside(el, box.el) && isAbove(box.el, el)) continue;
-    if (!top || isInside(box.el, top.el) || (!isInside(top.el, box.el) && isAbove(box.el, top.el))) top = box;
+    if (!isInside(el, box.el) && isPaintedAbove(box.el, el)) continue;
+    if (!top || isInside(box.el, top.el) || (!isInside(top.el, box.el) && isPaintedAbove(box.el, top.el))) top = box;
   }
   if (!top || isInside(el, top.el)) return false;
-  return top.ground === null ? true : stands(look.ink, look.strength, top.ground);
+  return top.ground === null ? true : isLegible(look.ink, look.strength, top.ground);
 };
 
 // Layers of a stacking context: below the flow, boxes, text and what is painted like it, and what is lifted out.
@@ -124,20 +138,22 @@ const FLOW = 1;
 const LIFTED = 2;
 
 // The painting order of CSS 2.1, where the two part.
-const isAbove = (one, other) => {
+/** @param {Element} one @param {Element} other */
+const isPaintedAbove = (one, other) => {
   const chain = new Set();
   for (let at = other; at; at = drawnParent(at)) chain.add(at);
   let shared = one;
   while (shared && !chain.has(shared)) shared = drawnParent(shared);
-  const a = layerOf(one, shared, BOXES);
-  const b = layerOf(other, shared, FLOW);
+  const a = stackingLayer(one, shared, BOXES);
+  const b = stackingLayer(other, shared, FLOW);
   if (a.layer !== b.layer) return a.layer > b.layer;
   if (a.z !== b.z) return a.z > b.z;
-  return (comparePosition(other, one) & 4) !== 0;
+  return (compareDocumentPosition(other, one) & 4) !== 0;
 };
 
 // By the outermost element below the shared one that is lifted out, or else that is painted as a whole.
-const layerOf = (el, shared, least) => {
+/** @param {Element} el @param {Node | null} shared @param {number} least */
+const stackingLayer = (el, shared, least) => {
   let found = { layer: matches(el, PICTURES) ? FLOW : least, z: 0 };
   for (let at = el; at && at !== shared; at = drawnParent(at)) {
     if (!isElement(at)) continue;

@@ -1,42 +1,35 @@
-// Text that CSS writes before and after elements.
+// Generated content: the text of ::before and ::after.
+
+import { callCache } from './call_cache.js';
+import { attribute, shadowRootsSeen, tagOf } from './flat_tree.js';
+import {
+  adoptedStyleSheets, groupRules, importedSheet, selectorText, styleRules, styleSheets,
+} from './intrinsics.js';
+import { readableRules } from './stylesheets.js';
+import { isGeneratedInvisible } from './text_visibility.js';
 
 // A page with more rules than this is asked element by element.
-const MOST_RULES = 20000;
+const MAX_RULES = 20000;
 const MAX_GENERATED = 1200;
-
-const styleSheets = getter(Document, 'styleSheets');
-const adoptedSheets = getter(Document, 'adoptedStyleSheets');
-const sheetRules = getter(CSSStyleSheet, 'cssRules');
-const importedSheet = getter(CSSImportRule, 'styleSheet');
-const selectorText = getter(CSSStyleRule, 'selectorText');
-const styleRules = getter(CSSStyleRule, 'cssRules');
-const groupRules = getter(CSSGroupingRule, 'cssRules');
 
 // Asking each element for its generated text costs as much as all the rest of a walk, and few pages have any.
 // A sheet is looked through again when its number of rules changes.
-const lookedThrough = new WeakMap();
+/** @type {WeakMap<CSSStyleSheet, { count: number, found: boolean }>} */
+const inspectedSheets = new WeakMap();
 
-// null for the sheet of another origin, which may hold anything.
-const rulesOf = (sheet) => {
-  try {
-    return sheetRules(sheet);
-  } catch (error) {
-    if (error.name === 'SecurityError') return null;
-    throw error;
-  }
-};
-
-const sheetGenerates = (sheet, budget) => {
-  const top = rulesOf(sheet);
+/** @param {CSSStyleSheet} sheet @param {{ rules: number }} budget */
+const sheetGeneratesContent = (sheet, budget) => {
+  const top = readableRules(sheet);
   if (!top) return true;
-  const before = lookedThrough.get(sheet);
+  const before = inspectedSheets.get(sheet);
   if (before && before.count === top.length) return before.found;
-  const found = rulesGenerate(top, budget);
-  lookedThrough.set(sheet, { count: top.length, found });
+  const found = rulesGenerateContent(top, budget);
+  inspectedSheets.set(sheet, { count: top.length, found });
   return found;
 };
 
-const rulesGenerate = (top, budget) => {
+/** @param {CSSRuleList} top @param {{ rules: number }} budget */
+const rulesGenerateContent = (top, budget) => {
   const waiting = [top];
   while (waiting.length) {
     for (const rule of waiting.pop()) {
@@ -48,7 +41,7 @@ const rulesGenerate = (top, budget) => {
       } else if (rule instanceof CSSGroupingRule) {
         waiting.push(groupRules(rule));
       } else if (rule instanceof CSSImportRule && importedSheet(rule)) {
-        const imported = rulesOf(importedSheet(rule));
+        const imported = readableRules(importedSheet(rule));
         if (!imported) return true;
         waiting.push(imported);
       }
@@ -57,27 +50,29 @@ const rulesGenerate = (top, budget) => {
   return false;
 };
 
-const pageGenerates = () => {
+export const pageHasGeneratedContent = () => {
   // Shadow roots have sheets of their own.
   if (shadowRootsSeen) return true;
-  const now = knownNow();
+  const now = callCache();
   if (now.generates === null) {
-    const budget = { rules: MOST_RULES };
-    const sheets = [...styleSheets(document), ...adoptedSheets(document)];
-    now.generates = sheets.some((sheet) => sheetGenerates(sheet, budget));
+    const budget = { rules: MAX_RULES };
+    const sheets = [...styleSheets(document), ...adoptedStyleSheets(document)];
+    now.generates = sheets.some((sheet) => sheetGeneratesContent(sheet, budget));
   }
   return now.generates;
 };
 
-const generated = (el, where) => generatedPart(el, where)?.text ?? '';
+/** @param {Element} el @param {string} where */
+const generated = (el, where) => generatedContent(el, where)?.text ?? '';
 
 // Text as it is told, and as it is drawn.
-class Generated {
+export class GeneratedContent {
   constructor(text, drawn, unseen) { this.text = text; this.drawn = drawn; this.unseen = unseen; }
 }
 
-const generatedPart = (el, where) => {
-  if (tagOf(el) !== 'q' && !pageGenerates()) return null;
+/** @param {Element} el @param {string} where */
+export const generatedContent = (el, where) => {
+  if (tagOf(el) !== 'q' && !pageHasGeneratedContent()) return null;
   const style = getComputedStyle(el, where);
   const content = style.content;
   if (content === 'none' || content === 'normal' || content === '') return null;
@@ -85,18 +80,21 @@ const generatedPart = (el, where) => {
   const { text, drawn, spaced } = generatedText(el, content.slice(0, MAX_GENERATED));
   if (!text && !drawn) return null;
   const [before, after] = style.display === 'inline' && !spaced ? ['', ''] : [' ', ' '];
-  return new Generated(text && before + text + after, before + drawn + after, isUnseenGenerated(el, style));
+  return new GeneratedContent(text && before + text + after, before + drawn + after, isGeneratedInvisible(el, style));
 };
 
+/** @type {Record<string, string>} */
 const QUOTES = { 'open-quote': '“', 'close-quote': '”' };
+/** @param {Element} el @param {string} content */
 const generatedText = (el, content) => {
   // Behind a slash stands what is to be read instead.
   const alternative = /\/((?:\s*"(?:[^"\\]|\\.)*")+)\s*$/.exec(content);
-  const drawn = writtenText(el, alternative ? content.slice(0, alternative.index) : content);
-  return { text: alternative ? writtenText(el, alternative[1]) : drawn, drawn, spaced: alternative !== null };
+  const drawn = contentText(el, alternative ? content.slice(0, alternative.index) : content);
+  return { text: alternative ? contentText(el, alternative[1]) : drawn, drawn, spaced: alternative !== null };
 };
 
-const writtenText = (el, content) => {
+/** @param {Element} el @param {string} content */
+const contentText = (el, content) => {
   const parts = content.matchAll(
     /"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|(open-quote|close-quote)|url\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)/g,
   );
@@ -109,6 +107,7 @@ const writtenText = (el, content) => {
   return text;
 };
 
+/** @param {string} text */
 const unescapeCss = (text) =>
   text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, hex, plain) => {
     if (hex === undefined) return plain;

@@ -1,0 +1,323 @@
+// Actionability: waits until an element can be acted on, and reports where and what it is.
+
+import { LABELABLE_TAGS, labelsOf, setValueExposure } from './accessible_name.js';
+import { CHECKABLE, isDisabled, isEditable, isSelect } from './aria_states.js';
+import { collectFacts, describeElement } from './element_facts.js';
+import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
+import { deepActiveElement } from './fields.js';
+import { canHaveShadowRoot, flatParent, isInside, shadowRootOf, tagOf } from './flat_tree.js';
+import { nextFrame } from './frame_time.js';
+import {
+  collectFactsAt, deepElementFromPoint, intendedTarget, isDirectHit, isHitOn, visiblePoint,
+} from './hit_test.js';
+import { armInputGuard } from './input_guard.js';
+import {
+  animationEffect, animationState, animationTime, animationTimeline, boundingRect, characterData, checkVisibility,
+  clientLeft, clientRects, clientTop, createRange, effectTarget, exitFullscreen, exitPointerLock, firstChild,
+  fullscreenElement, isAnimationPending, isConnected, isElement, isText, nextSibling, offsetHeight, offsetWidth,
+  pointerLockElement, rangeRects, runningAnimations, scrollIntoView, selectNodeContents,
+} from './intrinsics.js';
+import { childFrames, elementByRef, frameOwners, refOf } from './refs.js';
+import { roleOf } from './roles.js';
+
+// A child frame in which nothing was drawn for so long is out of view. The page itself is always drawn, however late.
+const UNRENDERED_MILLISECONDS = 1000;
+const isChildFrame = globalThis !== globalThis.top;
+// An animation that is elsewhere in none of so many frames stands still itself.
+const STILL_FRAMES = 3;
+// Between two frames Chromium guesses the time of the next one; that one then comes a moment before or after it.
+const MIN_ADVANCE_MILLISECONDS = 5;
+
+// What each purpose asks of an element beside being visible.
+/** @type {Record<string, Requirements>} */
+const PURPOSES = {
+  click: { enabled: true, hit: true },
+  hover: { hit: true },
+  drag: { enabled: true, hit: true },
+  drop: { hit: true },
+  type: { enabled: true, hit: true, keys: true, fits: isEditable, problem: 'not_editable' },
+  select: { enabled: true, fits: isSelect, problem: 'not_a_list' },
+  check: { enabled: true, hit: true, fits: (el) => CHECKABLE.has(roleOf(el)), problem: 'not_checkable' },
+  press: { enabled: true, keys: true },
+  scroll: {},
+  wheel: { anywhere: true },
+  see: {},
+};
+
+/** @param {Element} el */
+const hasRenderedBox = (el) => {
+  const box = boundingRect(el);
+  return checkVisibility(el, CHECK_VISIBILITY_PROPERTY) && box.width > 0 && box.height > 0;
+};
+
+// A box to tick that is drawn by its label is clicked there.
+/** @param {Element} el */
+const clickableBox = (el) => {
+  if (hasRenderedBox(el)) return el;
+  return LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).find(hasRenderedBox) ?? null : null;
+};
+
+// The middle of what is in view of an element, within all that clips it.
+/** @param {Element} el */
+const pointInView = (el) => {
+  let { left, top, right, bottom } = boundingRect(el);
+  const clip = (box) => {
+    [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+    [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
+  };
+  clip({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  for (let at = flatParent(el); at; at = flatParent(at)) {
+    if (isElement(at) && getComputedStyle(at).overflow !== 'visible') clip(boundingRect(at));
+  }
+  return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
+};
+
+// A page may draw anew what is scrolled to, and hears of it with the next frame.
+export let scrollUnrendered = false;
+/** @param {Element} el @param {ScrollLogicalPosition} block */
+const scrollElement = (el, block) => {
+  if (!scrollUnrendered) requestAnimationFrame(() => { scrollUnrendered = false; });
+  scrollUnrendered = true;
+  scrollIntoView(el, { block, inline: 'center', behavior: 'instant' });
+};
+
+// The point in the middle of what is in view, or the given one, which is never scrolled to.
+/** @param {Element} drawn @param {Point | null} given @param {boolean} anywhere */
+const bringIntoView = (drawn, given, anywhere) => {
+  if (given) return given;
+  const seen = anywhere ? pointInView(drawn) : null;
+  if (seen) return seen;
+  const box = boundingRect(drawn);
+  const middle = { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  const { innerWidth: width, innerHeight: height } = globalThis;
+  const centred = middle.x >= 0 && middle.y >= 0 && middle.x < width && middle.y < height;
+  const point = visiblePoint(drawn);
+  if (point && centred) return point;
+  scrollElement(drawn, 'center');
+  return visiblePoint(drawn);
+};
+
+// Ways to scroll an element out from under what sticks to an edge of the view.
+/** @type {ScrollLogicalPosition[]} */
+const ALIGNMENTS = ['center', 'end', 'start', 'center'];
+
+// Where else than in its middle an element may be hit, as parts of its width and height.
+const RELATIVE_POINTS = [[1 / 6, 1 / 2], [5 / 6, 1 / 2], [1 / 2, 1 / 6], [1 / 2, 5 / 6], [1 / 12, 1 / 12], [11 / 12, 1 / 12], [1 / 12, 11 / 12], [11 / 12, 11 / 12]];
+const MAX_TEXT_POINTS = 3;
+// The beginnings of its own texts first: what it says itself is what a person clicks.
+/** @param {Element} drawn */
+const candidatePoints = (drawn) => {
+  const spots = [];
+  let texts = 0;
+  for (let child = firstChild(drawn); child && texts < MAX_TEXT_POINTS; child = nextSibling(child)) {
+    if (!isText(child) || characterData(child).trim() === '') continue;
+    texts += 1;
+    const range = createRange(document);
+    selectNodeContents(range, child);
+    for (const { left, top, right, bottom } of Array.from(rangeRects(range)).slice(0, 1)) spots.push({ x: Math.min((left + right) / 2, left + 40), y: (top + bottom) / 2 });
+  }
+  for (const { left, top, width, height } of Array.from(clientRects(drawn)).slice(0, MAX_TEXT_POINTS)) {
+    for (const [across, down] of RELATIVE_POINTS) spots.push({ x: left + width * across, y: top + height * down });
+  }
+  return spots.filter(({ x, y }) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight);
+};
+/** @param {Element} el @param {Element} drawn */
+const findUncoveredPoint = (el, drawn) => {
+  for (const point of candidatePoints(drawn)) {
+    const hit = deepElementFromPoint(point.x, point.y);
+    if (hit && isDirectHit(hit, el)) return { point, hit };
+  }
+  return null;
+};
+
+// Where the element is hit, and what is hit there: in the middle, or where it is not covered and nothing that lies in it is
+// hit. With `align` it is scrolled about until it is hit itself.
+/**
+ * @param {Element} el
+ * @param {Element} drawn
+ * @param {Point | null} given
+ * @param {Requirements} options
+ * @param {boolean} align
+ */
+const findHitPoint = (el, drawn, given, { anywhere = false, hit: aimed = false }, align) => {
+  const point = bringIntoView(drawn, given, anywhere);
+  const hit = point ? deepElementFromPoint(point.x, point.y) : null;
+  if (!aimed || given || (hit && isDirectHit(hit, el))) return { point, hit };
+  const own = findUncoveredPoint(el, drawn);
+  if (own) return own;
+  let there = { point, hit };
+  for (const block of align ? ALIGNMENTS : []) {
+    if (there.hit && isHitOn(there.hit, el)) break;
+    scrollElement(drawn, block);
+    const middle = visiblePoint(drawn);
+    there = { point: middle, hit: middle ? deepElementFromPoint(middle.x, middle.y) : null };
+    if (!there.hit || !isDirectHit(there.hit, el)) there = findUncoveredPoint(el, drawn) ?? there;
+  }
+  return there;
+};
+
+// A box to tick that is drawn, but where nobody can click it, is clicked on its label.
+/** @param {Element} el @param {Requirements} asks @param {boolean} align */
+const findLabelHitPoint = (el, asks, align) => {
+  for (const label of LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).filter(hasRenderedBox) : []) {
+    const there = findHitPoint(el, label, null, asks, align);
+    if (there.hit && isDirectHit(there.hit, el)) return { ...there, drawn: label };
+  }
+  return null;
+};
+
+// A person presses Escape when a page holds the pointer, or shows one element instead of itself.
+/** @param {Element} el */
+const releasePointerAndFullscreen = (el) => {
+  if (pointerLockElement(document)) exitPointerLock(document);
+  const shown = fullscreenElement(document);
+  if (shown && !isInside(el, shown)) exitFullscreen(document).catch(() => {});
+};
+
+/**
+ * @param {string} prefix
+ * @param {Element} el
+ * @param {AimOptions} options
+ * @param {boolean} [align]
+ * @returns {Actionability}
+ */
+export const checkActionability = (prefix, el, { purpose, point: given = null }, align = true) => {
+  const asks = PURPOSES[purpose];
+  if (!isConnected(el)) return { problem: 'gone' };
+  if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
+  if (asks.hit) releasePointerAndFullscreen(el);
+  let drawn = clickableBox(el);
+  // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
+  const keyed = asks.keys && deepActiveElement() === el;
+  if (!drawn && !keyed) return { problem: 'invisible' };
+  if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
+  if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: EMPTY_AREA, hides: false, pointless: true, facts: collectFacts(prefix, el) };
+  let { point, hit } = findHitPoint(el, drawn, given, asks, align);
+  if (asks.hit && !given && drawn === el && !(hit && isHitOn(hit, el))) ({ point, hit, drawn } = findLabelHitPoint(el, asks, align) ?? { point, hit, drawn });
+  if (!point) return { problem: 'invisible' };
+  if (asks.hit) {
+    if (!hit) return { problem: 'invisible' };
+    if (!isHitOn(hit, el)) return { problem: 'covered', by: describeElement(hit) };
+  }
+  const facts = asks.hit && purpose !== 'type' ? collectFactsAt(prefix, hit, el) : collectFacts(prefix, el);
+  const box = boundingRect(drawn);
+  const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
+  const hides = asks.hit === true && canHaveShadowRoot(hit) && !shadowRootOf(hit);
+  return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides, pointless: false, facts };
+};
+const EMPTY_AREA = { left: 0, top: 0, width: 0, height: 0 };
+
+// The animations, CSS's or the page's, that may be moving it. Scripts may move it too: then the guard stops what misses.
+/** @param {Element} el */
+const animationsMoving = (el) => runningAnimations(document).filter((animation) => {
+  // What goes by scrolling stands while nothing is scrolled.
+  if (animationState(animation) !== 'running' || !(animationTimeline(animation) instanceof DocumentTimeline)) return false;
+  const effect = animationEffect(animation);
+  const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
+  return target !== null && isInside(el, target);
+});
+
+/** @param {number[]} before @param {number[]} now */
+const haveAdvanced = (before, now) =>
+  before.length !== now.length || now.some((time, at) => Math.abs(time - before[at]) >= MIN_ADVANCE_MILLISECONDS);
+
+// Whether it stood in the same place a frame ago, one in which its animations were elsewhere: one that is yet to begin
+// waits at its beginning, for as many frames as it takes.
+/** @param {Sighting | null} before @param {Sighting} now */
+const isStable = (before, now) => {
+  if (!before || before.x !== now.x || before.y !== now.y) return false;
+  const frames = now.frames - before.frames;
+  if (frames === 0) return isChildFrame && now.at - before.at >= UNRENDERED_MILLISECONDS;
+  return !before.pending && (now.times.length === 0 || haveAdvanced(before.times, now.times) || frames >= STILL_FRAMES);
+};
+
+// Waiting does not mend these.
+const PERMANENT_PROBLEMS = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
+
+// Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
+// `arming` the guard is armed in the same moment, so that nothing of the page runs between the two.
+/** @param {ActionabilityRequest} request @returns {Promise<Actionability>} */
+export const waitUntilActionable = async ({ prefix, number, how, steady, wait, arming, options }) => {
+  setValueExposure(options);
+  const end = performance.now() + wait;
+  let before = null;
+  let [aligned, drawnAnew] = [false, false];
+  let frames = 0;
+  for (;;) {
+    const el = elementByRef(number);
+    const seen = el ? checkActionability(prefix, el, how, !aligned) : { problem: 'gone' };
+    if (!drawnAnew && !seen.problem && scrollUnrendered) {
+      drawnAnew = true;
+      const drawn = performance.now() + UNRENDERED_MILLISECONDS;
+      while (scrollUnrendered && performance.now() < drawn) await nextFrame();
+      frames += 1;
+      continue;
+    }
+    // Once is enough: a page must not be scrolled to and fro while something covers it.
+    aligned ||= seen.problem === 'covered';
+    if (PERMANENT_PROBLEMS.has(seen.problem)) return seen;
+    const moving = seen.problem ? [] : animationsMoving(el);
+    const [times, pending] = [moving.map((it) => animationTime(it)), moving.some((it) => isAnimationPending(it))];
+    const now = { x: seen.x, y: seen.y, at: performance.now(), frames, times, pending };
+    if (!seen.problem && ((!steady && moving.length === 0) || isStable(before, now))) {
+      if (arming) armInputGuard(arming);
+      return seen;
+    }
+    if (now.at >= end) return seen.problem ? seen : { problem: 'moving' };
+    // The first look at a place counts, so that it is known since when the element stands there.
+    if (seen.problem) before = null;
+    else if (before?.x !== now.x || before.y !== now.y) before = now;
+    else if (before.pending) before = { ...now, at: before.at };
+    if (await nextFrame()) frames += 1;
+  }
+};
+
+// A point of a child frame, from its element's box; a rotated frame gives a wrong point, which then hits nothing.
+/** @param {Element} owner @param {number} x @param {number} y */
+export const frameContentPoint = (owner, x, y) => {
+  const box = boundingRect(owner);
+  const style = getComputedStyle(owner);
+  const scaleX = offsetWidth(owner) ? box.width / offsetWidth(owner) : 1;
+  const scaleY = offsetHeight(owner) ? box.height / offsetHeight(owner) : 1;
+  return {
+    x: box.left + (clientLeft(owner) + parseFloat(style.paddingLeft) + x) * scaleX,
+    y: box.top + (clientTop(owner) + parseFloat(style.paddingTop) + y) * scaleY,
+  };
+};
+
+// Where a point of a child frame lies in this one, and whether a click there would reach that frame.
+/** @param {{ frame: string, x: number, y: number }} request */
+export const mapFramePoint = ({ frame, x, y }) => {
+  const owner = frameOwners.get(frame)?.deref();
+  if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  const inView = (at) => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
+  let at = frameContentPoint(owner, x, y);
+  // What scrolls around the frame first, then the page, for a frame that is larger than the view.
+  if (!inView(at) || deepElementFromPoint(at.x, at.y) !== owner) {
+    scrollIntoView(owner, { block: 'center', inline: 'center', behavior: 'instant' });
+    at = frameContentPoint(owner, x, y);
+  }
+  if (!inView(at)) {
+    scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: 'instant' });
+    at = frameContentPoint(owner, x, y);
+  }
+  const hit = deepElementFromPoint(at.x, at.y);
+  if (hit !== owner) return { problem: hit ? 'covered' : 'invisible', by: hit ? describeElement(hit) : null };
+  return { ...at, left: scrollX, top: scrollY };
+};
+
+// What is at a point of this frame: the element that a click there would be one on, or the child frame it is in.
+/** @param {{ prefix: string, x: number, y: number }} request */
+export const describePoint = ({ prefix, x, y }) => {
+  const hit = deepElementFromPoint(x, y);
+  if (!hit) return { problem: 'nothing' };
+  const frame = childFrames.get(hit);
+  if (frame !== undefined) {
+    const box = frameContentPoint(hit, 0, 0);
+    const style = boundingRect(hit);
+    const scaleX = offsetWidth(hit) ? style.width / offsetWidth(hit) : 1;
+    const scaleY = offsetHeight(hit) ? style.height / offsetHeight(hit) : 1;
+    return { frame, x: (x - box.x) / scaleX, y: (y - box.y) / scaleY };
+  }
+  return { ref: `${prefix}e${refOf(intendedTarget(hit, null) ?? hit)}` };
+};

@@ -1,0 +1,49 @@
+// aria-owns: elements that the accessibility tree places below another element than the DOM does.
+
+import { callCache } from './call_cache.js';
+import { attribute, controlAccessors, elementByIdInTree, flatChildren, flatParent } from './flat_tree.js';
+import { querySelectorAll } from './intrinsics.js';
+import { MAX_REFERENCES } from './roles.js';
+
+// A page with more owners than this is read as it is written.
+const MAX_OWNERS = 200;
+
+export const ownership = () => {
+  const now = callCache();
+  if (!now.owned) {
+    now.owned = { ownerOf: new Map(), ownedBy: new Map() };
+    for (const owner of Array.from(querySelectorAll(document, '[aria-owns]')).slice(0, MAX_OWNERS)) addOwned(owner, now.owned);
+  }
+  return now.owned;
+};
+
+/** @param {Element} owner @param {Ownership} options */
+const addOwned = (owner, { ownerOf, ownedBy }) => {
+  // What cannot hold anything cannot own anything.
+  if (controlAccessors(owner) && !(owner instanceof HTMLButtonElement)) return;
+  const ids = attribute(owner, 'aria-owns').trim().split(/\s+/).slice(0, MAX_REFERENCES);
+  for (const el of ids.map((id) => elementByIdInTree(owner, id))) {
+    if (!el || ownerOf.has(el) || contains(el, owner, ownerOf)) continue;
+    ownerOf.set(el, owner);
+    ownedBy.set(owner, [...(ownedBy.get(owner) ?? []), el]);
+  }
+};
+
+// Whether `inner` is told somewhere below `el`; then `el` cannot go below `inner`.
+/** @param {Element} el @param {Node} inner @param {Map<Node, Element>} ownerOf */
+const contains = (el, inner, ownerOf) => {
+  for (let at = inner; at; at = ownerOf.get(at) ?? flatParent(at)) if (at === el) return true;
+  return false;
+};
+
+// The children in the order they are told; strings are text.
+/** @param {Element} el @returns {(Node | string)[]} */
+export const accessibleChildren = (el) => {
+  const children = flatChildren(el);
+  const { ownerOf, ownedBy } = ownership();
+  if (ownerOf.size === 0) return children;
+  const own = ownedBy.get(el);
+  const here = children.filter((child) => !ownerOf.has(child));
+  // What is brought here from elsewhere does not run on from what stands before it.
+  return own ? here.concat(own.flatMap((el) => [' ', el])) : here;
+};

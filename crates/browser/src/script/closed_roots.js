@@ -1,0 +1,129 @@
+// Closed shadow roots: detecting that some are unknown, and registering them.
+//
+// No script can see a closed root, so the driver asks Chromium for them, which is slow. It asks only when Chromium counts
+// more nodes than this script can see.
+
+import { attribute, canHaveShadowRoot, closedRoots, MAX_VISITED, shadowRootOf } from './flat_tree.js';
+import { addGuardListeners } from './input_guard.js';
+import {
+  attributeNames, characterData, createTreeWalker, currentNode, documentElement, firstChild, nextNode, nextSibling,
+  nodeType, rootHost,
+} from './intrinsics.js';
+import { inspectField, inspectTree, isTreeUnchanged, observeRoot, startCounting } from './secret_fields.js';
+import { boundedJsonLength } from './text.js';
+
+// A closed root beyond this many is not read, and the snapshot says that it is not whole.
+const MAX_CLOSED_ROOTS = 2000;
+// Chromium describes a tree as deep as it is; deeper ones are described in parts, from these tops on.
+const TREE_DEPTH = 40;
+const MAX_TREES = 1000;
+// What a description takes in bytes, apart from texts and attributes; and what of a text is told in one.
+const NODE_BYTES = 250;
+const MAX_DESCRIBED_TEXT = 10000;
+let registeredRoots = 0;
+/** @type {ShadowRoot[]} */
+let newRoots = [];
+/** @type {Node[]} */
+let queuedTrees = [];
+
+/** @param {Node} root */
+export const registerClosedRoot = (root) => {
+  if (!(root instanceof ShadowRoot) || registeredRoots >= MAX_CLOSED_ROOTS) return false;
+  const host = rootHost(root);
+  if (closedRoots.has(host)) return true;
+  closedRoots.set(host, root);
+  registeredRoots += 1;
+  newRoots.push(root);
+  observeRoot(root);
+  inspectTree(root);
+  addGuardListeners(root);
+  return true;
+};
+
+const COUNTED =
+  NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
+
+// All nodes that Chromium finds when it searches for nothing in particular: elements, texts and comments. Not counted
+// again, unless it is to be, where nothing came or went.
+/** @param {{ anew: boolean }} request */
+export const countNodes = ({ anew }) => {
+  if (!anew && isTreeUnchanged()) return { count: 0, same: true };
+  startCounting();
+  let count = 0;
+  const tops = [documentElement(document)];
+  while (tops.length) {
+    const top = tops.pop();
+    if (!top) continue;
+    const walker = createTreeWalker(document, top, COUNTED);
+    for (let node = currentNode(walker); node; node = nextNode(walker)) {
+      const type = nodeType(node);
+      if (type === 11) continue;
+      count += 1;
+      if (count > MAX_VISITED) return { count: null, same: false };
+      if (type !== 1) continue;
+      inspectField(node);
+      const root = canHaveShadowRoot(node) ? shadowRootOf(node) : null;
+      if (root) { observeRoot(root); tops.push(root); }
+    }
+  }
+  return { count, same: false };
+};
+
+/** @param {Element} el */
+const describedSize = (el) => {
+  let bytes = NODE_BYTES;
+  for (const name of attributeNames(el)) bytes += 16 + boundedJsonLength(name, Infinity) + boundedJsonLength(attribute(el, name) ?? '', Infinity);
+  return bytes;
+};
+
+// Sets out the trees to be described, all or those that were taken in since; tells how many, and whether that is all.
+/** @param {{ all: boolean, bytes: number }} request */
+export const queueTrees = ({ all, bytes }) => {
+  const tops = new Set(all ? [documentElement(document)].filter(Boolean) : newRoots);
+  newRoots = [];
+  queuedTrees = [];
+  let whole = true;
+  let visited = 0;
+  // A set is walked through to its end, with what is added meanwhile.
+  for (const top of tops) {
+    let weight = 0;
+    let hosts = 0;
+    const waiting = [top];
+    const depths = [0];
+    while (waiting.length) {
+      const node = waiting.pop();
+      const depth = depths.pop();
+      visited += 1;
+      if (visited > MAX_VISITED) return { trees: queuedTrees.length, whole: false };
+      const type = nodeType(node);
+      if (type === 1) {
+        weight += describedSize(node);
+        const root = shadowRootOf(node);
+        if (root) tops.add(root);
+        else hosts += canHaveShadowRoot(node);
+      } else if (type === 3 || type === 4 || type === 8) {
+        weight += NODE_BYTES + boundedJsonLength(characterData(node), MAX_DESCRIBED_TEXT);
+      }
+      if (depth === TREE_DEPTH) {
+        if (firstChild(node)) tops.add(node);
+        continue;
+      }
+      for (let child = firstChild(node); child; child = nextSibling(child)) {
+        waiting.push(child);
+        depths.push(depth + 1);
+      }
+    }
+    if (!hosts) continue;
+    if (weight <= bytes && queuedTrees.length < MAX_TREES) queuedTrees.push(top);
+    else whole = false;
+  }
+  return { trees: queuedTrees.length, whole };
+};
+
+/** @param {number} at */
+export const queuedTree = (at) => queuedTrees[at] ?? null;
+
+export const clearQueuedTrees = () => {
+  queuedTrees = [];
+  return true;
+};

@@ -1,0 +1,87 @@
+// Colors as they are painted, and whether one is legible on another.
+
+// Less contrast than this is no contrast to most eyes; 1 is none, 21 black on white.
+export const MIN_CONTRAST = 1.2;
+export const MIN_ALPHA = 0.05;
+// Different colours of one page that are remembered.
+const MAX_COLORS = 500;
+
+/** @type {Rgba} */
+export const WHITE = [255, 255, 255, 1];
+/** @type {Map<string, Rgba | null>} */
+const colorCache = new Map();
+/** @type {OffscreenCanvasRenderingContext2D | null} */
+let pixel = null;
+
+// [red, green, blue, alpha], or null for what is no colour.
+/** @param {string} text @returns {Rgba | null} */
+export const parseColor = (text) => {
+  let colour = colorCache.get(text);
+  if (colour === undefined) {
+    const parts = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/.exec(text);
+    colour = parts ? [+parts[1], +parts[2], +parts[3], parts[4] === undefined ? 1 : +parts[4]] : rasterizeColor(text);
+    if (colorCache.size >= MAX_COLORS) colorCache.clear();
+    colorCache.set(text, colour);
+  }
+  return colour;
+};
+
+// Colours in other notations are drawn once, to be read as red, green and blue.
+/** @param {string} text @returns {Rgba | null} */
+const rasterizeColor = (text) => {
+  if (!CSS.supports('color', text)) return null;
+  pixel ??= new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  pixel.clearRect(0, 0, 1, 1);
+  pixel.fillStyle = text;
+  pixel.fillRect(0, 0, 1, 1);
+  const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+  return [red, green, blue, alpha / 255];
+};
+
+/** @param {Rgba} ground @param {Rgba} colour @param {number} alpha @returns {Rgba} */
+const blend = (ground, colour, alpha) => [0, 1, 2].map((i) => ground[i] + (colour[i] - ground[i]) * alpha).concat(1);
+
+/** @param {Rgba} colour */
+const luminance = (colour) => {
+  const [red, green, blue] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+};
+
+/** @param {Rgba} one @param {Rgba} other */
+export const contrast = (one, other) => {
+  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+};
+
+// Whether a colour at some strength shows on a ground; on an unknown ground any that is strong enough does.
+/** @param {Rgba} colour @param {number} strength @param {Rgba | null} ground */
+export const isLegible = (colour, strength, ground) => {
+  const alpha = colour[3] * strength;
+  if (alpha < MIN_ALPHA) return false;
+  return ground === null || contrast(blend(ground, colour, alpha), ground) >= MIN_CONTRAST;
+};
+
+// All colours in the text of a property.
+/** @param {string} text @returns {(Rgba | null)[]} */
+export const parseColors = (text) => (text.match(/rgba?\([^)]*\)|(?:color|color-mix|hsla?|hwb|lab|lch|oklab|oklch)\([^)]*\)/g) ?? []).map(parseColor);
+
+// A background image as one colour, where it is nothing but that; null for a picture.
+/** @param {string} image */
+const solidGradientColor = (image) => {
+  if (!image.includes('gradient(') || image.includes('url(')) return null;
+  const [first, ...others] = parseColors(image);
+  return first && others.every((colour) => colour && colour.every((part, i) => part === first[i])) ? first : null;
+};
+
+// What is behind the text of an element with this style: a colour, or null where a picture may be.
+/** @param {Rgba | null} below @param {CSSStyleDeclaration} style @returns {Rgba | null} */
+export const backgroundOver = (below, style) => {
+  let ground = below;
+  const colour = parseColor(style.backgroundColor);
+  if (colour && colour[3] >= 0.99) ground = colour;
+  else if (colour && colour[3] > 0) ground = ground && blend(ground, colour, colour[3]);
+  if (style.backgroundImage === 'none') return ground;
+  const picture = solidGradientColor(style.backgroundImage);
+  if (!picture) return null;
+  return picture[3] >= 0.99 ? picture : ground && blend(ground, picture, picture[3]);
+};

@@ -1,0 +1,163 @@
+// Facts about one element: role, name, link, form. The gate decides on them.
+
+import { nameOf, optionLabel } from './accessible_name.js';
+import { isEditable } from './aria_states.js';
+import { attribute, controlAccessors, flatParent, hasAttribute, inputType, tagOf } from './flat_tree.js';
+import {
+  anchorHref, animatedText, areaHref, baseURI, BUTTON, collectionLength, collectionItem, FORM, getRootNode, INPUT,
+  isElement, matches, OPTION, querySelector, querySelectorAll, rootQuerySelectorAll, SELECT, selectOptions, svgHref,
+  TEXTAREA,
+} from './intrinsics.js';
+import { refOf } from './refs.js';
+import { roleOf } from './roles.js';
+import { isSecret } from './secret_fields.js';
+import { normalizeText, truncateUrl } from './text.js';
+import { visibleText } from './visible_text.js';
+
+/** @param {Element} el */
+export const describeElement = (el) => {
+  const role = roleOf(el);
+  const name = role ? nameOf(el, role) : '';
+  const id = attribute(el, 'id');
+  return normalizeText(`${role || tagOf(el)}${name ? ` "${name}"` : id ? ` #${id}` : ''}`, 120);
+};
+
+/** @param {Element} el */
+const isSubmitter = (el) => {
+  const type = el instanceof HTMLButtonElement ? BUTTON.type(el) : inputType(el);
+  return type === 'submit' || type === 'image';
+};
+
+// As Chromium would submit it; what is no address stands as it is written.
+/** @param {string} written */
+const resolveUrl = (written) => (URL.canParse(written, baseURI(document)) ? new URL(written, baseURI(document)).href : written);
+
+// A field for a card's number or code, as pages mark them for browsers to fill in.
+/** @param {HTMLFormElement} form */
+const hasCardField = (form) => querySelector(form, '[autocomplete*="cc-number" i], [autocomplete*="cc-csc" i]') !== null;
+
+// The button that Enter in a field presses: the first that sends the form, images too, which are in no list of its
+// controls. From a field that is not for text it is the first that is not disabled.
+const TEXT_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number']);
+const SUBMITTERS = 'button, input[type="submit" i], input[type="image" i]';
+/** @param {Element} el @param {HTMLFormElement} form */
+const defaultButton = (el, form) => {
+  const root = getRootNode(form);
+  const found = root instanceof ShadowRoot ? rootQuerySelectorAll(root, SUBMITTERS) : querySelectorAll(document, SUBMITTERS);
+  const anyState = el instanceof HTMLTextAreaElement || TEXT_TYPES.has(inputType(el));
+  for (const button of found) {
+    if (controlAccessors(button).form(button) !== form || !isSubmitter(button)) continue;
+    if (anyState || !matches(button, ':disabled')) return button;
+  }
+  return null;
+};
+
+// Buttons that do not send the form do not press the one that does.
+/** @param {Element} el */
+const isNonSubmitButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el));
+
+/** @param {Element} el */
+export const formFacts = (el) => {
+  const form = controlAccessors(el)?.form(el);
+  if (!form) return null;
+  const own = isSubmitter(el);
+  const other = own || isNonSubmitButton(el) ? null : defaultButton(el, form);
+  const by = own ? el : other;
+  const action = by && hasAttribute(by, 'formaction') ? resolveUrl(attribute(by, 'formaction')) : FORM.action(form);
+  const verb = (by && attribute(by, 'formmethod')) || FORM.method(form);
+  return {
+    method: verb.toLowerCase().slice(0, 16),
+    action: truncateUrl(action, 2000),
+    payment: hasCardField(form),
+    button: other && { name: nameOf(other, 'button'), text: visibleText(other, 200) },
+  };
+};
+
+// What a form would send, as a number: enough to see that it changed, and no more. What is typed into secret fields is
+// left out.
+const MAX_CONTROLS = 2000;
+/** @param {Element} el */
+const hashFormState = (el) => {
+  const form = controlAccessors(el)?.form(el);
+  if (!form) return '';
+  let [one, other] = [0xdeadbeef, 0x41c6ce57];
+  const mix = (text) => {
+    for (let at = 0; at < text.length; at += 1) {
+      const unit = text.charCodeAt(at);
+      one = Math.imul(one ^ unit, 2654435761);
+      other = Math.imul(other ^ unit, 1597334677);
+    }
+    one = Math.imul(one ^ 0x10000, 2654435761);
+  };
+  const controls = FORM.elements(form);
+  const count = Math.min(collectionLength(controls), MAX_CONTROLS);
+  mix(`${count}`);
+  for (let at = 0; at < count; at += 1) {
+    const control = collectionItem(controls, at);
+    mix(attribute(control, 'name') ?? '');
+    if (inputType(control) !== 'hidden' && isSecret(control)) continue;
+    if (control instanceof HTMLInputElement) mix(`${INPUT.type(control)} ${INPUT.value(control)} ${INPUT.checked(control)}`);
+    else if (control instanceof HTMLTextAreaElement) mix(TEXTAREA.value(control));
+    else if (control instanceof HTMLSelectElement) for (const option of SELECT.selected(control)) mix(OPTION.value(option));
+    else mix(attribute(control, 'value') ?? '');
+  }
+  return `${(one >>> 0).toString(16)}${(other >>> 0).toString(16)}`;
+};
+
+// Where a link leads: of text, of a part of a picture, or of a drawing, in which it may be animated.
+/** @param {Element} el */
+export const linkUrl = (el) => {
+  if (el instanceof HTMLAnchorElement) return hasAttribute(el, 'href') ? anchorHref(el) : null;
+  if (el instanceof HTMLAreaElement) return hasAttribute(el, 'href') ? areaHref(el) : null;
+  if (!(el instanceof SVGAElement)) return null;
+  const written = animatedText(svgHref(el));
+  return written === '' ? null : resolveUrl(written);
+};
+
+/** @param {Element} el */
+export const closestLinkUrl = (el) => {
+  for (let at = el; at; at = flatParent(at)) {
+    const href = isElement(at) ? linkUrl(at) : null;
+    if (href !== null) return href;
+  }
+  return null;
+};
+
+// All that can be chosen in a list: a key chooses, and nobody knows what before it did.
+const MAX_CHOICES_LENGTH = 2000;
+/** @param {HTMLSelectElement} list */
+const listChoices = (list) => {
+  let text = '';
+  for (const option of selectOptions(list)) {
+    if (text.length > MAX_CHOICES_LENGTH) break;
+    text += `${text && ' · '}${optionLabel(option)}`;
+  }
+  return text.slice(0, MAX_CHOICES_LENGTH);
+};
+
+// What a person reads on an element, and when the mouse rests on it.
+/** @param {Element} el */
+const textAndTitle = (el) => {
+  const [text, title] = [visibleText(el, 200), normalizeText(attribute(el, 'title') ?? '', 200).trim()];
+  return title === '' || text.includes(title) ? text : `${text} ${title}`.trim();
+};
+
+/** @param {string} prefix @param {Element} el */
+export const collectFacts = (prefix, el) => {
+  const role = roleOf(el);
+  const secret = isSecret(el);
+  const href = closestLinkUrl(el);
+  return {
+    element: `${prefix}e${refOf(el)}`,
+    role: role || 'generic',
+    name: nameOf(el, role || 'button'),
+    text: el instanceof HTMLSelectElement && !secret ? listChoices(el) : textAndTitle(el),
+    tag: tagOf(el),
+    input_type: inputType(el),
+    editable: isEditable(el),
+    secret,
+    href: href === null ? null : truncateUrl(href, 2000),
+    form: formFacts(el),
+    form_state: hashFormState(el),
+  };
+};

@@ -1,0 +1,161 @@
+// The flat tree: elements, attributes, slots and shadow roots as they are rendered.
+
+import { callCache } from './call_cache.js';
+import {
+  assignedNodes, assignedSlot, assignedTextSlot, attributeNames, BUTTON, collectionLength, DETAILS,
+  documentElementById, firstChild, getAttribute, getElementsByTagName, getRootNode, INPUT, isElement, isText,
+  localName, nativeHasAttribute, nextSibling, openShadowRoot, parentNode, rootElementById, rootHost,
+  rootQuerySelectorAll, SELECT, TEXTAREA,
+} from './intrinsics.js';
+
+// Two dozen attributes are asked for on each element of a walk, and most elements have none of them. So their names are
+// looked at once, for the element that the walk is at; no code of the page runs before it moves on.
+export const PLAIN_ATTRIBUTES = new Set(['class', 'colspan', 'height', 'href', 'id', 'rowspan', 'src', 'style', 'width']);
+/** @type {Element | null} */
+export let plainElement = null;
+/** @param {Element} el */
+const hasOnlyPlainAttributes = (el) => {
+  const names = attributeNames(el);
+  for (let i = 0; i < names.length; i += 1) if (!PLAIN_ATTRIBUTES.has(names[i])) return false;
+  return true;
+};
+/** @param {Element | null} el */
+export const setCurrentElement = (el) => { plainElement = el !== null && hasOnlyPlainAttributes(el) ? el : null; };
+/** @param {Element} el @param {string} key */
+export const attribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? null : getAttribute(el, key));
+/** @param {Element} el @param {string} key */
+export const hasAttribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? false : nativeHasAttribute(el, key));
+
+/** @param {Element} el */
+export const controlAccessors = (el) =>
+  el instanceof HTMLInputElement ? INPUT
+  : el instanceof HTMLTextAreaElement ? TEXTAREA
+  : el instanceof HTMLSelectElement ? SELECT
+  : el instanceof HTMLButtonElement ? BUTTON
+  : null;
+
+// It never changes, and is asked for a dozen times in a row.
+/** @type {Element | null} */
+let taggedElement = null;
+let lastTag = '';
+/** @param {Element} el */
+export const tagOf = (el) => {
+  if (el !== taggedElement) {
+    lastTag = localName(el);
+    taggedElement = el;
+  }
+  return lastTag;
+};
+/** @param {Element} el */
+export const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
+
+// Closed roots by their hosts: a script sees none of them, so the driver hands them in.
+/** @type {WeakMap<Element, ShadowRoot>} */
+export const closedRoots = new WeakMap();
+/** @param {Element} el @returns {ShadowRoot | null} */
+export const shadowRootOf = (el) => openShadowRoot(el) ?? closedRoots.get(el) ?? null;
+
+// Of a closed root no child of its host tells its slot, but every slot tells its nodes.
+const MAX_SLOTS = 1000;
+/** @param {Node} node */
+const slotInClosedRoot = (node) => {
+  const parent = parentNode(node);
+  const root = parent && isElement(parent) ? closedRoots.get(parent) : undefined;
+  if (!root) return null;
+  const { slots } = callCache();
+  let assigned = slots.get(root);
+  if (!assigned) {
+    assigned = new Map();
+    for (const slot of Array.from(rootQuerySelectorAll(root, 'slot')).slice(0, MAX_SLOTS)) {
+      for (const child of assignedNodes(slot)) assigned.set(child, slot);
+    }
+    slots.set(root, assigned);
+  }
+  return assigned.get(node) ?? null;
+};
+
+/** @param {Node} node */
+const slotOf = (node) =>
+  (isElement(node) ? assignedSlot(node) : isText(node) ? assignedTextSlot(node) : null) ?? slotInClosedRoot(node);
+
+// The parent in the flat tree, through slots and shadow roots.
+/** @param {Node} node @returns {Node | null} */
+export const flatParent = (node) => slotOf(node) ?? parentOrHost(node);
+
+/** @param {Node} node @returns {Node | null} */
+export const parentOrHost = (node) => {
+  const parent = parentNode(node);
+  return parent instanceof ShadowRoot ? rootHost(parent) : parent;
+};
+
+// The element whose shadow tree this one is in.
+/** @param {Element} el */
+export const shadowHost = (el) => {
+  const root = getRootNode(el);
+  return root instanceof ShadowRoot ? rootHost(root) : null;
+};
+
+/** @param {Node | null} node @param {Node | null} ancestor */
+export const isInside = (node, ancestor) => {
+  for (let at = node; at; at = flatParent(at)) if (at === ancestor) return true;
+  return false;
+};
+
+// Whether the page has any shadow root, and who is called with each one that a walk meets.
+export let shadowRootsSeen = false;
+/** @param {ShadowRoot} root */
+let shadowRootListener = (root) => root;
+/** @param {(root: ShadowRoot) => void} listener */
+export const setShadowRootListener = (listener) => { shadowRootListener = listener; };
+
+// The children in the flat tree: what is rendered, not what is written.
+/** @param {Element} el @returns {Node[]} */
+export const flatChildren = (el) => {
+  const tag = isElement(el) ? tagOf(el) : '';
+  if (tag === 'slot' && el instanceof HTMLSlotElement) {
+    const assigned = assignedNodes(el, { flatten: true });
+    if (assigned.length) return assigned;
+  }
+  const root = tag ? shadowRootOf(el) : null;
+  if (root) { shadowRootsSeen = true; shadowRootListener(root); }
+  const children = [];
+  // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
+  if (tag === 'details' && el instanceof HTMLDetailsElement && !DETAILS.open(el)) {
+    const summary = childByTag(el, 'summary');
+    return summary ? [summary] : children;
+  }
+  for (let child = firstChild(root ?? el); child; child = nextSibling(child)) children.push(child);
+  return children;
+};
+
+/** @param {Element} el @param {string} tag */
+export const childByTag = (el, tag) => {
+  for (let child = firstChild(el); child; child = nextSibling(child)) {
+    if (isElement(child) && tagOf(child) === tag) return child;
+  }
+  return null;
+};
+
+/** @param {Element} el @param {string} id */
+export const elementByIdInTree = (el, id) => {
+  const root = getRootNode(el);
+  return root instanceof Document ? documentElementById(root, id) : root instanceof ShadowRoot ? rootElementById(root, id) : null;
+};
+
+/** @param {Element} el @returns {el is TextField} */
+export const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
+
+// The only elements that may have a shadow root, besides those with names of their own.
+const SHADOW_HOST_TAGS = new Set(
+  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
+);
+/** @param {Element} el */
+export const canHaveShadowRoot = (el) => SHADOW_HOST_TAGS.has(tagOf(el)) || tagOf(el).includes('-');
+// Bounds of one frame's snapshot, beside those that the driver sets. Beyond them nodes are counted, not described.
+export const MAX_VISITED = 400000;
+
+// A page so large that garbage should be collected before it is read, and again after so many elements were: what is left
+// of parsing it takes as much as the page, and V8 does not know how little memory a jail has.
+export const LARGE_PAGE = 20000;
+export const countElements = () => collectionLength(getElementsByTagName(document, '*'));
+export const isLarge = () => countElements() > LARGE_PAGE;

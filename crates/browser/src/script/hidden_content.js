@@ -1,0 +1,72 @@
+// Content that is declared hidden: listed only where a person can reach it all the same, or where the operator asks for it.
+
+import { accessibleChildren } from './aria_owns.js';
+import { BOXLESS_TAGS, CHECK_VISIBILITY_PROPERTY, NEVER_RENDERED } from './element_visibility.js';
+import { attribute, childByTag, flatParent, hasAttribute, tagOf } from './flat_tree.js';
+import { deepElementFromPoint, isHitOn, visiblePoint } from './hit_test.js';
+import { boundingRect, checkVisibility, closest, DETAILS, firstChild, isElement, nextSibling } from './intrinsics.js';
+import { containsBox } from './occlusion.js';
+import { paintCache } from './paint_state.js';
+import { isBoxInvisible } from './text_visibility.js';
+
+export const SHOWN = 0;
+// Neither it nor anything inside is told.
+export const EXCLUDED = 1;
+// Under aria-hidden: screen readers are kept from it, eyes and pointers are not. What can be acted on is told.
+export const REACHABLE = 2;
+// Told although it is not shown, because the setting says so.
+export const REVEALED = 3;
+
+// Hit tests in one snapshot; of more controls under aria-hidden the rest is left out.
+const MAX_HIT_TESTS = 500;
+
+/** @param {Element} el @param {Visibility} seen @param {number} around @param {boolean} tellHidden */
+export const classifyHidden = (el, seen, around, tellHidden) => {
+  if (around === SHOWN && seen === true) return SHOWN;
+  if (NEVER_RENDERED.has(tagOf(el))) return EXCLUDED;
+  if (tellHidden) return around === REVEALED || seen !== true ? REVEALED : SHOWN;
+  if (seen === 'inside') return around;
+  if (around === SHOWN && attribute(el, 'aria-hidden') !== 'true') return EXCLUDED;
+  if (hasAttribute(el, 'inert') || BOXLESS_TAGS.has(tagOf(el))) return EXCLUDED;
+  return checkVisibility(el) || getComputedStyle(el).display === 'contents' ? REACHABLE : EXCLUDED;
+};
+
+// Whether a person could click it now.
+/** @param {Element} el */
+export const isReachable = (el) => {
+  if (closest(el, '[inert]')) return false;
+  const now = paintCache();
+  now.hits += 1;
+  if (now.hits > MAX_HIT_TESTS || !checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || isBoxInvisible(el, true)) return false;
+  const point = visiblePoint(el);
+  if (!point) return !isWindowCovered();
+  const hit = deepElementFromPoint(point.x, point.y);
+  return hit !== null && isHitOn(hit, el);
+};
+
+// Whether something lies over the whole window, as behind a dialog.
+const isWindowCovered = () => {
+  const now = paintCache();
+  if (now.shaded === null) {
+    const { innerWidth: width, innerHeight: height } = globalThis;
+    let at = deepElementFromPoint(width / 2, height / 2);
+    now.shaded = false;
+    for (; at && isElement(at) && !now.shaded; at = flatParent(at)) {
+      now.shaded = getComputedStyle(at).position === 'fixed' && containsBox(boundingRect(at), { left: 0, top: 0, right: width, bottom: height });
+    }
+  }
+  return now.shaded;
+};
+
+/** @param {Element} el @param {Node | string} child */
+export const isCollapsed = (el, child) => el instanceof HTMLDetailsElement && !DETAILS.open(el) && child !== childByTag(el, 'summary');
+
+// The children, those that are folded away by <details> too.
+/** @param {Element} el */
+export const allChildren = (el) => {
+  const told = accessibleChildren(el);
+  if (!(el instanceof HTMLDetailsElement) || DETAILS.open(el)) return told;
+  const all = [];
+  for (let child = firstChild(el); child; child = nextSibling(child)) all.push(child);
+  return all;
+};

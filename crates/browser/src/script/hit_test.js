@@ -1,0 +1,118 @@
+// Hit tests: what a click at a point would activate.
+
+import { nameOf } from './accessible_name.js';
+import { isActionable } from './aria_states.js';
+import { closestLinkUrl, collectFacts, describeElement, formFacts, linkUrl } from './element_facts.js';
+import { flatParent, isInside, shadowRootOf, tagOf } from './flat_tree.js';
+import {
+  clientRects, elementFromPoint, isElement, LABEL, ownerDocument, rootElementFromPoint,
+} from './intrinsics.js';
+import { elementByRef, refOf } from './refs.js';
+import { INTERACTIVE, roleOf } from './roles.js';
+import { visibleText } from './visible_text.js';
+
+// The innermost element at a point, through shadow roots.
+/** @param {number} x @param {number} y */
+export const deepElementFromPoint = (x, y) => {
+  let hit = elementFromPoint(document, x, y);
+  for (let steps = 0; hit && steps < 100; steps += 1) {
+    const root = shadowRootOf(hit);
+    const inner = root ? rootElementFromPoint(root, x, y) : null;
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+};
+
+// The middle of the largest part of the element that is inside the viewport.
+/** @param {Element} el @returns {Point | null} */
+export const visiblePoint = (el) => {
+  const { innerWidth: width, innerHeight: height } = globalThis;
+  let best = null;
+  let largest = 0;
+  for (const rect of clientRects(el)) {
+    const left = Math.max(rect.left, 0);
+    const top = Math.max(rect.top, 0);
+    const right = Math.min(rect.right, width);
+    const bottom = Math.min(rect.bottom, height);
+    const area = (right - left) * (bottom - top);
+    if (right > left && bottom > top && area > largest) {
+      largest = area;
+      best = { x: (left + right) / 2, y: (top + bottom) / 2 };
+    }
+  }
+  return best;
+};
+
+// What is meant by `hit`: the nearest control around it, the element that was named, or the control of its label; null if none.
+/** @param {Node} hit @param {Element | null} target */
+export const intendedTarget = (hit, target) => {
+  for (let at = hit; at; at = flatParent(at)) {
+    if (!isElement(at)) continue;
+    if (at instanceof HTMLLabelElement && LABEL.control(at)) return LABEL.control(at);
+    if (at === target || isActionable(at, roleOf(at))) return at;
+  }
+  return null;
+};
+
+// What Chromium sets off by itself when anything in it is clicked.
+/** @param {Element} el */
+const hasActivationBehavior = (el) =>
+  linkUrl(el) !== null || tagOf(el) === 'summary' || el instanceof HTMLButtonElement || el instanceof HTMLInputElement ||
+  el instanceof HTMLSelectElement || el instanceof HTMLTextAreaElement;
+
+// What a click on `hit` sets off, whatever was named: the button, link or field around it, or that of its label; where there
+// is none, the nearest control. And what is inside of that and may do something of its own.
+/** @param {Element} hit @param {Element} target */
+const activationTarget = (hit, target) => {
+  let [control, nearest, around] = [null, null, false];
+  const inside = [];
+  for (let at = hit; at && !control; at = flatParent(at)) {
+    if (!isElement(at)) continue;
+    if (at instanceof HTMLLabelElement) control = LABEL.control(at);
+    if (hasActivationBehavior(at)) control = at;
+    // A page that can be scrolled by keys, or listens to all clicks, is not what one of them is about.
+    const acts = around ? INTERACTIVE.has(roleOf(at)) : isActionable(at, roleOf(at));
+    if (acts) nearest ??= at;
+    if (acts || at === target) inside.push(at);
+    around ||= at === target;
+  }
+  control ??= nearest ?? inside[0] ?? null;
+  return { control, inside: inside.filter((at) => at !== control) };
+};
+
+// The facts of what a click there sets off, with the words of what was named or lies between. What was named is aimed at.
+const MAX_INNER_TARGETS = 3;
+/** @param {string} prefix @param {Element} hit @param {Element} el */
+export const collectFactsAt = (prefix, hit, el) => {
+  const { control, inside } = activationTarget(hit, el);
+  const facts = collectFacts(prefix, control ?? el);
+  const words = inside.slice(0, MAX_INNER_TARGETS).flatMap((at) => [nameOf(at, roleOf(at) || 'button'), visibleText(at, 200)]);
+  facts.text = [...new Set([...words, facts.text])].filter(Boolean).join(' ');
+  if (control && control !== el && !isInside(control, el)) facts.element = `${prefix}e${refOf(el)}`;
+  return facts;
+};
+
+// What shows another document: a click on it belongs to that one, whatever stands around it here.
+export const EMBEDDING_TAGS = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe', 'portal']);
+
+// Whether a click that hits one element is a click on another.
+/** @param {Node} hit @param {Element} el */
+export const isHitOn = (hit, el) =>
+  hit === el || ((intendedTarget(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDDING_TAGS.has(tagOf(hit))));
+// And not on something inside of it that can be clicked by itself.
+/** @param {Node} hit @param {Element} el */
+export const isDirectHit = (hit, el) => hit === el || (intendedTarget(hit, el) === el && isHitOn(hit, el));
+
+// The node is what Chromium says is hit, inside closed roots too that are not known yet, where `look` sees only the host.
+/** @param {Node} node @param {number} number */
+export const checkHit = (node, number) => {
+  const el = elementByRef(number);
+  if (!el) return { problem: 'gone' };
+  const hit = isElement(node) ? node : flatParent(node);
+  if (!hit || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
+  const reached = activationTarget(hit, el).control ?? el;
+  // Whatever is hit that `look` did not see has no facts of its own, so it must lead nowhere else.
+  const leads = reached !== el && reached !== activationTarget(el, el).control && (closestLinkUrl(reached) !== closestLinkUrl(el) || formFacts(reached) !== null);
+  return leads || !isHitOn(hit, el) ? { problem: 'covered', by: describeElement(reached) } : {};
+};

@@ -1,0 +1,134 @@
+// Options of <select>, and checkboxes.
+
+import { MAX_NAME, optionLabel } from './accessible_name.js';
+import { isSelect, statesOf } from './aria_states.js';
+import { matchTier } from './find.js';
+import {
+  isMultiple, matches, OPTION, querySelector, selectedIndex, selectOptions, selectSize, setSelectedIndex,
+} from './intrinsics.js';
+import { elementByRef, refOf } from './refs.js';
+import { roleOf } from './roles.js';
+import { isSecret } from './secret_fields.js';
+import { normalizeText } from './text.js';
+
+const MAX_OPTIONS_LISTED = 10;
+/** @param {HTMLOptionElement} option */
+const isSelectable = (option) => !matches(option, ':disabled') && getComputedStyle(option).display !== 'none';
+
+// What is hidden of a list is not found by its words, only by its number: see `Choosing`.
+/**
+ * @param {HTMLOptionElement[]} all
+ * @param {WantedOption} wanted
+ * @param {{ hidden: number[], read: number | null }} options
+ */
+const findOption = (all, wanted, { hidden, read }) => {
+  if (wanted.index !== undefined) return all[wanted.index] ?? null;
+  const options = read === null ? all : all.filter((_, at) => at < read && !hidden.includes(at));
+  const label = normalizeText(wanted.label, MAX_NAME).trim();
+  const lower = label.toLowerCase();
+  const tiers = [0, 1, 2].map((tier) => options.find((option) => matchTier(optionLabel(option), label, lower) === tier));
+  return tiers.find(Boolean) ?? null;
+};
+
+// What is decided on: as it is read, and as it is sent.
+const MAX_OPTION_VALUE = 300;
+/** @param {HTMLOptionElement} option */
+const optionFacts = (option) => ({ label: optionLabel(option), value: OPTION.value(option).slice(0, MAX_OPTION_VALUE) });
+
+// The options that are meant, or the first of them that there is not.
+/** @param {HTMLSelectElement} el @param {SelectionRequest} options */
+const matchOptions = (el, { options: wanted, ...seen }) => {
+  const options = Array.from(selectOptions(el));
+  const found = wanted.map((one) => findOption(options, one, seen));
+  const missing = found.findIndex((option) => option === null || !isSelectable(option));
+  if (missing < 0) return { options, found };
+  const told = options.filter(isSelectable).slice(0, MAX_OPTIONS_LISTED).map(optionLabel);
+  return { lacks: { missing, disabled: found[missing] !== null, options: told } };
+};
+
+// What can be read on the options of a list, as far as it is looked at.
+/** @param {{ number: number, most: number }} request */
+export const listOptionLabels = ({ number, most }) => {
+  const el = elementByRef(number);
+  return el && isSelect(el) && !isSecret(el) ? Array.from(selectOptions(el)).slice(0, most).map(optionLabel) : [];
+};
+
+// What the words or the numbers of an agent mean in a list. Nothing of a secret one is told.
+/** @param {SelectionRequest} choosing */
+export const resolveOptions = (choosing) => {
+  const el = elementByRef(choosing.number);
+  if (!el) return { problem: 'gone' };
+  if (!isSelect(el)) return { problem: 'not_a_list' };
+  if (isSecret(el)) return { chosen: [] };
+  const { lacks, found } = matchOptions(el, choosing);
+  return lacks ?? { chosen: found.map(optionFacts) };
+};
+
+// What was chosen in a list before it was made ready for the key.
+/** @type {{ el: HTMLSelectElement, was: number, to: number } | null} */
+let preparedMove = null;
+
+// When the key did not get there, the list shows again what it showed.
+export const restoreSelection = () => {
+  if (preparedMove && selectedIndex(preparedMove.el) === preparedMove.to) setSelectedIndex(preparedMove.el, preparedMove.was);
+  preparedMove = null;
+  return true;
+};
+
+// What a click on an option would press instead of choosing it.
+const ACTIVATABLE = 'a[href], area[href], button, input, select, textarea, label, summary, iframe, object, embed, video, audio';
+// A list that the page draws itself opens at a click, and its options are parts of the page.
+/** @param {Element} el */
+export const hasCustomizableAppearance = (el) =>
+  [null, '::picker(select)'].every((part) => getComputedStyle(el, part).appearance === 'base-select');
+
+// Says what has to be done to choose: nothing, a key, or clicks on options, of a list that has to be opened first or not.
+//
+// A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
+// hears of one choice, from a real key, and of none in between.
+/** @param {SelectionRequest} choosing */
+export const prepareSelection = (choosing) => {
+  const { prefix, number, decided } = choosing;
+  preparedMove = null;
+  const el = elementByRef(number);
+  if (!el) return { problem: 'gone' };
+  if (isSecret(el)) return { problem: 'secret' };
+  const { lacks, options, found } = matchOptions(el, choosing);
+  if (lacks) return lacks;
+  const isDecided = (option, at) => {
+    const { label, value } = optionFacts(option);
+    return decided[at]?.label === label && decided[at].value === value;
+  };
+  if (!found.every(isDecided)) return { changed: true };
+  if (!isMultiple(el) && found.length !== 1) return { several: true };
+  const chosen = options.filter((option) => OPTION.selected(option));
+  if (chosen.length === found.length && found.every((option) => chosen.includes(option))) return { done: true };
+  const clicks = found.map((option) => `${prefix}e${refOf(option)}`);
+  if (isMultiple(el) || selectSize(el) > 1) return { opens: false, clicks };
+  if (hasCustomizableAppearance(el)) {
+    if (found.some((option) => querySelector(option, ACTIVATABLE))) return { problem: 'covered' };
+    return { opens: !matches(el, ':open'), clicks };
+  }
+  const at = options.indexOf(found[0]);
+  const before = options.findLastIndex((option, place) => place < at && isSelectable(option));
+  const after = options.findIndex((option, place) => place > at && isSelectable(option));
+  preparedMove = { el, was: selectedIndex(el), to: before >= 0 ? before : after };
+  setSelectedIndex(el, preparedMove.to);
+  return { key: before >= 0 || after < 0 ? 'ArrowDown' : 'ArrowUp' };
+};
+
+// Whether all of these, and nothing else, are chosen now. A list that the page drew anew is another one.
+/** @param {SelectionRequest} request */
+export const compareSelection = ({ number, options: wanted, ...seen }) => {
+  const el = elementByRef(number);
+  if (!el) return 'gone';
+  const options = Array.from(selectOptions(el));
+  const found = wanted.map((one) => findOption(options, one, seen));
+  return options.every((option) => OPTION.selected(option) === found.includes(option)) ? 'chosen' : 'other';
+};
+
+/** @param {RefRequest} request */
+export const readChecked = ({ number }) => {
+  const el = elementByRef(number);
+  return { checked: el ? statesOf(el, roleOf(el)).checked ?? 'false' : null };
+};

@@ -1,0 +1,240 @@
+// Which elements the page's styles could make invisible, and by which effect.
+//
+// Computing the style of every element costs as much as all the rest of a walk, and most elements of a page are plain text
+// in plain places. So the rules are read first, and only elements that a relevant rule or attribute can match are computed.
+// Nothing is kept from one snapshot to the next: a page can change a rule in place.
+
+import { callCache } from './call_cache.js';
+import { shadowRootsSeen, tagOf } from './flat_tree.js';
+import {
+  adoptedStyleSheets, runningAnimations, groupRules, importedSheet, isHtml, querySelectorAll, ruleStyle,
+  selectorText, styleOfHtml, styleOfMath, styleOfSvg, styleRules, styleSheets,
+} from './intrinsics.js';
+import { readableRules } from './stylesheets.js';
+
+// A page with more of these is asked element by element.
+const MAX_STYLE_RULES = 4000;
+const MAX_STYLED = 4000;
+const MAX_ANIMATIONS = 200;
+
+// How text is drawn, which is inherited, and asked of those that hold text.
+export const COLOR = 1;
+export const FONT = 2;
+export const MASK = 4;
+// What clips, fades or moves; what underlays or covers with a ground of its own; and what may leave its place for one
+// over or under something else.
+export const PLACE = 8;
+export const GROUND = 16;
+const MOVE = 32;
+// What may push text out of its place, or crush it, by a size alone.
+export const MARGIN = 64;
+export const INDENT = 128;
+export const SPACING = 256;
+export const CRUSH = 512;
+const BOX = 1024;
+// What may not be drawn at all.
+export const HIDE = 2048;
+const EVERYTHING = 4095;
+export const INK = COLOR | FONT | MASK;
+export const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
+
+// By property, and for some by what it is set to.
+const NEGATIVE_LENGTH = /-[\d.]|\(/;
+// Any way of drawing but those that draw an element and what is inside.
+const NON_BOX_DISPLAY =
+  /^(?!(?:block|inline|inline-block|flow-root|list-item|(?:inline-)?(?:flex|grid|table)|table-(?:row|cell|caption|(?:row|header|footer)-group))(?: !important)?$)/;
+/** @type {EffectRule[]} */
+const EFFECT_RULES = [
+  [EVERYTHING, /^all$/],
+  [COLOR, /^(?:color|-webkit-text-fill-color|fill|fill-opacity)$/],
+  [FONT, /^(?:font|font-size)$/],
+  [MASK, /^-webkit-text-security$/],
+  [PLACE | GROUND, /^background/],
+  [PLACE | MOVE, /^(?:position|transform|translate|scale|rotate)$|^(?:offset|grid-)/],
+  [PLACE, /^(?:opacity|filter|clip|clip-path|float|top|left|right|bottom|zoom|contain|z-index)$/],
+  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^(?:overflow|inset)/],
+  [MARGIN | MOVE, /^margin/, NEGATIVE_LENGTH],
+  [INDENT, /^text-indent$/, NEGATIVE_LENGTH],
+  [SPACING, /^(?:letter|word)-spacing$/, NEGATIVE_LENGTH],
+  [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/, /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/],
+  [BOX, /^display$/, /inline-|\(/],
+  [HIDE, /^display$/, NON_BOX_DISPLAY],
+  // A picture in place of what is inside.
+  [HIDE, /^content$/, /\(/],
+  [HIDE, /^(?:content-|position-)?visibility$/, /hidden|collapse|visible|overflow|\(/],
+];
+
+/** @type {Map<string, EffectRule[]>} */
+const effectRulesByProperty = new Map();
+/** @param {string} property @returns {EffectRule[]} */
+const effectRulesFor = (property) => {
+  let signs = effectRulesByProperty.get(property);
+  if (signs === undefined) {
+    signs = EFFECT_RULES.filter(([, names]) => names.test(property));
+    effectRulesByProperty.set(property, signs);
+  }
+  return signs;
+};
+
+// What the declarations of a rule or an element could do. What is in quotes may look like one, and only costs time.
+/** @param {string} text */
+const declaredEffects = (text) => {
+  let all = 0;
+  for (const [, property, value] of text.matchAll(/(?:^|[;{}])\s*([a-z-]+):\s*([^;{}]*)/g)) {
+    if (property.startsWith('--')) continue;
+    for (const [signs, , values] of effectRulesFor(property)) if (!values || values.test(value)) all |= signs;
+  }
+  return all;
+};
+
+// What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
+/** @type {[number, string][]} */
+const BY_TAG = [
+  [COLOR, 'a area option optgroup font text tspan textPath'],
+  [FONT, 'button input select textarea option optgroup font text tspan textPath'],
+  [COLOR | PLACE | GROUND, 'mark body button input select textarea'],
+  [PLACE | GROUND, 'html canvas video audio object marquee'],
+  [PLACE | GROUND | MOVE, 'dialog'],
+];
+/** @type {[number, string][]} */
+const BY_ATTRIBUTE = [
+  [PLACE | GROUND | MOVE, '[popover]'], [PLACE | GROUND, '[bgcolor]'], [PLACE | GROUND, '[background]'],
+  [PLACE, 'svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])'],
+];
+
+/** @param {Map<any, number>} map @param {unknown} key @param {number} signs */
+const addEffects = (map, key, signs) => map.set(key, map.get(key) | signs);
+
+/** @type {Map<string, number>} */
+const EFFECTS_BY_TAG = new Map();
+for (const [signs, tags] of BY_TAG) for (const tag of tags.split(' ')) addEffects(EFFECTS_BY_TAG, tag, signs);
+
+export const styleHints = () => {
+  const now = callCache();
+  now.suspects ??= collectStyleHints() ?? EVERY_ELEMENT;
+  return now.suspects;
+};
+
+/** @type {StyleHints} */
+const EVERY_ELEMENT = { tags: new Map([['*', EVERYTHING]]), elements: new Map(), all: true };
+
+// What an element is suspected of.
+/** @param {Element} el */
+export const possibleEffects = (el) => {
+  const { tags, elements, all } = styleHints();
+  return all || shadowRootsSeen ? EVERYTHING : elements.get(el) | tags.get(tagOf(el));
+};
+
+// By element and by tag; null where rules cannot be read or understood.
+const collectStyleHints = () => {
+  const found = { tags: new Map(EFFECTS_BY_TAG), elements: new Map(), all: false };
+  const selectors = new Map();
+  // Chromium looks for one selector several times faster than for two in a list.
+  for (const [signs, selector] of BY_ATTRIBUTE) addMatchingElements(signs, [selector], found.elements);
+  const budget = { rules: MAX_STYLE_RULES };
+  const sheets = [...styleSheets(document), ...adoptedStyleSheets(document)];
+  if (!sheets.every((sheet) => readStyleSheet(sheet, (signs, selector) => addSelectorHint(selectors, signs, selector, found.tags), budget))) return null;
+  for (const [signs, some] of selectors) if (!addMatchingElements(signs, some, found.elements)) return null;
+  return addInlineStyles(found.elements) && addAnimatedElements(found.elements) ? found : null;
+};
+
+// Selectors of a tag alone, whatever state it is in, need not be looked for.
+const ONE_TAG = /^([a-z][a-z0-9]*)(?::(?:link|visited|hover|active|focus))?$/i;
+
+/**
+ * @param {Map<number, string[]>} selectors
+ * @param {number} signs
+ * @param {string} selector
+ * @param {Map<string, number>} tags
+ */
+const addSelectorHint = (selectors, signs, selector, tags) => {
+  const parts = /[("'[\\]/.test(selector) ? [selector] : selector.split(',');
+  for (const part of parts) {
+    const tag = ONE_TAG.exec(part.trim())?.[1];
+    if (tag) {
+      addEffects(tags, tag, signs);
+      addEffects(tags, tag.toLowerCase(), signs);
+    } else if (selectors.has(signs)) {
+      selectors.get(signs).push(part);
+    } else {
+      selectors.set(signs, [part]);
+    }
+  }
+};
+
+/** @param {number} signs @param {string[]} selectors @param {Map<Element, number>} elements */
+const addMatchingElements = (signs, selectors, elements) => {
+  try {
+    for (const el of querySelectorAll(document, selectors.join(','))) addEffects(elements, el, signs);
+    return true;
+  } catch (error) {
+    // Selectors with the prefix of a namespace cannot be asked for.
+    if (error.name !== 'SyntaxError') throw error;
+    return false;
+  }
+};
+
+// false where a rule cannot be read or understood.
+/**
+ * @param {CSSStyleSheet} sheet
+ * @param {(effects: number, selector: string) => void} take
+ * @param {{ rules: number }} budget
+ */
+const readStyleSheet = (sheet, take, budget) => {
+  const top = readableRules(sheet);
+  if (!top) return false;
+  const waiting = [top];
+  while (waiting.length) {
+    for (const rule of waiting.pop()) {
+      budget.rules -= 1;
+      if (budget.rules < 0) return false;
+      if (rule instanceof CSSStyleRule) {
+        const signs = declaredEffects(ruleStyle(rule).cssText);
+        if (signs !== 0) take(signs, selectorText(rule));
+        // A rule inside a rule has a selector that only makes sense there.
+        if (styleRules(rule).length && declaredEffects(rule.cssText) !== 0) return false;
+      } else if (rule instanceof CSSImportRule) {
+        if (importedSheet(rule) && !readStyleSheet(importedSheet(rule), take, budget)) return false;
+      } else if (rule instanceof CSSMediaRule || rule instanceof CSSSupportsRule || rule instanceof CSSLayerBlockRule || rule instanceof CSSContainerRule) {
+        waiting.push(groupRules(rule));
+      } else if (rule instanceof CSSGroupingRule && declaredEffects(rule.cssText) !== 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+};
+
+// Whether anything on the page may lie over something else.
+export const mayOverlap = () => {
+  const { tags, elements, all } = styleHints();
+  if (all || shadowRootsSeen) return true;
+  for (const signs of elements.values()) if (signs & MOVE) return true;
+  return tagsWithEffect(tags, MOVE).some((tag) => querySelectorAll(document, tag).length > 0);
+};
+
+/** @param {Map<string, number>} tags @param {number} sign */
+export const tagsWithEffect = (tags, sign) => Array.from(tags).filter(([, signs]) => signs & sign).map(([tag]) => tag);
+
+/** @param {Map<Element, number>} elements */
+const addInlineStyles = (elements) => {
+  const styled = querySelectorAll(document, '[style]');
+  if (styled.length > MAX_STYLED) return false;
+  for (const el of styled) {
+    const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
+    const signs = style ? declaredEffects(style.cssText) : 0;
+    if (signs !== 0) addEffects(elements, el, signs);
+  }
+  return true;
+};
+
+/** @param {Map<Element, number>} elements */
+const addAnimatedElements = (elements) => {
+  const animations = runningAnimations(document);
+  if (animations.length > MAX_ANIMATIONS) return false;
+  for (const { effect } of animations) {
+    const target = effect instanceof KeyframeEffect ? effect.target : null;
+    if (target) elements.set(target, EVERYTHING);
+  }
+  return true;
+};

@@ -1,0 +1,129 @@
+// Whether a person can see a text or a control, or only a reader of the markup can.
+
+import { backgroundOver, isLegible, MIN_ALPHA, parseColor } from './color_contrast.js';
+import { BOXLESS_TAGS } from './element_visibility.js';
+import { flatChildren, tagOf } from './flat_tree.js';
+import { boundingRect, characterData, isElement, isText, rangeBoundingRect, selectNode } from './intrinsics.js';
+import { hasOccluders, isOccluded, isVisibleOnOtherBox } from './occlusion.js';
+import {
+  applyFilter, clipShape, drawnParent, isDrawnByEffects, isOutOfReach, isTooSmall, mayMeasure, paintCache,
+  paintStateOf, TOO_SMALL,
+} from './paint_state.js';
+import { isMaskedBy } from './secret_fields.js';
+import { HIDE, possibleEffects } from './style_hints.js';
+
+export const VISIBLE = 0;
+export const INVISIBLE = 1;
+// Drawn as dots, or not at all; and not told.
+export const WITHHELD = 2;
+
+// What a person sees of a text that is not blank.
+/** @param {Node} node */
+export const textVisibility = (node) => {
+  const parent = drawnParent(node);
+  if (!parent || !isElement(parent)) return VISIBLE;
+  const look = paintStateOf(parent);
+  if (isMaskedBy(parent, look)) return WITHHELD;
+  if (!look.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return INVISIBLE;
+  if (isPlainlyVisible(look)) return VISIBLE;
+  if (look.skipped) return WITHHELD;
+  if (look.gone || look.replaced || look.small) return INVISIBLE;
+  const { texts } = paintCache();
+  let sight = texts.get(node);
+  if (sight === undefined) {
+    sight = isTextInvisible(node, parent, look) ? INVISIBLE : VISIBLE;
+    texts.set(node, sight);
+  }
+  return sight;
+};
+
+// Elements that draw something else than the text in them, or nothing: by a style, by their nature, or in a drawing
+// outside of its texts.
+const TEXT_IN_DRAWINGS = new Set(['text', 'tspan', 'textPath']);
+/** @param {Element} el */
+const mayDrawNothing = (el) =>
+  Boolean(possibleEffects(el) & HIDE) || tagOf(el) === 'br' || (el instanceof SVGElement && !TEXT_IN_DRAWINGS.has(tagOf(el)));
+
+/** @param {Node} node @param {Element} parent */
+const isUndrawn = (node, parent) => {
+  if (BOXLESS_TAGS.has(tagOf(parent)) || !mayMeasure()) return false;
+  const { range } = paintCache();
+  selectNode(range, node);
+  const rect = rangeBoundingRect(range);
+  return rect.width === 0 && rect.height === 0;
+};
+
+// Whether all there is to know is known without measuring anything.
+/** @param {PaintState} look */
+const isPlainlyVisible = (look) => {
+  look.easy ??= !look.gone && !look.replaced && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasOccluders();
+  return look.easy;
+};
+
+/** @param {CharacterData} node @param {Element} parent @param {PaintState} look */
+const isTextInvisible = (node, parent, look) => {
+  const stood = look.stands();
+  if (!stood && look.ink[3] * look.strength < MIN_ALPHA) return !isDrawnByEffects(parent, look);
+  if (!mayMeasure()) return false;
+  const { range } = paintCache();
+  selectNode(range, node);
+  const rect = rangeBoundingRect(range);
+  // Options of a closed list, and the like.
+  if (rect.width === 0 && rect.height === 0 && BOXLESS_TAGS.has(tagOf(parent))) return false;
+  const crushed = rect.width <= TOO_SMALL && characterData(node).trim().length > 1;
+  if (crushed || rect.height <= TOO_SMALL || isOutOfReach(rect, look)) return true;
+  if (!stood && !isVisibleOnOtherBox(parent, rect, look) && !isDrawnByEffects(parent, look)) return true;
+  return isOccluded(parent, rect, look);
+};
+
+// The same of text that CSS writes, by its own style; where it stands is only looked at roughly.
+const FAR_OFFSET = -500;
+/** @param {Element} el @param {CSSStyleDeclaration} style */
+export const isGeneratedInvisible = (el, style) => {
+  const look = paintStateOf(el);
+  if (look.gone || look.small || parseFloat(style.fontSize) <= TOO_SMALL) return true;
+  const written = look.inside();
+  written.strength *= +style.opacity;
+  if (style.filter !== 'none') applyFilter(style.filter, written);
+  const ink = parseColor(style.webkitTextFillColor);
+  if (written.gone || (ink && !isLegible(ink, written.strength, backgroundOver(look.ground, style)))) return style.textShadow === 'none';
+  if ([style.left, style.top, style.textIndent, style.marginLeft, style.marginTop].some((at) => parseFloat(at) <= FAR_OFFSET)) return true;
+  if (style.clipPath !== 'none' || style.clip !== 'auto') {
+    const shape = clipShape(style, new DOMRect(0, 0, 100, 100));
+    if (shape && isTooSmall(shape)) return true;
+  }
+  return look.placed && mayMeasure() && isOutOfReach(boundingRect(el), look);
+};
+
+// Whether what is typed into a field, or written on an input, has the colour of its ground.
+/** @param {Element} el */
+export const isInkInvisible = (el) => {
+  const look = paintStateOf(el);
+  return look.small || (!look.stands() && !isDrawnByEffects(el, look));
+};
+
+// Whether a control that can be acted on cannot be seen, whatever is written on it.
+/** @param {Element} el @param {boolean} [always] */
+export const isBoxInvisible = (el, always = false) => {
+  const look = paintStateOf(el);
+  if (!always && isPlainlyVisible(look)) return false;
+  if (look.gone) return true;
+  if (BOXLESS_TAGS.has(tagOf(el)) || !(always || look.placed || hasOccluders()) || !mayMeasure()) return false;
+  const rect = boundingRect(el);
+  if (!isTooSmall(rect)) return isOutOfReach(rect, look) || isOccluded(el, rect, look);
+  // What is in it may well stick out of it.
+  return getComputedStyle(el).display !== 'contents' && !hasVisibleOverflow(el);
+};
+
+const MOST_INSIDE = 20;
+/** @param {Element} el */
+const hasVisibleOverflow = (el) => {
+  const waiting = [el];
+  for (let steps = 0; waiting.length && steps < MOST_INSIDE; steps += 1) {
+    for (const child of flatChildren(waiting.pop()).slice(0, MOST_INSIDE)) {
+      if (isText(child) ? characterData(child).trim() && textVisibility(child) === VISIBLE : isElement(child) && !isTooSmall(boundingRect(child))) return true;
+      if (isElement(child)) waiting.push(child);
+    }
+  }
+  return false;
+};

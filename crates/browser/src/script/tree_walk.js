@@ -1,0 +1,95 @@
+// The walk over the accessible tree of one frame, for snapshots and searches.
+
+import { isInnerElement } from './accessible_name.js';
+import { accessibleChildren, ownership } from './aria_owns.js';
+import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, visibility } from './element_visibility.js';
+import { MAX_VISITED, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
+import { generatedContent, GeneratedContent } from './generated_content.js';
+import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
+import { closest, firstElementChild, isElement, isHtml, isText, parentNode, querySelectorAll } from './intrinsics.js';
+import { roleOf } from './roles.js';
+import { HIDE, possibleEffects } from './style_hints.js';
+
+const MAX_WALK_MILLISECONDS = 2000;
+
+// While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
+const modalDialogs = () => {
+  const open = Array.from(querySelectorAll(document, 'dialog:modal'));
+  const outer = open.filter((dialog) => !closest(parentNode(dialog), 'dialog:modal'));
+  return outer.length ? outer.reverse() : null;
+};
+
+// Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
+// text(node, depth, hidden) for text. Without recursion: depth 10,000 is a page like any other.
+/**
+ * @param {Element} root
+ * @param {WalkVisitor} visit
+ * @param {WalkText} text
+ * @param {() => void} brk
+ * @param {boolean} [tellHidden]
+ */
+export const walk = (root, visit, text, brk, tellHidden = false) => {
+  try {
+    return walkAll(root, visit, text, brk, tellHidden);
+  } finally {
+    setCurrentElement(null);
+  }
+};
+
+/**
+ * @param {Element} root
+ * @param {WalkVisitor} visit
+ * @param {WalkText} text
+ * @param {() => void} brk
+ * @param {boolean} tellHidden
+ */
+const walkAll = (root, visit, text, brk, tellHidden) => {
+  const started = performance.now();
+  const nodes = modalDialogs() ?? [root];
+  const depths = nodes.map(() => 0);
+  const silents = nodes.map(() => false);
+  const hiddens = nodes.map(() => SHOWN);
+  // Whether the parent is drawn, and one whose children are.
+  const drawns = nodes.map(() => false);
+  const BREAK = null;
+  let visited = 0;
+  while (nodes.length) {
+    const node = nodes.pop();
+    const depth = depths.pop();
+    const silent = silents.pop();
+    const around = hiddens.pop();
+    const drawn = drawns.pop();
+    if (node === BREAK) { brk(); continue; }
+    visited += 1;
+    if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
+      return { visited, complete: false };
+    }
+    if (typeof node === 'string' || node instanceof GeneratedContent || isText(node)) { if (!silent) text(node, depth, around); continue; }
+    if (!isElement(node)) continue;
+    setCurrentElement(node);
+    const seen = (drawn && isDrawnWithParent(node)) || visibility(node);
+    const hidden = classifyHidden(node, seen, around, tellHidden);
+    if (hidden === EXCLUDED) continue;
+    const below = seen === 'inside' && hidden !== REVEALED ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
+    if (!below) continue;
+    const block = !INLINE_TAGS.has(tagOf(node));
+    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
+    // What only holds text that its name has told.
+    if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
+    const children = tellHidden ? allChildren(node) : accessibleChildren(node);
+    if (seen === true && !below.silent) {
+      const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
+      if (before) children.unshift(before);
+      if (after) children.push(after);
+    }
+    const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !(possibleEffects(node) & HIDE) && ownership().ownerOf.size === 0;
+    for (let i = children.length - 1; i >= 0; i -= 1) {
+      nodes.push(children[i]);
+      drawns.push(draws);
+      depths.push(below.depth);
+      silents.push(seen === 'inside' && hidden !== REVEALED && isInnerElement(children[i]) ? silent : below.silent);
+      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : tellHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
+    }
+  }
+  return { visited, complete: true };
+};

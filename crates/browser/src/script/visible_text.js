@@ -1,0 +1,102 @@
+// The visible text of a control, next to its accessible name: a "Delete" button can be named "Next".
+
+import {
+  inputName, isNamedByContent, ITEM_GROUP_ROLES, labelsOf, NAME_PARTS, NESTING_ITEM_ROLES, TEXT_ENTRY_ROLES,
+  VALUE_ROLES,
+} from './accessible_name.js';
+import { CHECK_VISIBILITY_PROPERTY, flowsInline, NEVER_RENDERED, visibility } from './element_visibility.js';
+import { controlAccessors, flatChildren, inputType, tagOf } from './flat_tree.js';
+import { generatedContent } from './generated_content.js';
+import { characterData, checkVisibility, INPUT, isElement, isText } from './intrinsics.js';
+import { paintStateOf, UNDRAWN_CONTENT } from './paint_state.js';
+import { roleOf } from './roles.js';
+import { isMaskedBy, isSecret } from './secret_fields.js';
+import { normalizeText } from './text.js';
+import { isBoxInvisible, textVisibility, VISIBLE } from './text_visibility.js';
+
+// In characters; the driver cuts it to as many bytes.
+const MAX_VISIBLE_TEXT = 80;
+const MAX_VISIBLE_NODES = 300;
+
+// The text that is drawn in an element, in one line. What is only for screen readers is not in it, and what is
+// hidden from them is.
+/** @param {Element} root @param {number} limit */
+export const visibleText = (root, limit) => {
+  if (isSecret(root) || isMaskedBy(root, paintStateOf(root))) return '';
+  let text = '';
+  const stack = [root];
+  const item = NESTING_ITEM_ROLES.has(roleOf(root));
+  for (let steps = 0; stack.length && steps < MAX_VISIBLE_NODES && text.length < limit * 2; steps += 1) {
+    const node = stack.pop();
+    if (typeof node === 'string') { text += node; continue; }
+    if (isText(node)) {
+      if (characterData(node).trim() === '') text += ' ';
+      else if (textVisibility(node) === VISIBLE) text += characterData(node).slice(0, limit * 2);
+      continue;
+    }
+    if (!isElement(node) || NEVER_RENDERED.has(tagOf(node))) continue;
+    if (node !== root && (isSecret(node) || (item && ITEM_GROUP_ROLES.has(roleOf(node))))) continue;
+    if (node instanceof HTMLInputElement) {
+      if (BUTTON_INPUT_TYPES.has(INPUT.type(node)) && !isBoxInvisible(node)) text += ` ${inputName(node)} `;
+      continue;
+    }
+    if (controlAccessors(node) && !(node instanceof HTMLButtonElement)) continue;
+    if (UNDRAWN_CONTENT.has(tagOf(node))) continue;
+    const drawn = checkVisibility(node, CHECK_VISIBILITY_PROPERTY);
+    if (!drawn && !checkVisibility(node) && getComputedStyle(node).display !== 'contents') continue;
+    const gap = node === root || flowsInline(node, true) ? '' : ' ';
+    text += gap || (tagOf(node) === 'br' ? ' ' : '');
+    const after = drawn ? generatedContent(node, '::after') : null;
+    stack.push(gap, after && !after.unseen ? after.drawn : '');
+    const children = flatChildren(node);
+    for (let i = Math.min(children.length, MAX_VISIBLE_NODES) - 1; i >= 0; i -= 1) {
+      if (drawn || isElement(children[i])) stack.push(children[i]);
+    }
+    const before = drawn ? generatedContent(node, '::before') : null;
+    if (before && !before.unseen) text += before.drawn;
+  }
+  return normalizeText(text, limit).trim();
+};
+
+export const BUTTON_INPUT_TYPES = new Set(['button', 'submit', 'reset']);
+
+const UNSPACED_SCRIPTS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
+const NON_WORD = /[^\p{L}\p{N}\p{M}]+/gu;
+// Words only: neither case nor punctuation nor pictures make a difference. Scripts without spaces count by letter.
+/** @param {string} text */
+const normalizeWords = (text) =>
+  ` ${text.normalize('NFKC').toLowerCase().replace(UNSPACED_SCRIPTS, ' $& ').replace(NON_WORD, ' ').trim()} `;
+
+// A letter alone is a picture of something: an x closes, a b makes bold.
+/** @param {string} words */
+const isSymbol = (words) => /^ \p{L}? ?$/u.test(words);
+
+// Whether the words that are drawn are not among those that it is called by.
+/** @param {string} name @param {string} shown */
+const isDifferentText = (name, shown) => {
+  const words = normalizeWords(shown);
+  return !isSymbol(words) && !normalizeWords(name).includes(words);
+};
+
+// What an element shows, if its name says something else; '' otherwise.
+/** @param {Element} el @param {string} role @param {string} name @param {boolean} actionable @param {string} own */
+export const differingVisibleText = (el, role, name, actionable, own) => {
+  if (NAME_PARTS.unseen) return visibleText(el, MAX_VISIBLE_TEXT);
+  if (!actionable || TEXT_ENTRY_ROLES.has(role) || VALUE_ROLES.has(role) || role === 'listbox') return '';
+  if (!own && NAME_PARTS.exact) return '';
+  if (el instanceof HTMLInputElement && !BUTTON_INPUT_TYPES.has(INPUT.type(el))) return '';
+  // What is told below it speaks for itself, unless it is as short as a name.
+  const told = !isNamedByContent(el, role) && !(el instanceof HTMLInputElement);
+  if (told && role) return '';
+  const shown = visibleText(el, MAX_VISIBLE_TEXT);
+  if (told && shown.length >= MAX_VISIBLE_TEXT) return '';
+  return isDifferentText(name, shown) ? shown : '';
+};
+
+// A box to tick, or a file field, is often hidden behind its label.
+/** @param {Element} el */
+export const hasVisibleLabel = (el) => {
+  const type = inputType(el);
+  if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return false;
+  return labelsOf(el).some((label) => visibility(label) && !isBoxInvisible(label));
+};
