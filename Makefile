@@ -6,7 +6,7 @@ export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so one more than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
+.PHONY: run test bench fuzz build lint lint-js check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,9 +23,12 @@ test: setup-test lint ## Everything that must hold, with all its set-up
 	STOCKADE_CODES_SEEN=$(CURDIR)/target/codes $(CARGO) test --workspace --no-fail-fast
 	@script/codes target/codes
 
-lint: ## Formatting and clippy, warnings are errors
+lint: lint-js ## Formatting, clippy, JavaScript; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+lint-js: ## Types and rules of all JavaScript, with what setup-test installs
+	@script/javascript
 
 bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios

@@ -3,11 +3,11 @@
 import { accessibleChildren, ownership } from './aria_owns.js';
 import { callCache } from './call_cache.js';
 import { flowsInline, isRendered, NEVER_RENDERED, visibility } from './element_visibility.js';
-import { attribute, childByTag, flatChildren, hasAttribute, shadowRootOf, tagOf } from './flat_tree.js';
-import { generatedContent, pageHasGeneratedContent } from './generated_content.js';
+import { attribute, childByTag, flatChildren, hasAttribute, inputType, shadowRootOf, tagOf } from './flat_tree.js';
+import { GeneratedContent, generatedContent, pageHasGeneratedContent } from './generated_content.js';
 import {
-  characterData, firstChild, getRootNode, INPUT, isElement, isHtml, isText, LABEL, nextSibling, OPTION,
-  querySelectorAll, rootQuerySelectorAll, SELECT, TEXTAREA,
+  characterData, firstChild, getRootNode, INPUT, isElement, isHtml, isInHtmlNamespace, isText, LABEL, nextSibling,
+  OPTION, querySelectorAll, rootQuerySelectorAll, SELECT, TEXTAREA,
 } from './intrinsics.js';
 import { paintStateOf } from './paint_state.js';
 import {
@@ -69,9 +69,10 @@ const readContent = (root, { exclude, referenced, whole }) => {
   }
   const item = NESTING_ITEM_ROLES.has(roleOf(root));
   let text = '';
+  /** @type {(Node | string | TitleFallback)[]} */
   const stack = [root];
   while (stack.length && text.length < MAX_NAME * 2 && nodesNamed < MAX_NAME_NODES) {
-    const node = stack.pop();
+    const node = /** @type {Node | string | TitleFallback} */ (stack.pop());
     if (typeof node === 'string') { text += node; continue; }
     if (node instanceof TitleFallback) {
       // Only an element that gave nothing is told by its tooltip.
@@ -99,7 +100,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     const drawn = !whole;
     const gap = node === root || flowsInline(node, drawn) ? '' : ' ';
     if (gap) { text += gap; stack.push(gap); }
-    if (node !== root && hasNonEmpty(node, 'title')) stack.push(new TitleFallback(attribute(node, 'title'), text.length));
+    if (node !== root && hasNonEmpty(node, 'title')) stack.push(new TitleFallback(attribute(node, 'title') ?? '', text.length));
     if (drawn && visible === true) stack.push(generatedNamePart(node, '::after'));
     const children = accessibleChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
@@ -154,9 +155,11 @@ const singleTextChild = (el) => {
 };
 
 /** @param {WalkItem} child @returns {child is Element} */
-export const isInnerElement = (child) => typeof child !== 'string' && isElement(child);
+export const isInnerElement = (child) =>
+  typeof child !== 'string' && !(child instanceof GeneratedContent) && isElement(child);
 
 class TitleFallback {
+  /** @param {string} title @param {number} from */
   constructor(title, from) { this.title = title; this.from = from; }
 }
 
@@ -194,7 +197,7 @@ const selectedText = (el, role) => {
   const chosen = [];
   let options = 0;
   for (; stack.length && nodesNamed < MAX_NAME_NODES; nodesNamed += 1) {
-    const node = stack.pop();
+    const node = /** @type {Node} */ (stack.pop());
     if (!isElement(node) || !visibility(node)) continue;
     const inner = roleOf(node);
     if (inner === 'option') {
@@ -266,7 +269,7 @@ export const labelsOf = (el) => {
     labels.set(root, byControl);
     const end = performance.now() + LABEL_MILLISECONDS;
     const found = root instanceof Document ? querySelectorAll(root, 'label') : root instanceof ShadowRoot ? rootQuerySelectorAll(root, 'label') : NO_ELEMENTS;
-    for (const label of found) {
+    for (const label of /** @type {Iterable<HTMLLabelElement>} */ (found)) {
       if (performance.now() > end) break;
       const control = LABEL.control(label);
       const known = byControl.get(control);
@@ -294,7 +297,7 @@ const nativeName = (el) => {
     case 'input': return inputName(el);
     case 'img': case 'area': return attribute(el, 'alt') ?? '';
     case 'svg': return svgTitle(el);
-    case 'option': return isMasked(el) ? '' : OPTION.label(el);
+    case 'option': return isMasked(el) || !isInHtmlNamespace(el) ? '' : OPTION.label(/** @type {HTMLOptionElement} */ (el));
     case 'optgroup': return attribute(el, 'label') ?? '';
     case 'fieldset': return captionText(el, 'legend');
     case 'table': return captionText(el, 'caption') || (attribute(el, 'summary') ?? '');
@@ -305,7 +308,7 @@ const nativeName = (el) => {
 /** @param {Element} el */
 export const inputName = (el) => {
   if (isSecret(el)) return '';
-  switch (INPUT.type(el)) {
+  switch (inputType(el)) {
     case 'submit': return attribute(el, 'value') ?? 'Submit';
     case 'reset': return attribute(el, 'value') ?? 'Reset';
     case 'button': return attribute(el, 'value') ?? '';

@@ -22,7 +22,7 @@ import { roleOf } from './roles.js';
 
 // A child frame in which nothing was drawn for so long is out of view. The page itself is always drawn, however late.
 const UNRENDERED_MILLISECONDS = 1000;
-const isChildFrame = globalThis !== globalThis.top;
+const isChildFrame = window !== window.top;
 // An animation that is elsewhere in none of so many frames stands still itself.
 const STILL_FRAMES = 3;
 // Between two frames Chromium guesses the time of the next one; that one then comes a moment before or after it.
@@ -61,6 +61,7 @@ const clickableBox = (el) => {
 /** @param {Element} el */
 const pointInView = (el) => {
   let { left, top, right, bottom } = boundingRect(el);
+  /** @param {Box} box */
   const clip = (box) => {
     [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
     [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
@@ -184,14 +185,14 @@ const releasePointerAndFullscreen = (el) => {
 export const checkActionability = (prefix, el, { purpose, point: given = null }, align = true) => {
   const asks = PURPOSES[purpose];
   if (!isConnected(el)) return { problem: 'gone' };
-  if (asks.fits && !asks.fits(el)) return { problem: asks.problem };
+  if (asks.fits && !asks.fits(el)) return { problem: asks.problem ?? 'gone' };
   if (asks.hit) releasePointerAndFullscreen(el);
   let drawn = clickableBox(el);
   // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
   const keyed = asks.keys && deepActiveElement() === el;
   if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
-  if (keyed) return { x: 0, y: 0, left: scrollX, top: scrollY, around: EMPTY_AREA, hides: false, pointless: true, facts: collectFacts(prefix, el) };
+  if (keyed || !drawn) return { x: 0, y: 0, left: scrollX, top: scrollY, around: EMPTY_AREA, hides: false, pointless: true, facts: collectFacts(prefix, el) };
   let { point, hit } = findHitPoint(el, drawn, given, asks, align);
   if (asks.hit && !given && drawn === el && !(hit && isHitOn(hit, el))) ({ point, hit, drawn } = findLabelHitPoint(el, asks, align) ?? { point, hit, drawn });
   if (!point) return { problem: 'invisible' };
@@ -199,10 +200,10 @@ export const checkActionability = (prefix, el, { purpose, point: given = null },
     if (!hit) return { problem: 'invisible' };
     if (!isHitOn(hit, el)) return { problem: 'covered', by: describeElement(hit) };
   }
-  const facts = asks.hit && purpose !== 'type' ? collectFactsAt(prefix, hit, el) : collectFacts(prefix, el);
+  const facts = asks.hit && hit && purpose !== 'type' ? collectFactsAt(prefix, hit, el) : collectFacts(prefix, el);
   const box = boundingRect(drawn);
   const around = { left: box.left - point.x, top: box.top - point.y, width: box.width, height: box.height };
-  const hides = asks.hit === true && canHaveShadowRoot(hit) && !shadowRootOf(hit);
+  const hides = asks.hit === true && hit !== null && canHaveShadowRoot(hit) && !shadowRootOf(hit);
   return { x: point.x, y: point.y, left: scrollX, top: scrollY, around, hides, pointless: false, facts };
 };
 const EMPTY_AREA = { left: 0, top: 0, width: 0, height: 0 };
@@ -240,6 +241,7 @@ const PERMANENT_PROBLEMS = new Set(['gone', 'not_editable', 'not_a_list', 'not_c
 export const waitUntilActionable = async ({ prefix, number, how, steady, wait, arming, options }) => {
   setValueExposure(options);
   const end = performance.now() + wait;
+  /** @type {Sighting | null} */
   let before = null;
   let [aligned, drawnAnew] = [false, false];
   let frames = 0;
@@ -255,9 +257,10 @@ export const waitUntilActionable = async ({ prefix, number, how, steady, wait, a
     }
     // Once is enough: a page must not be scrolled to and fro while something covers it.
     aligned ||= seen.problem === 'covered';
-    if (PERMANENT_PROBLEMS.has(seen.problem)) return seen;
+    if (!el || (seen.problem && PERMANENT_PROBLEMS.has(seen.problem))) return seen;
     const moving = seen.problem ? [] : animationsMoving(el);
-    const [times, pending] = [moving.map((it) => animationTime(it)), moving.some((it) => isAnimationPending(it))];
+    const [times, pending] = [moving.map((it) => Number(animationTime(it))), moving.some((it) => isAnimationPending(it))];
+    /** @type {Sighting} */
     const now = { x: seen.x, y: seen.y, at: performance.now(), frames, times, pending };
     if (!seen.problem && ((!steady && moving.length === 0) || isStable(before, now))) {
       if (arming) armInputGuard(arming);
@@ -266,10 +269,19 @@ export const waitUntilActionable = async ({ prefix, number, how, steady, wait, a
     if (now.at >= end) return seen.problem ? seen : { problem: 'moving' };
     // The first look at a place counts, so that it is known since when the element stands there.
     if (seen.problem) before = null;
-    else if (before?.x !== now.x || before.y !== now.y) before = now;
+    else if (!before || before.x !== now.x || before.y !== now.y) before = now;
     else if (before.pending) before = { ...now, at: before.at };
     if (await nextFrame()) frames += 1;
   }
+};
+
+// How a transform scales a frame's element.
+/** @param {Element} owner */
+const frameScale = (owner) => {
+  const box = boundingRect(owner);
+  const frame = /** @type {HTMLElement} */ (owner);
+  const [width, height] = [offsetWidth(frame), offsetHeight(frame)];
+  return { scaleX: width ? box.width / width : 1, scaleY: height ? box.height / height : 1 };
 };
 
 // A point of a child frame, from its element's box; a rotated frame gives a wrong point, which then hits nothing.
@@ -277,8 +289,7 @@ export const waitUntilActionable = async ({ prefix, number, how, steady, wait, a
 export const frameContentPoint = (owner, x, y) => {
   const box = boundingRect(owner);
   const style = getComputedStyle(owner);
-  const scaleX = offsetWidth(owner) ? box.width / offsetWidth(owner) : 1;
-  const scaleY = offsetHeight(owner) ? box.height / offsetHeight(owner) : 1;
+  const { scaleX, scaleY } = frameScale(owner);
   return {
     x: box.left + (clientLeft(owner) + parseFloat(style.paddingLeft) + x) * scaleX,
     y: box.top + (clientTop(owner) + parseFloat(style.paddingTop) + y) * scaleY,
@@ -290,6 +301,7 @@ export const frameContentPoint = (owner, x, y) => {
 export const mapFramePoint = ({ frame, x, y }) => {
   const owner = frameOwners.get(frame)?.deref();
   if (!owner || !isConnected(owner)) return { problem: 'gone' };
+  /** @param {Point} at */
   const inView = (at) => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let at = frameContentPoint(owner, x, y);
   // What scrolls around the frame first, then the page, for a frame that is larger than the view.
@@ -314,9 +326,7 @@ export const describePoint = ({ prefix, x, y }) => {
   const frame = childFrames.get(hit);
   if (frame !== undefined) {
     const box = frameContentPoint(hit, 0, 0);
-    const style = boundingRect(hit);
-    const scaleX = offsetWidth(hit) ? style.width / offsetWidth(hit) : 1;
-    const scaleY = offsetHeight(hit) ? style.height / offsetHeight(hit) : 1;
+    const { scaleX, scaleY } = frameScale(hit);
     return { frame, x: (x - box.x) / scaleX, y: (y - box.y) / scaleY };
   }
   return { ref: `${prefix}e${refOf(intendedTarget(hit, null) ?? hit)}` };

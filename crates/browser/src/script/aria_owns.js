@@ -1,7 +1,7 @@
 // aria-owns: elements that the accessibility tree places below another element than the DOM does.
 
 import { callCache } from './call_cache.js';
-import { attribute, controlAccessors, elementByIdInTree, flatChildren, flatParent } from './flat_tree.js';
+import { attribute, isFormControl, elementByIdInTree, flatChildren, flatParent } from './flat_tree.js';
 import { querySelectorAll } from './intrinsics.js';
 import { MAX_REFERENCES } from './roles.js';
 
@@ -20,8 +20,8 @@ export const ownership = () => {
 /** @param {Element} owner @param {Ownership} options */
 const addOwned = (owner, { ownerOf, ownedBy }) => {
   // What cannot hold anything cannot own anything.
-  if (controlAccessors(owner) && !(owner instanceof HTMLButtonElement)) return;
-  const ids = attribute(owner, 'aria-owns').trim().split(/\s+/).slice(0, MAX_REFERENCES);
+  if (isFormControl(owner) && !(owner instanceof HTMLButtonElement)) return;
+  const ids = (attribute(owner, 'aria-owns') ?? '').trim().split(/\s+/).slice(0, MAX_REFERENCES);
   for (const el of ids.map((id) => elementByIdInTree(owner, id))) {
     if (!el || ownerOf.has(el) || contains(el, owner, ownerOf)) continue;
     ownerOf.set(el, owner);
@@ -32,7 +32,7 @@ const addOwned = (owner, { ownerOf, ownedBy }) => {
 // Whether `inner` is told somewhere below `el`; then `el` cannot go below `inner`.
 /** @param {Element} el @param {Node} inner @param {Map<Node, Element>} ownerOf */
 const contains = (el, inner, ownerOf) => {
-  for (let at = inner; at; at = ownerOf.get(at) ?? flatParent(at)) if (at === el) return true;
+  for (let at = /** @type {Node | null} */ (inner); at; at = ownerOf.get(at) ?? flatParent(at)) if (at === el) return true;
   return false;
 };
 
@@ -45,5 +45,5 @@ export const accessibleChildren = (el) => {
   const own = ownedBy.get(el);
   const here = children.filter((child) => !ownerOf.has(child));
   // What is brought here from elsewhere does not run on from what stands before it.
-  return own ? here.concat(own.flatMap((el) => [' ', el])) : here;
+  return own ? [...here, ...own.flatMap((el) => [' ', el])] : here;
 };

@@ -3,7 +3,7 @@
 import { valuesExposed } from './accessible_name.js';
 import { callCache } from './call_cache.js';
 import {
-  attribute, controlAccessors, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
+  attribute, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
   tagOf,
 } from './flat_tree.js';
 import {
@@ -29,7 +29,7 @@ const pageHasAriaDisabled = () => {
 export const isDisabled = (el) => {
   if (!(el instanceof HTMLAnchorElement) && matches(el, ':disabled')) return true;
   if (!pageHasAriaDisabled()) return false;
-  for (let at = el, steps = 0; at && steps < 50; at = shadowHost(at), steps += 1) {
+  for (let at = /** @type {Element | null} */ (el), steps = 0; at && steps < 50; at = shadowHost(at), steps += 1) {
     if (closest(at, '[aria-disabled="true"]')) return true;
   }
   return false;
@@ -51,7 +51,7 @@ export const statesOf = (el, role) => {
   }
   if (STATELESS_ROLES.has(role)) return states;
   const type = inputType(el);
-  if (type === 'checkbox' || type === 'radio') {
+  if (el instanceof HTMLInputElement && (type === 'checkbox' || type === 'radio')) {
     states.checked = INPUT.indeterminate(el) ? 'mixed' : INPUT.checked(el) ? 'true' : 'false';
   } else if (CHECKED_ROLES.has(role)) {
     const checked = attribute(el, 'aria-checked');
@@ -66,11 +66,11 @@ export const statesOf = (el, role) => {
   const chosen = el instanceof HTMLOptionElement ? OPTION.selected(el) : booleanAttribute(el, 'aria-selected');
   if (chosen && (valuesExposed || role !== 'option')) states.selected = true;
   if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
-  if (controlAccessors(el) ? hasAttribute(el, 'required') || booleanAttribute(el, 'aria-required') : booleanAttribute(el, 'aria-required')) states.required = true;
-  if ((controlAccessors(el) && hasAttribute(el, 'readonly')) || booleanAttribute(el, 'aria-readonly')) states.readonly = true;
+  if (isFormControl(el) ? hasAttribute(el, 'required') || booleanAttribute(el, 'aria-required') : booleanAttribute(el, 'aria-required')) states.required = true;
+  if ((isFormControl(el) && hasAttribute(el, 'readonly')) || booleanAttribute(el, 'aria-readonly')) states.readonly = true;
   const invalid = attribute(el, 'aria-invalid');
   // What the browser itself holds against a field, once somebody was at it or tried to send its form.
-  const refused = controlAccessors(el) !== null && matches(el, ':user-invalid');
+  const refused = isFormControl(el) && matches(el, ':user-invalid');
   if ((invalid && invalid !== 'false') || refused) states.invalid = true;
   const current = attribute(el, 'aria-current');
   if (current && current !== 'false') states.current = true;

@@ -11,14 +11,16 @@ const KEPT_ATTRIBUTES = ['id', 'class', 'role', 'href', 'src', 'alt', 'title', '
 export const DROPPED_TAGS = new Set('base link meta noscript object script style svg template'.split(' '));
 const VOID_TAGS = new Set('area br col embed hr img input source track wbr'.split(' '));
 
+/** @type {Record<string, string>} */
+const HTML_ESCAPES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 /** @param {string} text */
-const escapeHtml = (text) => normalizeText(text, text.length).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+const escapeHtml = (text) => normalizeText(text, text.length).replace(/[&<>"]/g, (c) => HTML_ESCAPES[c] ?? c);
 
 /** @param {Element} el */
 const openTag = (el) => {
   let tag = `<${tagOf(el)}`;
   const kept = attributeNames(el).filter((name) => KEPT_ATTRIBUTES.includes(name) || name.startsWith('aria-'));
-  for (const name of kept) tag += ` ${name}="${escapeHtml(attribute(el, name).slice(0, 300))}"`;
+  for (const name of kept) tag += ` ${name}="${escapeHtml((attribute(el, name) ?? '').slice(0, 300))}"`;
   return `${tag}>`;
 };
 
@@ -26,6 +28,7 @@ const openTag = (el) => {
 export const serializeDom = ({ bytes }) => {
   let html = '';
   let truncated = false;
+  /** @type {(Node | string | null)[]} */
   const stack = [documentElement(document)];
   for (let visited = 0; stack.length; visited += 1) {
     const node = stack.pop();

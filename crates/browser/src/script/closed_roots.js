@@ -35,7 +35,7 @@ export const registerClosedRoot = (root) => {
   registeredRoots += 1;
   newRoots.push(root);
   observeRoot(root);
-  inspectTree(root);
+  inspectTree(root, null);
   addGuardListeners(root);
   return true;
 };
@@ -50,19 +50,21 @@ export const countNodes = ({ anew }) => {
   if (!anew && isTreeUnchanged()) return { count: 0, same: true };
   startCounting();
   let count = 0;
+  /** @type {(Node | null)[]} */
   const tops = [documentElement(document)];
   while (tops.length) {
     const top = tops.pop();
     if (!top) continue;
     const walker = createTreeWalker(document, top, COUNTED);
-    for (let node = currentNode(walker); node; node = nextNode(walker)) {
+    for (let node = /** @type {Node | null} */ (currentNode(walker)); node; node = nextNode(walker)) {
       const type = nodeType(node);
       if (type === 11) continue;
       count += 1;
       if (count > MAX_VISITED) return { count: null, same: false };
       if (type !== 1) continue;
-      inspectField(node);
-      const root = canHaveShadowRoot(node) ? shadowRootOf(node) : null;
+      const el = /** @type {Element} */ (node);
+      inspectField(el);
+      const root = canHaveShadowRoot(el) ? shadowRootOf(el) : null;
       if (root) { observeRoot(root); tops.push(root); }
     }
   }
@@ -79,7 +81,13 @@ const describedSize = (el) => {
 // Sets out the trees to be described, all or those that were taken in since; tells how many, and whether that is all.
 /** @param {{ all: boolean, bytes: number }} request */
 export const queueTrees = ({ all, bytes }) => {
-  const tops = new Set(all ? [documentElement(document)].filter(Boolean) : newRoots);
+  /** @type {Set<Node>} */
+  const tops = new Set(newRoots);
+  if (all) {
+    tops.clear();
+    const root = documentElement(document);
+    if (root) tops.add(root);
+  }
   newRoots = [];
   queuedTrees = [];
   let whole = true;
@@ -88,21 +96,23 @@ export const queueTrees = ({ all, bytes }) => {
   for (const top of tops) {
     let weight = 0;
     let hosts = 0;
+    /** @type {Node[]} */
     const waiting = [top];
     const depths = [0];
     while (waiting.length) {
-      const node = waiting.pop();
-      const depth = depths.pop();
+      const node = /** @type {Node} */ (waiting.pop());
+      const depth = /** @type {number} */ (depths.pop());
       visited += 1;
       if (visited > MAX_VISITED) return { trees: queuedTrees.length, whole: false };
       const type = nodeType(node);
       if (type === 1) {
-        weight += describedSize(node);
-        const root = shadowRootOf(node);
+        const el = /** @type {Element} */ (node);
+        weight += describedSize(el);
+        const root = shadowRootOf(el);
         if (root) tops.add(root);
-        else hosts += canHaveShadowRoot(node);
+        else if (canHaveShadowRoot(el)) hosts += 1;
       } else if (type === 3 || type === 4 || type === 8) {
-        weight += NODE_BYTES + boundedJsonLength(characterData(node), MAX_DESCRIBED_TEXT);
+        weight += NODE_BYTES + boundedJsonLength(characterData(/** @type {CharacterData} */ (node)), MAX_DESCRIBED_TEXT);
       }
       if (depth === TREE_DEPTH) {
         if (firstChild(node)) tops.add(node);

@@ -31,6 +31,7 @@ export const parseColor = (text) => {
 const rasterizeColor = (text) => {
   if (!CSS.supports('color', text)) return null;
   pixel ??= new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  if (!pixel) return null;
   pixel.clearRect(0, 0, 1, 1);
   pixel.fillStyle = text;
   pixel.fillRect(0, 0, 1, 1);

@@ -2,7 +2,7 @@
 
 import { nameOf, optionLabel } from './accessible_name.js';
 import { isEditable } from './aria_states.js';
-import { attribute, controlAccessors, flatParent, hasAttribute, inputType, tagOf } from './flat_tree.js';
+import { attribute, flatParent, formOf, hasAttribute, inputType, tagOf } from './flat_tree.js';
 import {
   anchorHref, animatedText, areaHref, baseURI, BUTTON, collectionLength, collectionItem, FORM, getRootNode, INPUT,
   isElement, matches, OPTION, querySelector, querySelectorAll, rootQuerySelectorAll, SELECT, selectOptions, svgHref,
@@ -44,9 +44,9 @@ const SUBMITTERS = 'button, input[type="submit" i], input[type="image" i]';
 const defaultButton = (el, form) => {
   const root = getRootNode(form);
   const found = root instanceof ShadowRoot ? rootQuerySelectorAll(root, SUBMITTERS) : querySelectorAll(document, SUBMITTERS);
-  const anyState = el instanceof HTMLTextAreaElement || TEXT_TYPES.has(inputType(el));
+  const anyState = el instanceof HTMLTextAreaElement || TEXT_TYPES.has(inputType(el) ?? '');
   for (const button of found) {
-    if (controlAccessors(button).form(button) !== form || !isSubmitter(button)) continue;
+    if (formOf(button) !== form || !isSubmitter(button)) continue;
     if (anyState || !matches(button, ':disabled')) return button;
   }
   return null;
@@ -54,16 +54,16 @@ const defaultButton = (el, form) => {
 
 // Buttons that do not send the form do not press the one that does.
 /** @param {Element} el */
-const isNonSubmitButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el));
+const isNonSubmitButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el) ?? '');
 
 /** @param {Element} el */
 export const formFacts = (el) => {
-  const form = controlAccessors(el)?.form(el);
+  const form = formOf(el);
   if (!form) return null;
   const own = isSubmitter(el);
   const other = own || isNonSubmitButton(el) ? null : defaultButton(el, form);
   const by = own ? el : other;
-  const action = by && hasAttribute(by, 'formaction') ? resolveUrl(attribute(by, 'formaction')) : FORM.action(form);
+  const action = by && hasAttribute(by, 'formaction') ? resolveUrl(attribute(by, 'formaction') ?? '') : FORM.action(form);
   const verb = (by && attribute(by, 'formmethod')) || FORM.method(form);
   return {
     method: verb.toLowerCase().slice(0, 16),
@@ -78,9 +78,10 @@ export const formFacts = (el) => {
 const MAX_CONTROLS = 2000;
 /** @param {Element} el */
 const hashFormState = (el) => {
-  const form = controlAccessors(el)?.form(el);
+  const form = formOf(el);
   if (!form) return '';
   let [one, other] = [0xdeadbeef, 0x41c6ce57];
+  /** @param {string} text */
   const mix = (text) => {
     for (let at = 0; at < text.length; at += 1) {
       const unit = text.charCodeAt(at);
@@ -89,11 +90,11 @@ const hashFormState = (el) => {
     }
     one = Math.imul(one ^ 0x10000, 2654435761);
   };
-  const controls = FORM.elements(form);
+  const controls = /** @type {HTMLCollection} */ (FORM.elements(form));
   const count = Math.min(collectionLength(controls), MAX_CONTROLS);
   mix(`${count}`);
   for (let at = 0; at < count; at += 1) {
-    const control = collectionItem(controls, at);
+    const control = /** @type {Element} */ (collectionItem(controls, at));
     mix(attribute(control, 'name') ?? '');
     if (inputType(control) !== 'hidden' && isSecret(control)) continue;
     if (control instanceof HTMLInputElement) mix(`${INPUT.type(control)} ${INPUT.value(control)} ${INPUT.checked(control)}`);
@@ -116,7 +117,7 @@ export const linkUrl = (el) => {
 
 /** @param {Element} el */
 export const closestLinkUrl = (el) => {
-  for (let at = el; at; at = flatParent(at)) {
+  for (let at = /** @type {Node | null} */ (el); at; at = flatParent(at)) {
     const href = isElement(at) ? linkUrl(at) : null;
     if (href !== null) return href;
   }

@@ -1,7 +1,7 @@
 // Fields: focus, caret, and the parts of date and time inputs.
 
 import { describeElement } from './element_facts.js';
-import { attribute, flatParent, hasAttribute, isInside, shadowRootOf, tagOf } from './flat_tree.js';
+import { attribute, flatParent, hasAttribute, isField, isInside, shadowRootOf, tagOf } from './flat_tree.js';
 import {
   activeElement, documentElement, focusElement, INPUT, isContentEditable, isElement, isHtml, rootActiveElement,
   TEXTAREA,
@@ -12,7 +12,12 @@ import { isSecret } from './secret_fields.js';
 
 export const deepActiveElement = () => {
   let active = activeElement(document);
-  for (let root = active && shadowRootOf(active); root && rootActiveElement(root); root = shadowRootOf(active)) active = rootActiveElement(root);
+  for (let root = active && shadowRootOf(active); active && root;) {
+    const inner = rootActiveElement(root);
+    if (!inner) break;
+    active = inner;
+    root = shadowRootOf(active);
+  }
   return active;
 };
 
@@ -26,23 +31,28 @@ const focusProblem = (el) => {
   return isSecret(el) ? { problem: 'secret' } : null;
 };
 
+/** @param {TextField} el */
+const moveCaretToEnd = (el) => {
+  if (el instanceof HTMLInputElement) INPUT.setSelectionRange(el, INPUT.value(el).length, INPUT.value(el).length);
+  else TEXTAREA.setSelectionRange(el, TEXTAREA.value(el).length, TEXTAREA.value(el).length);
+};
+
 // Puts the caret into a field: at its end, or over all of it.
-/** @param {HTMLElement} el @param {boolean} all */
+/** @param {Element} el @param {boolean} all */
 const placeCaret = (el, all) => {
-  const field = el instanceof HTMLTextAreaElement ? TEXTAREA : el instanceof HTMLInputElement ? INPUT : null;
-  if (!field) {
+  if (!isField(el)) {
     const selection = getSelection();
-    selection.selectAllChildren(el);
-    if (!all) selection.collapseToEnd();
+    selection?.selectAllChildren(el);
+    if (!all) selection?.collapseToEnd();
   } else if (all) {
-    field.select(el);
+    if (el instanceof HTMLInputElement) INPUT.select(el);
+    else TEXTAREA.select(el);
   } else {
-    const end = field.value(el).length;
     try {
-      field.setSelectionRange(el, end, end);
+      moveCaretToEnd(el);
     } catch (error) {
       // Fields like type=email have no selection to set; their caret is where focus() puts it.
-      if (error.name !== 'InvalidStateError') throw error;
+      if (!(error instanceof DOMException && error.name === 'InvalidStateError')) throw error;
     }
   }
 };
@@ -50,7 +60,7 @@ const placeCaret = (el, all) => {
 // The element that has the focus while text is typed into this one.
 /** @param {number} number */
 export const findEditingHost = (number) => {
-  for (let at = elementByRef(number); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
+  for (let at = /** @type {Node | null} */ (elementByRef(number)); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
   return null;
 };
 
@@ -58,7 +68,7 @@ export const findEditingHost = (number) => {
 export const focusField = ({ number }) => {
   const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
-  if (deepActiveElement() !== el) focusElement(el, { preventScroll: true });
+  if (deepActiveElement() !== el) focusElement(/** @type {HTMLElement} */ (el), { preventScroll: true });
   return focusProblem(el) ?? {};
 };
 
@@ -67,7 +77,7 @@ export const focusField = ({ number }) => {
 export const focusAndPlaceCaret = ({ number, all }) => {
   const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
-  if (deepActiveElement() !== el) focusElement(el, { preventScroll: true });
+  if (deepActiveElement() !== el) focusElement(/** @type {HTMLElement} */ (el), { preventScroll: true });
   const lost = focusProblem(el);
   if (lost) return lost;
   placeCaret(el, all);
@@ -88,7 +98,7 @@ const DATE_PARTS = new Set(['year', 'month', 'day', 'hour', 'minute', 'dayPeriod
 
 /** @param {Element} el */
 const languageOf = (el) => {
-  for (let at = el; at; at = flatParent(at)) if (isElement(at) && hasAttribute(at, 'lang')) return attribute(at, 'lang');
+  for (let at = /** @type {Node | null} */ (el); at; at = flatParent(at)) if (isElement(at) && hasAttribute(at, 'lang')) return attribute(at, 'lang');
   return navigator.language;
 };
 
@@ -103,7 +113,7 @@ const datePartOrder = (languages, type, seconds) => {
 };
 
 // Seconds are shown where a step or the value has any.
-/** @param {Element} el */
+/** @param {HTMLInputElement} el */
 const hasSeconds = (el) => {
   const step = attribute(el, 'step');
   return /:\d+:/.test(INPUT.value(el)) || step === 'any' || (step !== null && Number(step) > 0 && Number(step) % 60 !== 0);
@@ -112,13 +122,14 @@ const hasSeconds = (el) => {
 /** @param {RefRequest} request */
 export const listDatePartOrders = ({ number }) => {
   const el = elementByRef(number);
-  const type = el instanceof HTMLInputElement ? INPUT.type(el) : null;
+  if (!(el instanceof HTMLInputElement)) return { orders: [] };
+  const type = INPUT.type(el);
   if (type === 'week') return { orders: [['week', 'year'], ['year', 'week']] };
   if (!Object.hasOwn(DATE_FORMATS, type)) return { orders: [] };
   const known = new Map();
   for (const language of [languageOf(el), navigator.language, 'en-US', 'en-GB', 'ja']) {
     let order;
-    try { order = datePartOrder([language, navigator.language], type, hasSeconds(el)); } catch { continue; }
+    try { order = datePartOrder([language ?? '', navigator.language], type, hasSeconds(el)); } catch { continue; }
     known.set(order.join(), order);
   }
   return { orders: Array.from(known.values()) };

@@ -1,12 +1,13 @@
 // Finding elements by what an agent calls them: role and name, text, or selector.
 
+import { GeneratedContent } from './generated_content.js';
 import { MAX_NAME, nameOf, readableText, setValueExposure } from './accessible_name.js';
 import { checkActionability, scrollUnrendered } from './actionability.js';
 import { isActionable } from './aria_states.js';
 import { visibility } from './element_visibility.js';
 import { flatParent } from './flat_tree.js';
 import { intendedTarget } from './hit_test.js';
-import { characterData, documentElement, isConnected, isElement, matches } from './intrinsics.js';
+import { characterData, documentElement, isConnected, isElement, isText, matches } from './intrinsics.js';
 import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
 import { INTERACTIVE, roleOf } from './roles.js';
 import { isTreeUnchanged } from './secret_fields.js';
@@ -43,11 +44,12 @@ export const matchTier = (told, wanted, lower) =>
   : -1;
 
 // Each kind of search says for an element, and for the element around a text, how well it answers.
-/** @type {Searches} */
+/** @type {{ [K in FindBy['kind']]: (by: Extract<FindBy, { kind: K }>) => Search }} */
 const SEARCHES = {
   role: ({ role, name }) => {
     const wanted = name === null ? null : normalizeText(name, MAX_NAME).trim();
     const lower = wanted?.toLowerCase();
+    /** @type {Search['visit']} */
     const visit = (el, shown, found) => {
       if (!shown) return;
       if (matchesRole(role, shown)) {
@@ -63,19 +65,22 @@ const SEARCHES = {
     return { visit, text: () => {} };
   },
   selector: ({ selector }) => ({
-    visit: (el, shown, found) => { if (matches(el, selector)) found.add(0, el); },
+    visit: (el, _role, found) => { if (matches(el, selector)) found.add(0, el); },
     text: () => {},
   }),
   text: ({ text }) => {
     const wanted = normalizeText(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
     const words = lower.split(' ');
+    /** @type {Set<Element>} */
     const seen = new Set();
+    /** @param {number} tier @param {Element} meant @param {Matches} found */
     const add = (tier, meant, found) => {
       if (tier < 0 || seen.has(meant)) return;
       seen.add(meant);
       found.add(tier, meant);
     };
+    /** @param {string} own */
     const touches = (own) => own.toLowerCase().split(' ').some((word) => word && words.some((one) => one.includes(word) || word.includes(one)));
     return {
       // What has no text inside is read by its value.
@@ -85,13 +90,15 @@ const SEARCHES = {
       },
       // A text may be in parts, with markup between them; but one part of it must be here.
       text: (node, found) => {
-        const parent = typeof node === 'string' ? null : flatParent(node);
+        if (typeof node === 'string' || node instanceof GeneratedContent || !isText(node)) return;
+        const parent = flatParent(node);
         if (!parent || !isElement(parent)) return;
         const own = normalizeText(characterData(node), MAX_NAME).trim();
         if (!touches(own)) return;
         const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;
         // What is seen costs more to tell than what is written.
+        /** @param {Element} el */
         const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
         const around = shown(parent);
         const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
@@ -112,9 +119,12 @@ const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CH
 /** @param {FindRequest} request @returns {FindReply} */
 export const findElements = ({ prefix, by, index, look: how, words, options }) => {
   setValueExposure(options);
+  /** @type {FindReply} */
   const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isTreeUnchanged() };
   const tiers = [found.exact, found.close, found.part];
+  /** @type {[Element[], Element[], Element[]]} */
   const kept = [[], [], []];
+  /** @type {Matches} */
   const collect = {
     add: (tier, el) => {
       found.total[tier] += 1;
@@ -122,7 +132,8 @@ export const findElements = ({ prefix, by, index, look: how, words, options }) =
     },
     near: (role, name) => { if (name && found.near.length < MAX_NEAR) found.near.push({ role, name }); },
   };
-  const search = SEARCHES[by.kind](by);
+  const search = SEARCHES[by.kind](/** @type {any} */ (by));
+  /** @type {WalkVisitor} */
   const visit = (el, elRole, depth, silent) => {
     search.visit(el, elRole || (isActionable(el, elRole) ? 'generic' : ''), collect);
     return { depth, silent };

@@ -3,9 +3,9 @@
 import { callCache } from './call_cache.js';
 import {
   assignedNodes, assignedSlot, assignedTextSlot, attributeNames, BUTTON, collectionLength, DETAILS,
-  documentElementById, firstChild, getAttribute, getElementsByTagName, getRootNode, INPUT, isElement, isText,
-  localName, nativeHasAttribute, nextSibling, openShadowRoot, parentNode, rootElementById, rootHost,
-  rootQuerySelectorAll, SELECT, TEXTAREA,
+  documentElementById, firstChild, getAttribute, getElementsByTagName, getRootNode, INPUT, isElement,
+  isInHtmlNamespace, isText, localName, nativeHasAttribute, nextSibling, openShadowRoot, parentNode,
+  rootElementById, rootHost, rootQuerySelectorAll, SELECT, TEXTAREA,
 } from './intrinsics.js';
 
 // Two dozen attributes are asked for on each element of a walk, and most elements have none of them. So their names are
@@ -27,11 +27,17 @@ export const attribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.
 export const hasAttribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? false : nativeHasAttribute(el, key));
 
 /** @param {Element} el */
-export const controlAccessors = (el) =>
-  el instanceof HTMLInputElement ? INPUT
-  : el instanceof HTMLTextAreaElement ? TEXTAREA
-  : el instanceof HTMLSelectElement ? SELECT
-  : el instanceof HTMLButtonElement ? BUTTON
+export const isFormControl = (el) =>
+  el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement || el instanceof HTMLSelectElement ||
+  el instanceof HTMLButtonElement;
+
+// The form that a control belongs to.
+/** @param {Element} el */
+export const formOf = (el) =>
+  el instanceof HTMLInputElement ? INPUT.form(el)
+  : el instanceof HTMLTextAreaElement ? TEXTAREA.form(el)
+  : el instanceof HTMLSelectElement ? SELECT.form(el)
+  : el instanceof HTMLButtonElement ? BUTTON.form(el)
   : null;
 
 // It never changes, and is asked for a dozen times in a row.
@@ -67,7 +73,9 @@ const slotInClosedRoot = (node) => {
   if (!assigned) {
     assigned = new Map();
     for (const slot of Array.from(rootQuerySelectorAll(root, 'slot')).slice(0, MAX_SLOTS)) {
-      for (const child of assignedNodes(slot)) assigned.set(child, slot);
+      if (!isInHtmlNamespace(slot)) continue;
+      const htmlSlot = /** @type {HTMLSlotElement} */ (slot);
+      for (const child of assignedNodes(htmlSlot)) assigned.set(child, htmlSlot);
     }
     slots.set(root, assigned);
   }
@@ -89,7 +97,7 @@ export const parentOrHost = (node) => {
 };
 
 // The element whose shadow tree this one is in.
-/** @param {Element} el */
+/** @param {Node} el */
 export const shadowHost = (el) => {
   const root = getRootNode(el);
   return root instanceof ShadowRoot ? rootHost(root) : null;
@@ -103,8 +111,8 @@ export const isInside = (node, ancestor) => {
 
 // Whether the page has any shadow root, and who is called with each one that a walk meets.
 export let shadowRootsSeen = false;
-/** @param {ShadowRoot} root */
-let shadowRootListener = (root) => root;
+/** @type {(root: ShadowRoot) => void} */
+let shadowRootListener = () => {};
 /** @param {(root: ShadowRoot) => void} listener */
 export const setShadowRootListener = (listener) => { shadowRootListener = listener; };
 
@@ -118,6 +126,7 @@ export const flatChildren = (el) => {
   }
   const root = tag ? shadowRootOf(el) : null;
   if (root) { shadowRootsSeen = true; shadowRootListener(root); }
+  /** @type {Node[]} */
   const children = [];
   // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
   if (tag === 'details' && el instanceof HTMLDetailsElement && !DETAILS.open(el)) {

@@ -32,7 +32,7 @@ const sheetGeneratesContent = (sheet, budget) => {
 const rulesGenerateContent = (top, budget) => {
   const waiting = [top];
   while (waiting.length) {
-    for (const rule of waiting.pop()) {
+    for (const rule of waiting.pop() ?? []) {
       budget.rules -= 1;
       if (budget.rules < 0) return true;
       if (rule instanceof CSSStyleRule) {
@@ -40,8 +40,10 @@ const rulesGenerateContent = (top, budget) => {
         waiting.push(styleRules(rule));
       } else if (rule instanceof CSSGroupingRule) {
         waiting.push(groupRules(rule));
-      } else if (rule instanceof CSSImportRule && importedSheet(rule)) {
-        const imported = readableRules(importedSheet(rule));
+      } else if (rule instanceof CSSImportRule) {
+        const sheet = importedSheet(rule);
+        if (!sheet) continue;
+        const imported = readableRules(sheet);
         if (!imported) return true;
         waiting.push(imported);
       }
@@ -62,11 +64,9 @@ export const pageHasGeneratedContent = () => {
   return now.generates;
 };
 
-/** @param {Element} el @param {string} where */
-const generated = (el, where) => generatedContent(el, where)?.text ?? '';
-
 // Text as it is told, and as it is drawn.
 export class GeneratedContent {
+  /** @param {string} text @param {string} drawn @param {boolean} unseen */
   constructor(text, drawn, unseen) { this.text = text; this.drawn = drawn; this.unseen = unseen; }
 }
 

@@ -49,7 +49,7 @@ const isWindowCovered = () => {
   const now = paintCache();
   if (now.shaded === null) {
     const { innerWidth: width, innerHeight: height } = globalThis;
-    let at = deepElementFromPoint(width / 2, height / 2);
+    let at = /** @type {Node | null} */ (deepElementFromPoint(width / 2, height / 2));
     now.shaded = false;
     for (; at && isElement(at) && !now.shaded; at = flatParent(at)) {
       now.shaded = getComputedStyle(at).position === 'fixed' && containsBox(boundingRect(at), { left: 0, top: 0, right: width, bottom: height });
@@ -58,7 +58,7 @@ const isWindowCovered = () => {
   return now.shaded;
 };
 
-/** @param {Element} el @param {Node | string} child */
+/** @param {Element} el @param {WalkItem} child */
 export const isCollapsed = (el, child) => el instanceof HTMLDetailsElement && !DETAILS.open(el) && child !== childByTag(el, 'summary');
 
 // The children, those that are folded away by <details> too.

@@ -47,7 +47,7 @@ export const visiblePoint = (el) => {
 // What is meant by `hit`: the nearest control around it, the element that was named, or the control of its label; null if none.
 /** @param {Node} hit @param {Element | null} target */
 export const intendedTarget = (hit, target) => {
-  for (let at = hit; at; at = flatParent(at)) {
+  for (let at = /** @type {Node | null} */ (hit); at; at = flatParent(at)) {
     if (!isElement(at)) continue;
     if (at instanceof HTMLLabelElement && LABEL.control(at)) return LABEL.control(at);
     if (at === target || isActionable(at, roleOf(at))) return at;
@@ -65,9 +65,14 @@ const hasActivationBehavior = (el) =>
 // is none, the nearest control. And what is inside of that and may do something of its own.
 /** @param {Element} hit @param {Element} target */
 const activationTarget = (hit, target) => {
-  let [control, nearest, around] = [null, null, false];
+  /** @type {Element | null} */
+  let control = null;
+  /** @type {Element | null} */
+  let nearest = null;
+  let around = false;
+  /** @type {Element[]} */
   const inside = [];
-  for (let at = hit; at && !control; at = flatParent(at)) {
+  for (let at = /** @type {Node | null} */ (hit); at && !control; at = flatParent(at)) {
     if (!isElement(at)) continue;
     if (at instanceof HTMLLabelElement) control = LABEL.control(at);
     if (hasActivationBehavior(at)) control = at;
@@ -110,7 +115,7 @@ export const checkHit = (node, number) => {
   const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
   const hit = isElement(node) ? node : flatParent(node);
-  if (!hit || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
+  if (!hit || !isElement(hit) || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
   const reached = activationTarget(hit, el).control ?? el;
   // Whatever is hit that `look` did not see has no facts of its own, so it must lead nowhere else.
   const leads = reached !== el && reached !== activationTarget(el, el).control && (closestLinkUrl(reached) !== closestLinkUrl(el) || formFacts(reached) !== null);

@@ -22,8 +22,11 @@ const disarmedState = () => ({ el: null, drop: null, keys: false, holds: null, m
 /** @type {Armed} */
 let armed = disarmedState();
 
+/** @param {Node} target */
+const isArmedFor = (target) => armed.el !== null && armed.holds !== null && armed.holds(target, armed.el);
+
 // Whether the element is in the closed root of the target.
-/** @param {EventTarget | undefined} target @param {Element} el */
+/** @param {EventTarget | undefined} target @param {Node} el */
 const isInClosedRootOf = (target, el) => {
   const root = target instanceof Element ? closedRoots.get(target) : undefined;
   for (let at = root ? el : null; at; at = shadowHost(at)) if (getRootNode(at) === root) return true;
@@ -35,7 +38,7 @@ const isInClosedRootOf = (target, el) => {
 const isDecidedInClosedRoot = (event, target) => {
   if (armed.el === null || !GESTURE_STARTS.has(event.type) || !isInClosedRootOf(target, armed.el)) return false;
   const inner = event instanceof MouseEvent ? deepElementFromPoint(event.clientX, event.clientY) : deepActiveElement();
-  return inner !== null && armed.holds(inner, armed.el);
+  return inner !== null && isArmedFor(inner);
 };
 
 /** @param {string} type @param {EventTarget | undefined} target */
@@ -43,15 +46,15 @@ const isIntended = (type, target) => {
   if (!(target instanceof Node)) return false;
   if (type === 'drop') return armed.drop !== null && isHitOn(target, armed.drop);
   // What a gesture starts on decides about all of it: a page may well move things once it was hit.
-  if (GESTURE_STARTS.has(type)) armed.met = armed.el !== null && armed.holds(target, armed.el);
+  if (GESTURE_STARTS.has(type)) armed.met = isArmedFor(target);
   return armed.met;
 };
 
 // A click that no mouse made comes from a key that was let through, or from a script that clicks on a label. A mouse
 // changes text only by a drop, which is looked at as such; no script makes this event.
-/** @param {Event} request */
-const isBrowserGenerated = ({ type, detail }) =>
-  (type === 'click' && detail === 0) || (type === 'beforeinput' && !armed.keys && (armed.el !== null || armed.drop !== null));
+/** @param {Event} event */
+const isBrowserGenerated = (event) =>
+  (event.type === 'click' && /** @type {UIEvent} */ (event).detail === 0) || (event.type === 'beforeinput' && !armed.keys && (armed.el !== null || armed.drop !== null));
 
 /** @param {Event} event */
 const stopUnintendedInput = (event) => {

@@ -61,6 +61,7 @@ export const getRootNode = method(Node, 'getRootNode');
 export const ownerDocument = getter(Node, 'ownerDocument');
 export const characterData = getter(CharacterData, 'data');
 export const localName = getter(Element, 'localName');
+const namespaceURI = getter(Element, 'namespaceURI');
 export const attributeNames = method(Element, 'getAttributeNames');
 export const getAttribute = method(Element, 'getAttribute');
 export const nativeHasAttribute = method(Element, 'hasAttribute');
@@ -109,6 +110,9 @@ export const rootElementFromPoint = method(ShadowRoot, 'elementFromPoint');
 export const isElement = (node) => nodeType(node) === 1;
 /** @param {Node} node @returns {node is Text} */
 export const isText = (node) => nodeType(node) === 3;
+// A tag name alone does not make an HTML element: SVG may hold an <input> of its own.
+/** @param {Element} el */
+export const isInHtmlNamespace = (el) => namespaceURI(el) === 'http://www.w3.org/1999/xhtml';
 /** @param {Node} node @returns {node is HTMLElement} */
 export const isHtml = (node) => node instanceof HTMLElement;
 

@@ -141,8 +141,8 @@ const LIFTED = 2;
 /** @param {Element} one @param {Element} other */
 const isPaintedAbove = (one, other) => {
   const chain = new Set();
-  for (let at = other; at; at = drawnParent(at)) chain.add(at);
-  let shared = one;
+  for (let at = /** @type {Node | null} */ (other); at; at = drawnParent(at)) chain.add(at);
+  let shared = /** @type {Node | null} */ (one);
   while (shared && !chain.has(shared)) shared = drawnParent(shared);
   const a = stackingLayer(one, shared, BOXES);
   const b = stackingLayer(other, shared, FLOW);
@@ -155,7 +155,7 @@ const isPaintedAbove = (one, other) => {
 /** @param {Element} el @param {Node | null} shared @param {number} least */
 const stackingLayer = (el, shared, least) => {
   let found = { layer: matches(el, PICTURES) ? FLOW : least, z: 0 };
-  for (let at = el; at && at !== shared; at = drawnParent(at)) {
+  for (let at = /** @type {Node | null} */ (el); at && at !== shared; at = drawnParent(at)) {
     if (!isElement(at)) continue;
     const style = getComputedStyle(at);
     const z = parseInt(style.zIndex, 10) || 0;

@@ -12,6 +12,7 @@ import { BUTTON_INPUT_TYPES } from './visible_text.js';
 /** @param {{ length: number }} request */
 export const readPageText = ({ length }) => {
   let text = '';
+  /** @type {(Node | string | null)[]} */
   const stack = [documentElement(document)];
   for (let visited = 0; stack.length && text.length < length && visited <= MAX_DOM_NODES; visited += 1) {
     const node = stack.pop();

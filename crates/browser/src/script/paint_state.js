@@ -23,7 +23,7 @@ const MAX_SCREENS_AWAY = 4;
 export const UNDRAWN_CONTENT = new Set(['canvas', 'video', 'audio', 'object', 'meter', 'progress']);
 
 // How what is directly inside an element is drawn. Elements that change nothing share their parent's.
-class PaintState {
+export class PaintState {
   // Whether nothing can be seen of it whatever it is.
   gone = false;
   // Whether text in it stands in for something else that is drawn.
@@ -35,6 +35,7 @@ class PaintState {
   small = false;
   masked = false;
   // What is behind text, and the element that it belongs to; null if a picture may be.
+  /** @type {Rgba | null} */
   ground = WHITE;
   // Whether it has to be measured: it may be cut off or crushed, or stand elsewhere than in the flow of the page.
   placed = false;
@@ -45,16 +46,21 @@ class PaintState {
   fixed = false;
   sticks = false;
   // The boxes outside of which it is not drawn: for what is in the flow, absolute and fixed. null is no bound.
+  /** @type {[Box | null, Box | null, Box | null]} */
   clips = [null, null, null];
   // The nearest element that scrolls, with those around it.
+  /** @type {Scroller | null} */
   scroller = null;
 
   // Found once and kept: whether nothing has to be measured, and the looks of what is written in other colours.
+  /** @type {boolean | undefined} */
   easy = undefined;
+  /** @type {Map<string, PaintState> | undefined} */
   alike = undefined;
+  /** @type {PaintState | undefined} */
   outdented = undefined;
 
-  inside() { return Object.assign(new Look(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
+  inside() { return Object.assign(new PaintState(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
 
   // Whether its ink stands out from its ground.
   stands() { return isLegible(this.ink, this.strength, this.ground); }
@@ -76,7 +82,7 @@ const rootPaintState = () => {
   const dark = scheme.includes('dark') && (!scheme.includes('light') || matchMedia('(prefers-color-scheme: dark)').matches);
   if (dark) look.ground = [18, 18, 18, 1];
   // A frame without a ground of its own shows the page around it.
-  if (globalThis.top !== globalThis) look.ground = null;
+  if (window.top !== window) look.ground = null;
   return look;
 };
 
@@ -89,10 +95,11 @@ export const paintStateOf = (el) => {
   const { of, root } = paintCache();
   const known = of.get(el);
   if (known) return known;
+  /** @type {Element[]} */
   const chain = [];
-  let at = el;
+  let at = /** @type {Node | null} */ (el);
   while (at && isElement(at) && !of.has(at)) { chain.push(at); at = drawnParent(at); }
-  let look = (at && of.get(at)) || root;
+  let look = (at && isElement(at) && of.get(at)) || root;
   for (let i = chain.length - 1; i >= 0; i -= 1) {
     look = derivePaintState(chain[i], look);
     of.set(chain[i], look);
@@ -274,10 +281,12 @@ export const intersect = (one, other) =>
 /** @param {CSSStyleDeclaration} style @param {DOMRect} rect @returns {Box | null} */
 export const clipShape = (style, rect) => {
   const { left, top, right, bottom } = rect;
+  /** @param {string} text @param {number} size */
   const px = (text, size) => (text.endsWith('%') ? (parseFloat(text) / 100) * size : parseFloat(text) || 0);
   const clip = /^rect\(([^)]*)\)/.exec(style.clip);
   if (clip && /absolute|fixed/.test(style.position)) {
     const [t, r, b, l] = clip[1].split(/[\s,]+/);
+    /** @param {string} text @param {number} auto @param {number} from */
     const edge = (text, auto, from) => (text === 'auto' ? auto : from + parseFloat(text));
     return { left: edge(l, left, left), top: edge(t, top, top), right: edge(r, right, left), bottom: edge(b, bottom, top) };
   }
@@ -341,10 +350,11 @@ export const mayMeasure = () => {
 /** @param {Element} el @param {PaintState} look */
 export const isDrawnByEffects = (el, look) => {
   const style = getComputedStyle(el);
+  /** @param {string} text */
   const shows = (text) => parseColors(text).some((colour) => colour && isLegible(colour, look.strength, look.ground));
   if (style.textShadow !== 'none' && shows(style.textShadow)) return true;
   if (parseFloat(style.webkitTextStrokeWidth) > 0 && shows(style.webkitTextStrokeColor)) return true;
-  for (let at = el, steps = 0; at && isElement(at) && steps < 20; at = drawnParent(at), steps += 1) {
+  for (let at = /** @type {Node | null} */ (el), steps = 0; at && isElement(at) && steps < 20; at = drawnParent(at), steps += 1) {
     const around = getComputedStyle(at);
     if (around.webkitBackgroundClip !== 'text') continue;
     const ground = backgroundOver(look.ground, around);

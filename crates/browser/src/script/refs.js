@@ -29,7 +29,7 @@ const MAX_DESCRIPTIONS = 50000;
 export const lastDescriptions = new Map();
 /** @param {number} number @param {string} role @param {string} name */
 export const rememberDescription = (number, role, name) => {
-  if (lastDescriptions.size >= MAX_DESCRIPTIONS && !lastDescriptions.has(number)) lastDescriptions.delete(lastDescriptions.keys().next().value);
+  if (lastDescriptions.size >= MAX_DESCRIPTIONS && !lastDescriptions.has(number)) lastDescriptions.delete(lastDescriptions.keys().next().value ?? 0);
   lastDescriptions.set(number, { role, name });
 };
 

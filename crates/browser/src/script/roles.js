@@ -2,12 +2,12 @@
 
 import { callCache } from './call_cache.js';
 import {
-  attribute, childByTag, controlAccessors, elementByIdInTree, flatParent, hasAttribute, tagOf,
+  attribute, childByTag, isFormControl, elementByIdInTree, flatParent, hasAttribute, tagOf,
 } from './flat_tree.js';
 import {
   collectionItem, collectionLength, firstChild, firstElementChild, INPUT, isContentEditable, isElement, isHtml,
-  lastElementChild, matches, nextElementSibling, nextSibling, offsetHeight, offsetWidth, parentNode,
-  previousElementSibling, previousSibling, querySelector, ROW, TABLE,
+  isInHtmlNamespace, lastElementChild, matches, nextElementSibling, nextSibling, offsetHeight, offsetWidth,
+  parentNode, previousElementSibling, previousSibling, querySelector, ROW, TABLE,
 } from './intrinsics.js';
 
 const ARIA_ROLES = new Set(
@@ -48,7 +48,7 @@ const TAG_ROLES = new Map(Object.entries({
 /** @param {Element} el */
 const isFocusable = (el) =>
   hasAttribute(el, 'tabindex') ||
-  (controlAccessors(el) !== null && !matches(el, ':disabled')) ||
+  (isFormControl(el) && !matches(el, ':disabled')) ||
   ((tagOf(el) === 'a' || tagOf(el) === 'area') && hasAttribute(el, 'href')) ||
   (isHtml(el) && isEditingHost(el));
 
@@ -58,7 +58,7 @@ const GLOBAL_ARIA = [
   'aria-labelledby', 'aria-live', 'aria-owns', 'aria-relevant', 'aria-roledescription',
 ];
 
-/** @param {Element} el */
+/** @param {HTMLElement} el */
 export const isEditingHost = (el) => {
   const set = attribute(el, 'contenteditable');
   return set !== null && set.toLowerCase() !== 'false' && isContentEditable(el);
@@ -112,13 +112,15 @@ const implicitRole = (el) => {
     case 'img': return attribute(el, 'alt') === '' && !hasAuthorName(el) && !isFocusable(el) ? '' : 'img';
     case 'summary': return parentNode(el) instanceof HTMLDetailsElement ? 'button' : '';
     case 'li': return isListOrUnknown(parentNode(el)) ? 'listitem' : '';
-    case 'table': return isDataTable(el) ? 'table' : '';
+    case 'table': return isInHtmlNamespace(el) && isDataTable(/** @type {HTMLTableElement} */ (el)) ? 'table' : '';
     case 'tr': case 'td': case 'th': return tablePartRole(el, tag);
     case 'thead': case 'tfoot': return tableRole(el) ? 'rowgroup' : '';
     case 'select': return matches(el, '[multiple], [size]:not([size="1"], [size="0"], [size=""])') ? 'listbox' : 'combobox';
     case 'input': {
-      const type = INPUT.type(el);
-      if (INPUT.list(el) && type !== 'color') return 'combobox';
+      if (!isInHtmlNamespace(el)) return '';
+      const input = /** @type {HTMLInputElement} */ (el);
+      const type = INPUT.type(input);
+      if (INPUT.list(input) && type !== 'color') return 'combobox';
       return INPUT_ROLES[type] ?? 'textbox';
     }
     default: {
@@ -189,7 +191,7 @@ const isRowHeader = (cell) => {
   const last = lastElementChild(row);
   return (
     isFilledCell(first) || isFilledCell(last) ||
-    isFilledCell(nextElementSibling(first)) || isFilledCell(previousElementSibling(last))
+    (first !== null && isFilledCell(nextElementSibling(first))) || (last !== null && isFilledCell(previousElementSibling(last)))
   );
 };
 
@@ -206,6 +208,9 @@ const isDataTable = (table) => {
   }
   return data;
 };
+/** @param {HTMLCollectionOf<HTMLTableRowElement>} rows @param {number} index */
+const rowAt = (rows, index) => /** @type {HTMLTableRowElement} */ (collectionItem(rows, index));
+
 /** @param {HTMLTableElement} table */
 const isLikelyDataTable = (table) => {
   if (isContentEditable(table) || hasNonEmpty(table, 'summary') || hasNonEmpty(table, 'rules')) return true;
@@ -214,7 +219,7 @@ const isLikelyDataTable = (table) => {
   const rows = TABLE.rows(table);
   const count = collectionLength(rows);
   if (count >= MAX_LAYOUT_ROWS) return true;
-  if (count === 0 || (count === 1 && collectionLength(ROW.cells(collectionItem(rows, 0))) === 1)) return false;
+  if (count === 0 || (count === 1 && collectionLength(ROW.cells(rowAt(rows, 0))) === 1)) return false;
   return isStyledAsData(table, rows, count);
 };
 
@@ -224,12 +229,13 @@ const isStyledAsData = (table, rows, count) => {
   const ground = style.backgroundColor;
   const spaced = !/^0px|\b0px$/.test(style.borderSpacing) && style.borderCollapse === 'separate';
   const seen = { cells: 0, bordered: 0, top: 0, bottom: 0, left: 0, right: 0, coloured: 0 };
+  /** @type {string[]} */
   const stripes = [];
   for (let r = 0; r < count; r += 1) {
-    const row = collectionItem(rows, r);
+    const row = rowAt(rows, r);
     const cells = ROW.cells(row);
     for (let c = 0; c < collectionLength(cells) && seen.cells < MAX_LAYOUT_CELLS; c += 1) {
-      const cell = collectionItem(cells, c);
+      const cell = /** @type {HTMLTableCellElement} */ (collectionItem(cells, c));
       if (tagOf(cell) === 'th') return true;
       if (['headers', 'abbr', 'axis', 'scope'].some((key) => hasNonEmpty(cell, key))) return true;
       if (offsetWidth(cell) < 1 || offsetHeight(cell) < 1) continue;
@@ -239,13 +245,13 @@ const isStyledAsData = (table, rows, count) => {
       const [top, bottom, left, right] = [
         drawn.borderTopWidth, drawn.borderBottomWidth, drawn.borderLeftWidth, drawn.borderRightWidth,
       ].map((width) => parseFloat(width) > 0);
-      seen.top += top;
-      seen.bottom += bottom;
-      seen.left += left;
-      seen.right += right;
-      seen.bordered += (top && bottom) || (left && right);
+      seen.top += Number(top);
+      seen.bottom += Number(bottom);
+      seen.left += Number(left);
+      seen.right += Number(right);
+      seen.bordered += Number((top && bottom) || (left && right));
       const colour = drawn.backgroundColor;
-      seen.coloured += spaced && colour !== ground && colour !== 'rgba(0, 0, 0, 0)';
+      seen.coloured += Number(spaced && colour !== ground && colour !== 'rgba(0, 0, 0, 0)');
       if (seen.bordered >= 10 || seen.coloured >= 10) return true;
       if (r < 5 && r === stripes.length) stripes.push(getComputedStyle(row).backgroundColor);
     }
@@ -264,5 +270,5 @@ export const NO_ELEMENTS = [];
 export const labelledByElements = (el) => {
   const ids = attribute(el, 'aria-labelledby');
   if (!ids) return NO_ELEMENTS;
-  return ids.trim().split(/\s+/).slice(0, MAX_REFERENCES).map((id) => elementByIdInTree(el, id)).filter(Boolean);
+  return ids.trim().split(/\s+/).slice(0, MAX_REFERENCES).map((id) => elementByIdInTree(el, id)).filter((found) => found !== null);
 };

@@ -87,10 +87,25 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
   const before = words && again ? activeMask : null;
   const passed = words && again ? transientText() : '';
   stopMasking();
+  /** @type {(Document | ShadowRoot)[]} */
   const roots = [document];
-  const [parts, starts, nodes, fields, drawn, beside, inputs] = [[], [], [], [], [], [], []];
+  /** @type {string[]} */
+  const parts = [];
+  /** @type {number[]} */
+  const starts = [];
+  /** @type {(Node | null)[]} */
+  const nodes = [];
+  /** @type {Element[]} */
+  const fields = [];
+  /** @type {Element[]} */
+  const drawn = [];
+  /** @type {[Element, string][]} */
+  const beside = [];
+  /** @type {TextField[]} */
+  const inputs = [];
   let length = 0;
   let visited = 0;
+  /** @param {Node | null} node @param {string} text */
   const add = (node, text) => {
     starts.push(length);
     nodes.push(node);
@@ -110,6 +125,7 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
         if (parent && !(isElement(parent) && isUnrenderedText(parent))) add(node, characterData(node));
         continue;
       }
+      if (!isElement(node)) continue;
       const tag = localName(node);
       const inside = canHaveShadowRoot(node) ? shadowRootOf(node) : null;
       if (inside) roots.push(inside);
@@ -137,6 +153,7 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
   if (before && roots.some((root) => !before.roots.includes(root))) mine.passed = null;
   activeMask = mine;
   setTimeout(() => { if (activeMask === mine) stopMasking(); }, WATCH_MILLISECONDS);
+  /** @type {MutationObserverInit} */
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
   // What is told from any attribute cannot be listed.
   if (!generates) watched.attributeFilter = WATCHED_ATTRIBUTES;
@@ -158,13 +175,13 @@ const stopMasking = () => {
 const isRenderedAttribute = (name, generates) => WATCHED_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name));
 
 /** @param {TextField} field */
-const fieldValue = (field) => (field instanceof HTMLInputElement ? INPUT : TEXTAREA).value(field);
+const fieldValue = (field) => (field instanceof HTMLInputElement ? INPUT.value(field) : TEXTAREA.value(field));
 // A number or a date that is none has no value, and is drawn as it was typed.
 const BAD_INPUT = '\0';
 /** @param {TextField} field */
 const fieldText = (field) => fieldValue(field) || (field instanceof HTMLInputElement && isBadInput(validityOf(field)) ? BAD_INPUT : '');
 /** @param {Element} el */
-const hasTextInside = (el) => (isField(el) ? fieldText(el) !== '' : textContent(el).trim() !== '');
+const hasTextInside = (el) => (isField(el) ? fieldText(el) !== '' : (textContent(el) ?? '').trim() !== '');
 
 // A field can be filled and emptied again without a trace, so those that are not covered are looked at whenever the page is
 // drawn: after its own scripts have run and before anybody sees it, which is when a new observer of sizes is called.
@@ -198,9 +215,12 @@ const checkValues = (mine) => { mine.filled ||= mine.values.some(([el, value]) =
 /** @param {Element} el */
 const paintOverflow = (el) => {
   let reach = 0;
-  const widen = (style) => { for (const [, number] of style.matchAll(/(-?[\d.]+)px/g)) reach = Math.max(reach, 2 * Math.abs(number)); };
+  /** @param {string} style */
+  const widen = (style) => {
+    for (const [, number] of style.matchAll(/(-?[\d.]+)px/g)) reach = Math.max(reach, 2 * Math.abs(Number(number)));
+  };
   widen(getComputedStyle(el).textShadow);
-  for (let at = el; at && isElement(at); at = flatParent(at)) {
+  for (let at = /** @type {Node | null} */ (el); at && isElement(at); at = flatParent(at)) {
     const style = getComputedStyle(at);
     if (style.webkitBoxReflect && style.webkitBoxReflect !== 'none') return null;
     if (style.filter !== 'none') widen(style.filter);
@@ -218,13 +238,16 @@ const generatesPositionedContent = (el) => ['::before', '::after'].some((where) 
 // noted down to be watched.
 /** @param {Mask} options @param {number[]} ranges @param {(el: Element) => void} watch */
 const measureBoxes = ({ fields, drawn, starts, nodes }, ranges, watch) => {
+  /** @type {number[][]} */
   const boxes = [];
   let whole = designMode(document) === 'on';
+  /** @param {Box} rect @param {number} reach */
   const box = ({ left, top, right, bottom }, reach) => {
     if (right <= left || bottom <= top) return;
     const around = reach + 2 + Math.min(16, (bottom - top) * 0.15);
     boxes.push([left - around, top - around, right + around, bottom + around]);
   };
+  /** @param {Element} el */
   const element = (el) => { watch(el); box(boundingRect(el), 0); };
   for (const el of fields) {
     if (!hasTextInside(el)) continue;
@@ -250,7 +273,7 @@ const measureBoxes = ({ fields, drawn, starts, nodes }, ranges, watch) => {
       const parent = parentOrHost(node);
       if (!parent || !isElement(parent)) continue;
       const range = createRange(document);
-      const size = characterData(node).length;
+      const size = characterData(/** @type {CharacterData} */ (node)).length;
       setStart(range, node, Math.min(size, Math.max(0, from - starts[piece])));
       setEnd(range, node, Math.min(size, to - starts[piece]));
       const drawnAt = Array.from(rangeRects(range));
@@ -269,7 +292,7 @@ const measureBoxes = ({ fields, drawn, starts, nodes }, ranges, watch) => {
 
 /** @param {Element} el */
 const isAxisAligned = (el) => {
-  for (let at = el; at && isElement(at); at = flatParent(at)) {
+  for (let at = /** @type {Node | null} */ (el); at && isElement(at); at = flatParent(at)) {
     const { transform, rotate, perspective, offsetPath } = getComputedStyle(at);
     if (rotate !== 'none' || perspective !== 'none' || (offsetPath && offsetPath !== 'none')) return false;
     if (transform !== 'none' && !/^matrix\([^,]+, 0, 0, [^,]+, [^,]+, [^,]+\)$/.test(transform)) return false;
@@ -278,33 +301,35 @@ const isAxisAligned = (el) => {
 };
 
 // Where the inside of a child frame begins, how large its units are, and its box; null for one that is not shown.
-/** @param {string} frame */
-const framePlacement = (frame) => {
+/** @param {Mask} mine @param {string} frame @returns {FramePlacement | null} */
+const framePlacement = (mine, frame) => {
   const owner = frameOwners.get(frame)?.deref();
   if (!owner || !isConnected(owner)) return null;
   const { left, top, right, bottom } = boundingRect(owner);
   const [zero, one] = [frameContentPoint(owner, 0, 0), frameContentPoint(owner, 1, 1)];
-  watchBox(owner);
+  watchBox(mine, owner);
   return { x: zero.x, y: zero.y, across: one.x - zero.x, down: one.y - zero.y, box: [left, top, right, bottom], upright: isAxisAligned(owner) };
 };
 
 // One observer an element: Chromium looks at each drawn frame whether it is still all within the box where it was. Of
 // what is inside a drawing it does not tell, so there is none.
-/** @param {Element} el */
-const watchBox = (el) => {
-  if (activeMask.watched.some((watched) => watched.el === el)) return;
-  if (el instanceof SVGElement && ownerSvg(el)) {
-    activeMask.watched.push({ el, observer: null });
-    watchBox(ownerSvg(el));
+/** @param {Mask} mine @param {Element} el */
+const watchBox = (mine, el) => {
+  if (mine.watched.some((watched) => watched.el === el)) return;
+  const drawing = el instanceof SVGElement ? ownerSvg(el) : null;
+  if (drawing) {
+    mine.watched.push({ el, observer: null, at: [], records: [] });
+    watchBox(mine, drawing);
     return;
   }
   const { left, top, right, bottom } = boundingRect(el);
-  if (activeMask.watched.length >= MAX_WATCHED_BOXES) { activeMask.watched.push({ el, observer: null }); return; }
+  if (mine.watched.length >= MAX_WATCHED_BOXES) { mine.watched.push({ el, observer: null, at: [], records: [] }); return; }
   const margins = [top - 1, innerWidth - right - 1, innerHeight - bottom - 1, left - 1].map((side) => `${-Math.floor(side)}px`);
   const observer = new IntersectionObserver((records) => watched.records.push(...records), { root: document, rootMargin: margins.join(' '), threshold: 1 });
+  /** @type {WatchedBox} */
   const watched = { el, observer, at: [left, top, right, bottom], records: [] };
   observer.observe(el);
-  activeMask.watched.push(watched);
+  mine.watched.push(watched);
 };
 
 /** @param {number[]} a @param {number[]} b */
@@ -315,18 +340,20 @@ const SVG_ANIMATIONS = 'animate, animateTransform, animateMotion, set';
 /** @param {Element} el */
 const isInAnimatedSvg = (el) => {
   let drawing = closest(el, 'svg');
-  while (drawing && !querySelector(drawing, SVG_ANIMATIONS)) drawing = ownerSvg(drawing);
+  while (drawing && !querySelector(drawing, SVG_ANIMATIONS)) drawing = ownerSvg(/** @type {SVGElement} */ (drawing));
   return drawing !== null;
 };
 
-const isAnimated = () => {
-  if (activeMask.watched.some(({ el }) => isInAnimatedSvg(el))) return true;
-  const animations = activeMask.roots.flatMap((root) => (root === document ? runningAnimations(root) : rootAnimations(root)));
+/** @param {Mask} mine */
+const isAnimated = (mine) => {
+  if (mine.watched.some(({ el }) => isInAnimatedSvg(el))) return true;
+  const animations = mine.roots.flatMap((root) => (root instanceof Document ? runningAnimations(root) : rootAnimations(root)));
   return animations.some((animation) => {
     if (animationState(animation) !== 'running') return false;
     const effect = animationEffect(animation);
-    const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
-    if (target === null || !activeMask.watched.some(({ el }) => isInside(el, target))) return false;
+    if (!(effect instanceof KeyframeEffect)) return false;
+    const target = effectTarget(effect);
+    if (target === null || !mine.watched.some(({ el }) => isInside(el, target))) return false;
     return keyframesOf(effect).some((frame) => Object.keys(frame).some((key) => !NON_MOVING_PROPERTIES.has(key)));
   });
 };
@@ -334,12 +361,13 @@ const isAnimated = () => {
 // Measures what is to be covered and, if it is asked afterwards whether all of it held still, begins to watch it.
 /** @param {{ ranges: number[], frames: string[], watched: boolean }} request */
 export const measureMask = ({ ranges, frames, watched }) => {
-  if (!activeMask) return { boxes: [], whole: true, places: frames.map(() => null) };
-  const places = frames.map(framePlacement);
-  const { boxes, whole } = measureBoxes(activeMask, ranges, watchBox);
-  activeMask.measured = { ranges, boxes, places };
-  activeMask.carried = isAnimated();
-  if (watched) watchFieldValues(activeMask);
+  const mine = activeMask;
+  if (!mine) return { boxes: [], whole: true, places: frames.map(() => null) };
+  const places = frames.map((frame) => framePlacement(mine, frame));
+  const { boxes, whole } = measureBoxes(mine, ranges, (el) => watchBox(mine, el));
+  mine.measured = { ranges, boxes, places };
+  mine.carried = isAnimated(mine);
+  if (watched) watchFieldValues(mine);
   else stopMasking();
   return { boxes, whole, places };
 };
@@ -348,7 +376,7 @@ export const measureMask = ({ ranges, frames, watched }) => {
 /** @param {Mask} mine @param {MutationRecord[]} records */
 const recordChanges = (mine, records) => {
   for (const record of records) {
-    if (record.type === 'attributes' && !isRenderedAttribute(record.attributeName, mine.generates)) continue;
+    if (record.type === 'attributes' && !isRenderedAttribute(record.attributeName ?? '', mine.generates)) continue;
     mine.changes += 1;
     if (mine.passed === null) continue;
     const told = changedText(mine, record);
@@ -362,14 +390,14 @@ const recordChanges = (mine, records) => {
 const changedText = (mine, { type, target, attributeName, addedNodes, removedNodes }) => {
   if (type === 'attributes') {
     // Then it was another kind of field meanwhile, or showed another text.
-    if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && localName(target) === 'use') return null;
-    return getAttribute(target, attributeName) ?? '';
+    if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && isElement(target) && localName(target) === 'use') return null;
+    return isElement(target) ? getAttribute(target, attributeName ?? '') ?? '' : '';
   }
   let text = textAround(mine, target);
   for (const node of [...addedNodes, ...removedNodes]) {
     if (!isElement(node)) continue;
     const walker = createTreeWalker(document, node, NodeFilter.SHOW_ELEMENT);
-    for (let el = node; el; el = nextNode(walker)) {
+    for (let el = /** @type {Node | null} */ (node); el && isElement(el); el = nextNode(walker)) {
       mine.read += 100;
       if (mine.read > MAX_TRANSIENT_READ || mayRenderUnknownText(el)) return null;
       for (const drawn of renderedAttributeText(el, localName(el), mine.generates)) text += `\0${drawn}`;
@@ -393,7 +421,8 @@ const textBeside = (mine, node) =>
 // that is not told again whenever something comes: what is new is told by itself.
 /** @param {Mask} mine @param {Node} target */
 const textAround = (mine, target) => {
-  let [at, text] = [target, readCountedText(mine, target)];
+  let at = target;
+  let text = readCountedText(mine, target);
   if (isElement(target) && text.length > MAX_CONTEXT) return '';
   while (text.length < MIN_CONTEXT) {
     const parent = parentNode(at);
@@ -411,8 +440,8 @@ const transientText = () => {
   if (!was) return null;
   checkValues(was);
   recordChanges(was, was.observer.takeRecords());
-  const unknown = was.filled || was.passed === null || (!was.generates && pageHasGeneratedContent());
-  return unknown ? null : was.passed.toWellFormed();
+  const unknown = was.filled || (!was.generates && pageHasGeneratedContent());
+  return unknown || was.passed === null ? null : was.passed.toWellFormed();
 };
 
 // Asked when closed roots were looked for.
@@ -432,7 +461,7 @@ export const verifyMask = () => {
   recordChanges(was, was.observer.takeRecords());
   checkValues(was);
   stopCheckingValues(was);
-  let held = was.measured !== null && !was.carried && !isAnimated() && !was.filled;
+  let held = was.measured !== null && !was.carried && !isAnimated(was) && !was.filled;
   let sure = true;
   for (const { el, observer, at, records: seen } of was.watched) {
     if (!observer) { sure = false; continue; }
@@ -443,7 +472,7 @@ export const verifyMask = () => {
     const { left, top, right, bottom } = boundingRect(el);
     held &&= [...boxes, [left, top, right, bottom]].every((box) => isClose(box, at));
   }
-  if (held) {
+  if (held && was.measured) {
     const now = measureBoxes(was, was.measured.ranges, () => {});
     held = isClose(now.boxes.flat(), was.measured.boxes.flat());
   }

@@ -36,7 +36,7 @@ const isPageScrollable = (root, across) => {
 
 /** @param {Element | null} el @param {boolean} across */
 const nearestScroller = (el, across) => {
-  for (let at = el; at; at = flatParent(at)) if (isElement(at) && canScroll(at, across)) return at;
+  for (let at = /** @type {Node | null} */ (el); at; at = flatParent(at)) if (isElement(at) && canScroll(at, across)) return at;
   return null;
 };
 
@@ -55,6 +55,7 @@ const WHEEL_POINTS = [[0.5, 0.5], [0.5, 0.1], [0.5, 0.9], [0.05, 0.5], [0.95, 0.
 /** @param {Element | null} el @param {boolean} across */
 const wheelPoint = (el, across) => {
   const points = WHEEL_POINTS.map(([x, y]) => ({ x: innerWidth * x, y: innerHeight * y }));
+  /** @param {Point} point */
   const leads = ({ x, y }) => {
     const hit = deepElementFromPoint(x, y);
     if (hit && EMBEDDING_TAGS.has(tagOf(hit))) return false;

@@ -54,9 +54,10 @@ const processMutations = (records) => {
     processAdditions(children.filter(({ target }) => !isConnected(target)));
   } else processAdditions(children);
   for (const record of children.length === records.length ? [] : records) {
-    if (recordType(record) === 'childList') continue;
-    if (record.oldValue && declaresSecret(record.attributeName, record.oldValue)) onceSecret.add(record.target);
-    inspectField(record.target);
+    const { target, attributeName, oldValue } = record;
+    if (recordType(record) === 'childList' || !isElement(target)) continue;
+    if (oldValue && declaresSecret(attributeName ?? '', oldValue)) onceSecret.add(target);
+    inspectField(target);
   }
   reduceObservation();
 };
@@ -114,8 +115,8 @@ export const inspectTree = (top, walked) => {
   const tops = [top];
   let count = 0;
   while (tops.length) {
-    const walker = createTreeWalker(document, tops.pop(), NodeFilter.SHOW_ELEMENT);
-    for (let el = currentNode(walker); el; el = nextNode(walker)) {
+    const walker = createTreeWalker(document, /** @type {Node} */ (tops.pop()), NodeFilter.SHOW_ELEMENT);
+    for (let el = /** @type {Node | null} */ (currentNode(walker)); el; el = nextNode(walker)) {
       if (!isElement(el)) continue;
       count += 1;
       walked?.add(el);
@@ -138,7 +139,7 @@ export const sweepFields = () => {
 // Chromium checks no spelling in what ever was a password, unless the page asks for it there. Tried out first:
 // one that does otherwise is not believed.
 const spellcheckRevealsPasswords = (() => {
-  const field = createElement(document, 'http://www.w3.org/1999/xhtml', 'input');
+  const field = /** @type {HTMLInputElement} */ (createElement(document, 'http://www.w3.org/1999/xhtml', 'input'));
   const before = spellcheckOf(field);
   setType(field, 'password');
   setType(field, 'text');
@@ -147,8 +148,8 @@ const spellcheckRevealsPasswords = (() => {
 
 /** @param {Element} el */
 const wasPassword = (el) => {
-  if (!spellcheckRevealsPasswords || spellcheckOf(el)) return false;
-  for (let at = el; at && isElement(at); at = parentOrHost(at)) {
+  if (!spellcheckRevealsPasswords || spellcheckOf(/** @type {HTMLElement} */ (el))) return false;
+  for (let at = /** @type {Node | null} */ (el); at && isElement(at); at = parentOrHost(at)) {
     const set = attribute(at, 'spellcheck')?.toLowerCase();
     if (set === 'false') return false;
     if (set === '' || set === 'true') return true;
@@ -193,7 +194,7 @@ const hashValue = (el) => {
 const rememberValue = (el) => {
   const held = hashValue(el);
   if (held === null || secretValues.has(held)) return;
-  if (secretValues.size >= MAX_VALUES) secretValues.delete(secretValues.values().next().value);
+  if (secretValues.size >= MAX_VALUES) secretValues.delete(secretValues.values().next().value ?? '');
   secretValues.add(held);
 };
 
@@ -228,7 +229,7 @@ const NAMED_TYPES = new Set(['text', 'tel', 'number']);
 
 /** @param {Element} el */
 const hasSecretName = (el) => {
-  if (!NAMED_TYPES.has(inputType(el))) return false;
+  if (!NAMED_TYPES.has(inputType(el) ?? '')) return false;
   const names = `${attribute(el, 'name') ?? ''} ${attribute(el, 'id') ?? ''}`.slice(0, 300);
   const words = names.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
   return words.some((word) => SECRET_WORDS.has(word));
@@ -258,14 +259,14 @@ const isMaskedNow = (el) => {
 export const isMasked = (el) => {
   if (isMaskedNow(el)) {
     anyMasked = true;
-    for (let at = el, steps = 0; at && isElement(at) && steps < MAX_MASK_ANCESTORS; at = flatParent(at), steps += 1) {
+    for (let at = /** @type {Node | null} */ (el), steps = 0; at && isElement(at) && steps < MAX_MASK_ANCESTORS; at = flatParent(at), steps += 1) {
       if (onceMasked.has(at) || (at !== el && !isMaskedNow(at))) break;
       onceMasked.add(at);
     }
     return true;
   }
   if (!anyMasked) return false;
-  for (let at = el, steps = 0; at && isElement(at) && steps < MAX_MASK_ANCESTORS; at = flatParent(at), steps += 1) {
+  for (let at = /** @type {Node | null} */ (el), steps = 0; at && isElement(at) && steps < MAX_MASK_ANCESTORS; at = flatParent(at), steps += 1) {
     // Inside a mask that is still there, it was left out on purpose.
     if (onceMasked.has(at)) return at === el || !isMaskedNow(at);
   }

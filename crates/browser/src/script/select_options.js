@@ -24,7 +24,7 @@ const isSelectable = (option) => !matches(option, ':disabled') && getComputedSty
 const findOption = (all, wanted, { hidden, read }) => {
   if (wanted.index !== undefined) return all[wanted.index] ?? null;
   const options = read === null ? all : all.filter((_, at) => at < read && !hidden.includes(at));
-  const label = normalizeText(wanted.label, MAX_NAME).trim();
+  const label = normalizeText(wanted.label ?? '', MAX_NAME).trim();
   const lower = label.toLowerCase();
   const tiers = [0, 1, 2].map((tier) => options.find((option) => matchTier(optionLabel(option), label, lower) === tier));
   return tiers.find(Boolean) ?? null;
@@ -39,11 +39,16 @@ const optionFacts = (option) => ({ label: optionLabel(option), value: OPTION.val
 /** @param {HTMLSelectElement} el @param {SelectionRequest} options */
 const matchOptions = (el, { options: wanted, ...seen }) => {
   const options = Array.from(selectOptions(el));
-  const found = wanted.map((one) => findOption(options, one, seen));
-  const missing = found.findIndex((option) => option === null || !isSelectable(option));
-  if (missing < 0) return { options, found };
-  const told = options.filter(isSelectable).slice(0, MAX_OPTIONS_LISTED).map(optionLabel);
-  return { lacks: { missing, disabled: found[missing] !== null, options: told } };
+  const found = [];
+  for (const [missing, one] of wanted.entries()) {
+    const option = findOption(options, one, seen);
+    if (option === null || !isSelectable(option)) {
+      const available = options.filter(isSelectable).slice(0, MAX_OPTIONS_LISTED).map(optionLabel);
+      return { lacks: { missing, disabled: option !== null, options: available } };
+    }
+    found.push(option);
+  }
+  return { options, found };
 };
 
 // What can be read on the options of a list, as far as it is looked at.
@@ -60,8 +65,8 @@ export const resolveOptions = (choosing) => {
   if (!el) return { problem: 'gone' };
   if (!isSelect(el)) return { problem: 'not_a_list' };
   if (isSecret(el)) return { chosen: [] };
-  const { lacks, found } = matchOptions(el, choosing);
-  return lacks ?? { chosen: found.map(optionFacts) };
+  const matched = matchOptions(el, choosing);
+  return matched.lacks ?? { chosen: matched.found.map(optionFacts) };
 };
 
 // What was chosen in a list before it was made ready for the key.
@@ -93,8 +98,11 @@ export const prepareSelection = (choosing) => {
   const el = elementByRef(number);
   if (!el) return { problem: 'gone' };
   if (isSecret(el)) return { problem: 'secret' };
-  const { lacks, options, found } = matchOptions(el, choosing);
-  if (lacks) return lacks;
+  if (!isSelect(el)) return { problem: 'not_a_list' };
+  const matched = matchOptions(el, choosing);
+  if (matched.lacks) return matched.lacks;
+  const { options, found } = matched;
+  /** @param {HTMLOptionElement} option @param {number} at */
   const isDecided = (option, at) => {
     const { label, value } = optionFacts(option);
     return decided[at]?.label === label && decided[at].value === value;
@@ -121,7 +129,7 @@ export const prepareSelection = (choosing) => {
 /** @param {SelectionRequest} request */
 export const compareSelection = ({ number, options: wanted, ...seen }) => {
   const el = elementByRef(number);
-  if (!el) return 'gone';
+  if (!el || !isSelect(el)) return 'gone';
   const options = Array.from(selectOptions(el));
   const found = wanted.map((one) => findOption(options, one, seen));
   return options.every((option) => OPTION.selected(option) === found.includes(option)) ? 'chosen' : 'other';

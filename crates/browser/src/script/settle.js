@@ -17,7 +17,7 @@ const channel = new MessageChannel();
 /** @type {(() => void)[]} */
 const waitingTasks = [];
 channel.port1.onmessage = () => waitingTasks.shift()?.();
-const nextTask = () => new Promise((resolve) => { waitingTasks.push(resolve); channel.port2.postMessage(null); });
+const nextTask = () => new Promise((resolve) => { waitingTasks.push(() => resolve(undefined)); channel.port2.postMessage(null); });
 
 // Animations that come to an end; a spinner never does.
 const endingAnimations = () => runningAnimations(document).filter((animation) => {

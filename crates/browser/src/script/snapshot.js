@@ -6,7 +6,7 @@ import {
 } from './accessible_name.js';
 import { isActionable, statesOf } from './aria_states.js';
 import { visibility } from './element_visibility.js';
-import { countElements, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
+import { countElements, inputType, LARGE_PAGE } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
 import { isReachable, REACHABLE, REVEALED, SHOWN } from './hidden_content.js';
 import { anchorHref, characterData, documentElement, documentTitle, LABEL, querySelector } from './intrinsics.js';
@@ -40,7 +40,8 @@ const RESERVE = 40000;
 const isCheckboxLabel = (el) => {
   if (!(el instanceof HTMLLabelElement)) return false;
   const control = LABEL.control(el);
-  const type = control ? inputType(control) : null;
+  if (!control) return false;
+  const type = inputType(control);
   if (type !== 'checkbox' && type !== 'radio') return false;
   if (hasNonEmpty(control, 'aria-label') || hasNonEmpty(control, 'aria-labelledby') || visibility(control) !== true) return false;
   return !querySelector(el, 'a, button, select, textarea, input:not([type=checkbox i], [type=radio i]), [tabindex], [role], h1, h2, h3, h4, h5, h6, img');
@@ -63,7 +64,7 @@ const snapshotName = (el, role, actionable) => {
  */
 const isNodeInvisible = (el, role, { n: name, v: value, w: shows }, actionable, own, unseen) => {
   if (unseen && !shows) return true;
-  if ((value || (own && BUTTON_INPUT_TYPES.has(inputType(el)))) && isInkInvisible(el)) return true;
+  if ((value || (own && BUTTON_INPUT_TYPES.has(inputType(el) ?? ''))) && isInkInvisible(el)) return true;
   if (actionable) return isBoxInvisible(el) && !hasVisibleLabel(el);
   return role === 'img' && name ? isBoxInvisible(el, true) : Boolean(name) && own !== '' && paintStateOf(el).gone;
 };
@@ -87,11 +88,15 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   setValueExposure(options);
   const tellHidden = options.exclude_hidden_elements === false;
+  /** @type {SnapshotNode[]} */
   const nodes = [];
   let written = RESERVE;
   let left = 0;
-  let open = null; // the text that more inline text may join
+  // The text that more inline text may join.
+  /** @type {{ node: SnapshotNode & { n: string }, mark: 'hidden' | 'unseen' | null, spaced: boolean } | null} */
+  let open = null;
   const full = () => nodes.length >= mostNodes || written >= bytes;
+  /** @param {SnapshotNode} node @param {Node | null} source */
   const emit = (node, source) => {
     nodes.push(node);
     sources?.push(source);
@@ -99,11 +104,11 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     written += cost + jsonLength(node.n) + jsonLength(node.v) + jsonLength(node.u) + jsonLength(node.w);
   };
 
+  /** @type {WalkVisitor} */
   const visit = (el, role, depth, silent, around) => {
     const actionable = isActionable(el, role);
     const hidden = around === REVEALED && actionable && isReachable(el) ? REACHABLE : around;
     if (around === REACHABLE && !(actionable && isReachable(el))) return { depth, silent: true };
-    const tag = tagOf(el);
     if (!role && !actionable && !hasNonEmpty(el, 'aria-label') && !hasNonEmpty(el, 'aria-labelledby')) {
       return { depth, silent: silent || isCheckboxLabel(el) };
     }
@@ -116,6 +121,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     // Inside what its name tells, only what has a name or can be acted on is worth a line.
     if (silent && !name && !actionable) return { depth, silent };
     open = null;
+    /** @type {SnapshotNode} */
     const node = { d: depth, r: role || 'generic' };
     if (name) node.n = name;
     const states = statesOf(el, role);
@@ -149,12 +155,14 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   // A long text is told in parts.
+  /** @type {WalkText} */
   const text = (node, depth, hidden) => {
-    const whole = typeof node === 'string' ? node : node instanceof GeneratedContent ? node.text : characterData(node);
+    const whole = typeof node === 'string' ? node : node instanceof GeneratedContent ? node.text : characterData(/** @type {CharacterData} */ (node));
+    /** @type {'hidden' | 'unseen' | null} */
     let mark = hidden === REVEALED ? 'hidden' : null;
     if (typeof node !== 'string' && /\S/.test(whole)) {
       const sight = node instanceof GeneratedContent ? (node.unseen ? INVISIBLE : VISIBLE) : textVisibility(node);
-      if (sight === WITHHELD && (!tellHidden || isMaskedText(node))) return;
+      if (sight === WITHHELD && (!tellHidden || isMaskedText(/** @type {Node} */ (node)))) return;
       if (sight === WITHHELD) mark = 'hidden';
       if (sight === INVISIBLE) mark ??= 'unseen';
     } else {
@@ -173,6 +181,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   // Text that can be seen and text that cannot are never joined. White space is one space by now, if that.
+  /** @param {string} part @param {number} depth @param {'hidden' | 'unseen' | null} mark */
   const textPart = (part, depth, mark) => {
     const data = normalizeText(part, part.length);
     if (open && open.node.d === depth && open.mark === mark) {
@@ -187,14 +196,16 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     }
     if (data === '' || data === ' ') return;
     const name = data.startsWith(' ') ? data.slice(1) : data;
-    open = { node: { d: depth, r: 'text', n: name }, mark, spaced: data.endsWith(' ') };
-    if (mark) open.node.s = { [mark]: true };
-    emit(open.node, null);
+    /** @type {SnapshotNode & { n: string }} */
+    const node = { d: depth, r: 'text', n: name };
+    if (mark) node.s = { [mark]: true };
+    open = { node, mark, spaced: data.endsWith(' ') };
+    emit(node, null);
   };
 
   const root = documentElement(document);
   const walked = root ? walk(root, visit, text, () => { open = null; }, tellHidden) : { complete: true };
-  for (const node of nodes) if (node.r === 'text') node.n = node.n.trimEnd();
+  for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources);
   const about = { left, complete: walked.complete, title: normalizeText(documentTitle(document), MAX_NAME), status: responseStatus() };
   return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
@@ -217,6 +228,6 @@ const dropEmptyParagraphs = (nodes, sources) => {
 };
 
 export const responseStatus = () => {
-  const entry = performance.getEntriesByType('navigation')[0];
-  return entry && entry.responseStatus ? entry.responseStatus : null;
+  const [entry] = performance.getEntriesByType('navigation');
+  return entry instanceof PerformanceNavigationTiming && entry.responseStatus ? entry.responseStatus : null;
 };

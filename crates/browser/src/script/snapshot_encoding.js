@@ -18,7 +18,7 @@ const encodeNode = ({ d, r, n, v, e, u, w, f, s }) => {
   if (w !== undefined) line += `\tw${w}`;
   if (u !== undefined) line += `\tu${u.replace(/[\t\n]/g, ' ')}`;
   if (f !== undefined) line += `\tf${f}`;
-  if (s !== undefined) for (const key in s) line += `\ts${key}=${s[key]}`;
+  if (s !== undefined) for (const key in s) line += `\ts${key}=${s[/** @type {keyof States} */ (key)]}`;
   return line;
 };
 

@@ -103,7 +103,7 @@ const BY_ATTRIBUTE = [
 ];
 
 /** @param {Map<any, number>} map @param {unknown} key @param {number} signs */
-const addEffects = (map, key, signs) => map.set(key, map.get(key) | signs);
+const addEffects = (map, key, signs) => map.set(key, (map.get(key) ?? 0) | signs);
 
 /** @type {Map<string, number>} */
 const EFFECTS_BY_TAG = new Map();
@@ -122,7 +122,7 @@ const EVERY_ELEMENT = { tags: new Map([['*', EVERYTHING]]), elements: new Map(),
 /** @param {Element} el */
 export const possibleEffects = (el) => {
   const { tags, elements, all } = styleHints();
-  return all || shadowRootsSeen ? EVERYTHING : elements.get(el) | tags.get(tagOf(el));
+  return all || shadowRootsSeen ? EVERYTHING : (elements.get(el) ?? 0) | (tags.get(tagOf(el)) ?? 0);
 };
 
 // By element and by tag; null where rules cannot be read or understood.
@@ -154,10 +154,10 @@ const addSelectorHint = (selectors, signs, selector, tags) => {
     if (tag) {
       addEffects(tags, tag, signs);
       addEffects(tags, tag.toLowerCase(), signs);
-    } else if (selectors.has(signs)) {
-      selectors.get(signs).push(part);
     } else {
-      selectors.set(signs, [part]);
+      const known = selectors.get(signs);
+      if (known) known.push(part);
+      else selectors.set(signs, [part]);
     }
   }
 };
@@ -169,7 +169,7 @@ const addMatchingElements = (signs, selectors, elements) => {
     return true;
   } catch (error) {
     // Selectors with the prefix of a namespace cannot be asked for.
-    if (error.name !== 'SyntaxError') throw error;
+    if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
     return false;
   }
 };
@@ -185,7 +185,7 @@ const readStyleSheet = (sheet, take, budget) => {
   if (!top) return false;
   const waiting = [top];
   while (waiting.length) {
-    for (const rule of waiting.pop()) {
+    for (const rule of waiting.pop() ?? []) {
       budget.rules -= 1;
       if (budget.rules < 0) return false;
       if (rule instanceof CSSStyleRule) {
@@ -194,7 +194,8 @@ const readStyleSheet = (sheet, take, budget) => {
         // A rule inside a rule has a selector that only makes sense there.
         if (styleRules(rule).length && declaredEffects(rule.cssText) !== 0) return false;
       } else if (rule instanceof CSSImportRule) {
-        if (importedSheet(rule) && !readStyleSheet(importedSheet(rule), take, budget)) return false;
+        const imported = importedSheet(rule);
+        if (imported && !readStyleSheet(imported, take, budget)) return false;
       } else if (rule instanceof CSSMediaRule || rule instanceof CSSSupportsRule || rule instanceof CSSLayerBlockRule || rule instanceof CSSContainerRule) {
         waiting.push(groupRules(rule));
       } else if (rule instanceof CSSGroupingRule && declaredEffects(rule.cssText) !== 0) {

@@ -8,7 +8,7 @@ export const readableRules = (sheet) => {
   try {
     return sheetRules(sheet);
   } catch (error) {
-    if (error.name === 'SecurityError') return null;
+    if (error instanceof DOMException && error.name === 'SecurityError') return null;
     throw error;
   }
 };

@@ -4,7 +4,7 @@
 const INVISIBLE_CHARACTERS = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
 
 // Most text is plain, and then there is nothing to do, or nothing but line breaks to take out.
-const NEEDS_NORMALIZING = /[^ -~]|  /;
+const NEEDS_NORMALIZING = /[^ -~]| {2}/;
 const NON_ASCII = /[^\t\n\r -~]/;
 // Line breaks first: there are few of them, and many single spaces.
 /** @param {string} text */
@@ -34,6 +34,7 @@ export const truncateUrl = (text, limit) => {
   const whole = url.href;
   if (whole.length <= limit) return whole;
   const cut = whole.slice(0, limit);
+  /** @param {URL} address */
   const site = ({ protocol, host }) => `${protocol}//${host}/`;
   if (URL.canParse(cut) && site(new URL(cut)) === site(url)) return cut;
   return site(url).length <= limit ? site(url) : url.protocol;
@@ -46,6 +47,6 @@ export const boundedJsonLength = (text, most) => (text.length > 100000 ? 6 * Mat
 /** @param {string | undefined} text */
 export const jsonLength = (text) => {
   if (!text) return 0;
-  if (/[^ -~]/.test(text)) return text.length + 5 * text.match(/[^ !#-[\]-~]/g).length;
+  if (/[^ -~]/.test(text)) return text.length + 5 * (text.match(/[^ !#-[\]-~]/g)?.length ?? 0);
   return /["\\]/.test(text) ? 2 * text.length : text.length;
 };

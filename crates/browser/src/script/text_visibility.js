@@ -31,7 +31,7 @@ export const textVisibility = (node) => {
   const { texts } = paintCache();
   let sight = texts.get(node);
   if (sight === undefined) {
-    sight = isTextInvisible(node, parent, look) ? INVISIBLE : VISIBLE;
+    sight = isTextInvisible(/** @type {CharacterData} */ (node), parent, look) ? INVISIBLE : VISIBLE;
     texts.set(node, sight);
   }
   return sight;
@@ -120,7 +120,7 @@ const MOST_INSIDE = 20;
 const hasVisibleOverflow = (el) => {
   const waiting = [el];
   for (let steps = 0; waiting.length && steps < MOST_INSIDE; steps += 1) {
-    for (const child of flatChildren(waiting.pop()).slice(0, MOST_INSIDE)) {
+    for (const child of flatChildren(/** @type {Element} */ (waiting.pop())).slice(0, MOST_INSIDE)) {
       if (isText(child) ? characterData(child).trim() && textVisibility(child) === VISIBLE : isElement(child) && !isTooSmall(boundingRect(child))) return true;
       if (isElement(child)) waiting.push(child);
     }

@@ -12,10 +12,13 @@ import { HIDE, possibleEffects } from './style_hints.js';
 
 const MAX_WALK_MILLISECONDS = 2000;
 
+/** @param {Node | null} node */
+const isInModal = (node) => node !== null && isElement(node) && closest(node, 'dialog:modal') !== null;
+
 // While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
 const modalDialogs = () => {
   const open = Array.from(querySelectorAll(document, 'dialog:modal'));
-  const outer = open.filter((dialog) => !closest(parentNode(dialog), 'dialog:modal'));
+  const outer = open.filter((dialog) => !isInModal(parentNode(dialog)));
   return outer.length ? outer.reverse() : null;
 };
 
@@ -45,6 +48,7 @@ export const walk = (root, visit, text, brk, tellHidden = false) => {
  */
 const walkAll = (root, visit, text, brk, tellHidden) => {
   const started = performance.now();
+  /** @type {(WalkItem | null)[]} */
   const nodes = modalDialogs() ?? [root];
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
@@ -54,10 +58,10 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
-    const node = nodes.pop();
-    const depth = depths.pop();
-    const silent = silents.pop();
-    const around = hiddens.pop();
+    const node = /** @type {WalkItem | null} */ (nodes.pop());
+    const depth = /** @type {number} */ (depths.pop());
+    const silent = /** @type {boolean} */ (silents.pop());
+    const around = /** @type {number} */ (hiddens.pop());
     const drawn = drawns.pop();
     if (node === BREAK) { brk(); continue; }
     visited += 1;
@@ -76,6 +80,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
     // What only holds text that its name has told.
     if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
+    /** @type {WalkItem[]} */
     const children = tellHidden ? allChildren(node) : accessibleChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];

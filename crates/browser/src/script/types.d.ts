@@ -60,9 +60,9 @@ interface States {
 }
 /** Depth, role, name, value, ref, URL, differing visible text, child frame, states. */
 interface SnapshotNode {
-  d: number; r: string; n?: string; v?: string; e?: number; u?: string; w?: string; f?: string; s?: States;
+  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States;
 }
-interface SnapshotOptions { values?: boolean; exclude_hidden_elements?: boolean }
+interface SnapshotOptions { values?: boolean; exclude_hidden_elements?: boolean; exclude_password_fields?: boolean }
 interface SnapshotRequest {
   prefix: string; nodes: number; bytes: number; options?: SnapshotOptions; links?: boolean; swept?: boolean;
   known?: number | null;
@@ -100,7 +100,10 @@ interface Sighting {
 
 interface ArmRequest { number: number | null; keys: boolean; page: boolean; drop: number | null }
 interface Armed {
-  el: Node | null; drop: Element | null; keys: boolean; holds: ((target: Node, el: Element) => boolean) | null;
+  /** For keys that go to the page itself, the document stands in. */
+  el: Element | Document | null; drop: Element | null; keys: boolean;
+  /** Called with `el`. */
+  holds: ((target: Node, el: any) => boolean) | null;
   met: boolean; began: boolean; stopped: boolean; by: string | null;
 }
 interface SettleRequest { expecting: boolean; anew: boolean; wanted: SnapshotRequest | null; count: boolean }

@@ -5,7 +5,7 @@ import {
   VALUE_ROLES,
 } from './accessible_name.js';
 import { CHECK_VISIBILITY_PROPERTY, flowsInline, NEVER_RENDERED, visibility } from './element_visibility.js';
-import { controlAccessors, flatChildren, inputType, tagOf } from './flat_tree.js';
+import { isFormControl, flatChildren, inputType, tagOf } from './flat_tree.js';
 import { generatedContent } from './generated_content.js';
 import { characterData, checkVisibility, INPUT, isElement, isText } from './intrinsics.js';
 import { paintStateOf, UNDRAWN_CONTENT } from './paint_state.js';
@@ -24,10 +24,11 @@ const MAX_VISIBLE_NODES = 300;
 export const visibleText = (root, limit) => {
   if (isSecret(root) || isMaskedBy(root, paintStateOf(root))) return '';
   let text = '';
+  /** @type {(Node | string)[]} */
   const stack = [root];
   const item = NESTING_ITEM_ROLES.has(roleOf(root));
   for (let steps = 0; stack.length && steps < MAX_VISIBLE_NODES && text.length < limit * 2; steps += 1) {
-    const node = stack.pop();
+    const node = /** @type {Node | string} */ (stack.pop());
     if (typeof node === 'string') { text += node; continue; }
     if (isText(node)) {
       if (characterData(node).trim() === '') text += ' ';
@@ -40,7 +41,7 @@ export const visibleText = (root, limit) => {
       if (BUTTON_INPUT_TYPES.has(INPUT.type(node)) && !isBoxInvisible(node)) text += ` ${inputName(node)} `;
       continue;
     }
-    if (controlAccessors(node) && !(node instanceof HTMLButtonElement)) continue;
+    if (isFormControl(node) && !(node instanceof HTMLButtonElement)) continue;
     if (UNDRAWN_CONTENT.has(tagOf(node))) continue;
     const drawn = checkVisibility(node, CHECK_VISIBILITY_PROPERTY);
     if (!drawn && !checkVisibility(node) && getComputedStyle(node).display !== 'contents') continue;

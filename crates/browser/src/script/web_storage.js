@@ -7,6 +7,7 @@ const MAX_ENTRIES_SEEN = 10000;
 // The shortest first: a key is short, and what a page caches is long.
 /** @param {{ local: boolean, entries: number, units: number }} request */
 export const readWebStorage = ({ local, entries, units }) => {
+  /** @type {[boolean, string, string][]} */
   const found = [];
   let cut = false;
   for (const isLocal of local ? [true, false] : [false]) {
@@ -17,16 +18,16 @@ export const readWebStorage = ({ local, entries, units }) => {
     for (let i = 0; i < length && i < MAX_ENTRIES_SEEN; i += 1) {
       const name = storeKey(store, i);
       const value = name === null ? null : storeItem(store, name);
-      if (value) found.push([isLocal, name, value]);
+      if (name !== null && value) found.push([isLocal, name, value]);
     }
   }
   found.sort((a, b) => a[2].length - b[2].length);
-  const told = [];
+  const listed = [];
   let room = units;
   for (const [isLocal, name, value] of found) {
     room -= name.length + value.length;
-    if (room < 0 || told.length === entries) { cut = true; break; }
-    told.push([isLocal, name.toWellFormed(), value.toWellFormed()]);
+    if (room < 0 || listed.length === entries) { cut = true; break; }
+    listed.push([isLocal, name.toWellFormed(), value.toWellFormed()]);
   }
-  return { origin: globalThis.origin, entries: told, cut };
+  return { origin: globalThis.origin, entries: listed, cut };
 };
