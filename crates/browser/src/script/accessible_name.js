@@ -18,10 +18,10 @@ import { normalizeText } from './text.js';
 import { textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 
 export const MAX_NAME = 300;
-// Naming one element looks at this many nodes at most, references included, so that nested names cannot cost n².
+// Nodes visited to name one element, references included, so that nested names cannot cost n².
 const MAX_NAME_NODES = 400;
 let nodesNamed = 0;
-// Names lead to names (labels, references, what is chosen in a list); deeper ones are not followed.
+// Names refer to other names (labels, references, selected options); deeper nesting is not followed.
 const MAX_NESTED_NAMES = 4;
 let nesting = 0;
 
@@ -30,10 +30,10 @@ const NAME_FROM_CONTENT = new Set(
    'rowheader switch tab term tooltip treeitem').split(' '),
 );
 
-// Their content is told below them; a name made of it would tell it twice.
+// Their content is listed below them; a name from content would repeat it.
 export const CONTENT_LISTED_BELOW = new Set(['cell', 'gridcell', 'math', 'row', 'term']);
 
-// What a person would read in an element, in one line; walks without recursion.
+// The text of an element on one line, as the accessible name computation reads it. Iterative.
 /** @param {Element} root @returns {string} */
 export const readableText = (root) => {
   if (nesting === 0) nodesNamed = 0;
@@ -42,12 +42,11 @@ export const readableText = (root) => {
 /** @type {ContentOptions} */
 const CONTENT = { exclude: null, referenced: false, whole: false };
 
-// Items that hold further items are not named by those.
+// Items that contain further items are not named by those.
 export const NESTING_ITEM_ROLES = new Set(['treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio']);
 export const ITEM_GROUP_ROLES = new Set(['group', 'tree']);
 
-// `exclude` is the control that is being named, `referenced` says that aria-labelledby led here, and `whole`
-// that a hidden root was pointed at: then what is inside counts although it is hidden.
+// Bounds the nesting; see `ContentOptions`. The content of a hidden root counts although it is hidden.
 /** @param {Element} root @param {ContentOptions} how @returns {string} */
 const readContentNested = (root, how) => {
   if (nesting === MAX_NESTED_NAMES) return '';
@@ -75,7 +74,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     const node = /** @type {Node | string | TitleFallback} */ (stack.pop());
     if (typeof node === 'string') { text += node; continue; }
     if (node instanceof TitleFallback) {
-      // Only an element that gave nothing is told by its tooltip.
+      // The title names only an element without content.
       if (node.title && !text.slice(node.from).trim()) text += ` ${node.title} `;
       continue;
     }
@@ -104,7 +103,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     if (drawn && visible === true) stack.push(generatedNamePart(node, '::after'));
     const children = accessibleChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {
-      // A hidden element that holds something visible says nothing itself.
+      // The own text of a hidden element does not count, its visible descendants do.
       if (visible === true || isInnerElement(children[i])) stack.push(children[i]);
     }
     if (drawn && visible === true) text += generatedNamePart(node, '::before');
@@ -112,7 +111,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
   return normalizeText(text, MAX_NAME).trim();
 };
 
-// While a snapshot names an element: whether parts of its name are seen, are not, and are what is drawn.
+// While a snapshot names an element: whether parts of its name are visible, invisible, and equal to what is drawn.
 export const NAME_PARTS = { seen: false, unseen: false, exact: true };
 /** @type {{ seen: boolean, unseen: boolean, exact: boolean } | null} */
 let notedParts = null;
@@ -124,7 +123,7 @@ export const startNotingParts = () => {
 };
 export const stopNotingParts = () => { notedParts = null; };
 
-// Whether a text is not to be read; notes whether it is seen.
+// Whether a text must not be read. Notes whether it is visible.
 /** @param {CharacterData} node @param {boolean} whole */
 const isWithheld = (node, whole) => {
   if (characterData(node).trim() === '') return false;
@@ -145,7 +144,7 @@ const generatedNamePart = (el, where) => {
   return part.text;
 };
 
-// Most elements that are named hold one piece of text and nothing else.
+// The fast path: most named elements contain one text node and nothing else.
 /** @param {Element} el */
 const singleTextChild = (el) => {
   const child = firstChild(el);
@@ -163,7 +162,7 @@ class TitleFallback {
   constructor(title, from) { this.title = title; this.from = from; }
 }
 
-// The text that stands for an element in the name of another; null where its content does.
+// The text that an element contributes to the name of another; null if its content does.
 /** @param {Element} el @param {boolean} referenced @returns {string | null} */
 const embeddedText = (el, referenced) => {
   const labelled = referenced ? '' : labelledBy(el);
@@ -188,7 +187,7 @@ const embeddedText = (el, referenced) => {
 
 export const VALUE_ROLES = new Set(['textbox', 'searchbox', 'slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
 
-// What is chosen in a list or a box with one; null when it is not a list of its own.
+// The selected options of a listbox or combobox; null if it contains no options.
 /** @param {Element} el @param {string} role @returns {string | null} */
 const selectedText = (el, role) => {
   if (!valuesExposed) return '';
@@ -223,7 +222,7 @@ const svgTitle = (svg) => {
   return '';
 };
 
-// What an element is called when another points at it.
+// The name of an element that aria-labelledby refers to.
 /** @param {Element} el @returns {string} */
 const referencedText = (el) => {
   const label = (attribute(el, 'aria-label') ?? '').trim();
@@ -255,10 +254,10 @@ const labelContent = (label, control) =>
 
 export const LABELABLE_TAGS = new Set('button input meter output progress select textarea'.split(' '));
 
-// A page can make this slow, by labels that hold labels; those beyond it name nothing.
+// Time for collecting labels: labels within labels are slow. Labels beyond it name nothing.
 const LABEL_MILLISECONDS = 200;
 
-// A control's own list of labels searches its whole tree each time; so each tree is searched once for all.
+// `control.labels` searches the whole tree each time, so each tree is searched once for all controls.
 /** @param {Element} el */
 export const labelsOf = (el) => {
   const root = getRootNode(el);
@@ -317,14 +316,14 @@ export const inputName = (el) => {
   }
 };
 
-// Names that do not come from what is inside.
+// Names from aria-labelledby, aria-label and native markup, not from content.
 /** @param {Element} el @returns {string} */
 export const authorName = (el) => {
   if (nesting === 0) nodesNamed = 0;
   return labelledBy(el) || (attribute(el, 'aria-label') ?? '').trim() || nativeName(el).trim();
 };
 
-// Rows and formulas only where the author says that they are ones.
+// Rows and formulas only with an explicit role.
 /** @param {Element} el @param {string} role */
 export const isNamedByContent = (el, role) =>
   (NAME_FROM_CONTENT.has(role) || ((role === 'row' || role === 'math') && hasAttribute(el, 'role'))) &&
@@ -336,7 +335,7 @@ export const TEXT_ENTRY_ROLES = new Set(['combobox', 'searchbox', 'spinbutton', 
 /** @param {Element} el @param {string} role */
 export const nameOf = (el, role) => normalizeText(authorName(el) || fallbackName(el, role), MAX_NAME).trim();
 
-// The name of what has none of its own.
+// The name of an element without an author's name: content, title, placeholder.
 /** @param {Element} el @param {string} role */
 export const fallbackName = (el, role) =>
   (isNamedByContent(el, role) ? readableText(el) : '') ||
@@ -347,16 +346,16 @@ const MAX_SELECTED = 20;
 
 const RANGE_ROLES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
 
-// A setting can turn values off; then no name is made of one either.
+// A setting can hide values; then no name contains one either.
 export let valuesExposed = true;
 /** @param {SnapshotOptions} request */
 export const setValueExposure = ({ values }) => { valuesExposed = values !== false; };
 
-// The value, never of a secret field; null where a value says nothing.
+// The value, never of a secret field; null if the element has none.
 /** @param {Element} el @param {string} role @returns {string | null} */
 const valueOf = (el, role) => (isSecret(el) ? null : nonSecretValue(el, role));
 
-// For what is known not to be secret.
+// For elements that are known not to be secret.
 /** @param {Element} el @param {string} role @returns {string | null} */
 export const nonSecretValue = (el, role) => {
   if (!valuesExposed) return null;

@@ -20,15 +20,15 @@ import {
 import { childFrames, elementByRef, frameOwners, refOf } from './refs.js';
 import { roleOf } from './roles.js';
 
-// A child frame in which nothing was drawn for so long is out of view. The page itself is always drawn, however late.
+// A child frame that rendered nothing for so long is out of view. The page itself always renders, however late.
 const UNRENDERED_MILLISECONDS = 1000;
 const isChildFrame = window !== window.top;
-// An animation that is elsewhere in none of so many frames stands still itself.
+// An animation that has not advanced for so many frames does not move.
 const STILL_FRAMES = 3;
-// Between two frames Chromium guesses the time of the next one; that one then comes a moment before or after it.
+// Chromium estimates the time of the next frame; the real one differs by a moment.
 const MIN_ADVANCE_MILLISECONDS = 5;
 
-// What each purpose asks of an element beside being visible.
+// What each purpose requires of an element besides being visible.
 /** @type {Record<string, Requirements>} */
 const PURPOSES = {
   click: { enabled: true, hit: true },
@@ -50,14 +50,14 @@ const hasRenderedBox = (el) => {
   return checkVisibility(el, CHECK_VISIBILITY_PROPERTY) && box.width > 0 && box.height > 0;
 };
 
-// A box to tick that is drawn by its label is clicked there.
+// A checkbox that is drawn by its label is clicked on the label.
 /** @param {Element} el */
 const clickableBox = (el) => {
   if (hasRenderedBox(el)) return el;
   return LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).find(hasRenderedBox) ?? null : null;
 };
 
-// The middle of what is in view of an element, within all that clips it.
+// The center of the part of an element that is in view, within everything that clips it.
 /** @param {Element} el */
 const pointInView = (el) => {
   let { left, top, right, bottom } = boundingRect(el);
@@ -73,7 +73,7 @@ const pointInView = (el) => {
   return right > left && bottom > top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
 };
 
-// A page may draw anew what is scrolled to, and hears of it with the next frame.
+// Set until the next frame: the page learns of a scroll with it, and may re-render.
 export let scrollUnrendered = false;
 /** @param {Element} el @param {ScrollLogicalPosition} block */
 const scrollElement = (el, block) => {
@@ -82,7 +82,7 @@ const scrollElement = (el, block) => {
   scrollIntoView(el, { block, inline: 'center', behavior: 'instant' });
 };
 
-// The point in the middle of what is in view, or the given one, which is never scrolled to.
+// The center of the visible part, or the given point, which is never scrolled to.
 /** @param {Element} drawn @param {Point | null} given @param {boolean} anywhere */
 const bringIntoView = (drawn, given, anywhere) => {
   if (given) return given;
@@ -98,14 +98,14 @@ const bringIntoView = (drawn, given, anywhere) => {
   return visiblePoint(drawn);
 };
 
-// Ways to scroll an element out from under what sticks to an edge of the view.
+// Ways to scroll an element out from under sticky content at an edge of the view.
 /** @type {ScrollLogicalPosition[]} */
 const ALIGNMENTS = ['center', 'end', 'start', 'center'];
 
-// Where else than in its middle an element may be hit, as parts of its width and height.
+// Where else than in its center an element may be hit, as fractions of its width and height.
 const RELATIVE_POINTS = [[1 / 6, 1 / 2], [5 / 6, 1 / 2], [1 / 2, 1 / 6], [1 / 2, 5 / 6], [1 / 12, 1 / 12], [11 / 12, 1 / 12], [1 / 12, 11 / 12], [11 / 12, 11 / 12]];
 const MAX_TEXT_POINTS = 3;
-// The beginnings of its own texts first: what it says itself is what a person clicks.
+// The beginnings of its own texts first: that is where a person clicks.
 /** @param {Element} drawn */
 const candidatePoints = (drawn) => {
   const spots = [];
@@ -131,8 +131,8 @@ const findUncoveredPoint = (el, drawn) => {
   return null;
 };
 
-// Where the element is hit, and what is hit there: in the middle, or where it is not covered and nothing that lies in it is
-// hit. With `align` it is scrolled about until it is hit itself.
+// Where to click the element, and what a click there hits: the center, or a point where neither a cover nor a
+// descendant is hit. With `align` the element is scrolled until it is hit itself.
 /**
  * @param {Element} el
  * @param {Element} drawn
@@ -157,7 +157,7 @@ const findHitPoint = (el, drawn, given, { anywhere = false, hit: aimed = false }
   return there;
 };
 
-// A box to tick that is drawn, but where nobody can click it, is clicked on its label.
+// A checkbox that is drawn but covered is clicked on its label.
 /** @param {Element} el @param {Requirements} asks @param {boolean} align */
 const findLabelHitPoint = (el, asks, align) => {
   for (const label of LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).filter(hasRenderedBox) : []) {
@@ -167,7 +167,7 @@ const findLabelHitPoint = (el, asks, align) => {
   return null;
 };
 
-// A person presses Escape when a page holds the pointer, or shows one element instead of itself.
+// As a person would by Escape, when a page locks the pointer or shows another element in full screen.
 /** @param {Element} el */
 const releasePointerAndFullscreen = (el) => {
   if (pointerLockElement(document)) exitPointerLock(document);
@@ -188,7 +188,7 @@ export const checkActionability = (prefix, el, { purpose, point: given = null },
   if (asks.fits && !asks.fits(el)) return { problem: asks.problem ?? 'gone' };
   if (asks.hit) releasePointerAndFullscreen(el);
   let drawn = clickableBox(el);
-  // What has the focus gets the keys wherever it is: editors keep theirs in a field that nobody sees.
+  // The focused element receives keys wherever it is: editors use an invisible field.
   const keyed = asks.keys && deepActiveElement() === el;
   if (!drawn && !keyed) return { problem: 'invisible' };
   if (asks.enabled && isDisabled(el)) return { problem: 'disabled' };
@@ -208,10 +208,10 @@ export const checkActionability = (prefix, el, { purpose, point: given = null },
 };
 const EMPTY_AREA = { left: 0, top: 0, width: 0, height: 0 };
 
-// The animations, CSS's or the page's, that may be moving it. Scripts may move it too: then the guard stops what misses.
+// Animations that may be moving the element. Scripts may move it too: then the input guard stops a click that misses.
 /** @param {Element} el */
 const animationsMoving = (el) => runningAnimations(document).filter((animation) => {
-  // What goes by scrolling stands while nothing is scrolled.
+  // Scroll-driven animations stand still while nothing scrolls.
   if (animationState(animation) !== 'running' || !(animationTimeline(animation) instanceof DocumentTimeline)) return false;
   const effect = animationEffect(animation);
   const target = effect instanceof KeyframeEffect ? effectTarget(effect) : null;
@@ -222,8 +222,8 @@ const animationsMoving = (el) => runningAnimations(document).filter((animation) 
 const haveAdvanced = (before, now) =>
   before.length !== now.length || now.some((time, at) => Math.abs(time - before[at]) >= MIN_ADVANCE_MILLISECONDS);
 
-// Whether it stood in the same place a frame ago, one in which its animations were elsewhere: one that is yet to begin
-// waits at its beginning, for as many frames as it takes.
+// Whether the element was at the same place a frame ago although its animations advanced. An animation that has not
+// begun yet is waited for.
 /** @param {Sighting | null} before @param {Sighting} now */
 const isStable = (before, now) => {
   if (!before || before.x !== now.x || before.y !== now.y) return false;
@@ -232,11 +232,11 @@ const isStable = (before, now) => {
   return !before.pending && (now.times.length === 0 || haveAdvanced(before.times, now.times) || frames >= STILL_FRAMES);
 };
 
-// Waiting does not mend these.
+// Waiting does not solve these.
 const PERMANENT_PROBLEMS = new Set(['gone', 'not_editable', 'not_a_list', 'not_checkable']);
 
-// Waits until the element can be acted on and has stopped moving, then tells where it is and what it is. With
-// `arming` the guard is armed in the same moment, so that nothing of the page runs between the two.
+// Waits until the element can be acted on and is stable, then reports its position and facts. With `arming` the guard
+// is armed in the same task, so that no code of the page runs in between.
 /** @param {ActionabilityRequest} request @returns {Promise<Actionability>} */
 export const waitUntilActionable = async ({ prefix, number, how, steady, wait, arming, options }) => {
   setValueExposure(options);
@@ -255,7 +255,7 @@ export const waitUntilActionable = async ({ prefix, number, how, steady, wait, a
       frames += 1;
       continue;
     }
-    // Once is enough: a page must not be scrolled to and fro while something covers it.
+    // Align once: a page must not be scrolled to and fro while something covers the element.
     aligned ||= seen.problem === 'covered';
     if (!el || (seen.problem && PERMANENT_PROBLEMS.has(seen.problem))) return seen;
     const moving = seen.problem ? [] : animationsMoving(el);
@@ -267,7 +267,7 @@ export const waitUntilActionable = async ({ prefix, number, how, steady, wait, a
       return seen;
     }
     if (now.at >= end) return seen.problem ? seen : { problem: 'moving' };
-    // The first look at a place counts, so that it is known since when the element stands there.
+    // The first sighting at a place is kept, to know since when the element is there.
     if (seen.problem) before = null;
     else if (!before || before.x !== now.x || before.y !== now.y) before = now;
     else if (before.pending) before = { ...now, at: before.at };
@@ -284,7 +284,7 @@ const frameScale = (owner) => {
   return { scaleX: width ? box.width / width : 1, scaleY: height ? box.height / height : 1 };
 };
 
-// A point of a child frame, from its element's box; a rotated frame gives a wrong point, which then hits nothing.
+// Maps a point of a child frame into this one. For a rotated frame the point is wrong, and then hits nothing.
 /** @param {Element} owner @param {number} x @param {number} y */
 export const frameContentPoint = (owner, x, y) => {
   const box = boundingRect(owner);
@@ -296,7 +296,7 @@ export const frameContentPoint = (owner, x, y) => {
   };
 };
 
-// Where a point of a child frame lies in this one, and whether a click there would reach that frame.
+// Maps a point of a child frame into this one, and checks that a click there reaches that frame.
 /** @param {{ frame: string, x: number, y: number }} request */
 export const mapFramePoint = ({ frame, x, y }) => {
   const owner = frameOwners.get(frame)?.deref();
@@ -304,7 +304,7 @@ export const mapFramePoint = ({ frame, x, y }) => {
   /** @param {Point} at */
   const inView = (at) => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let at = frameContentPoint(owner, x, y);
-  // What scrolls around the frame first, then the page, for a frame that is larger than the view.
+  // First the containers around the frame, then the page, for a frame that is larger than the view.
   if (!inView(at) || deepElementFromPoint(at.x, at.y) !== owner) {
     scrollIntoView(owner, { block: 'center', inline: 'center', behavior: 'instant' });
     at = frameContentPoint(owner, x, y);
@@ -318,7 +318,7 @@ export const mapFramePoint = ({ frame, x, y }) => {
   return { ...at, left: scrollX, top: scrollY };
 };
 
-// What is at a point of this frame: the element that a click there would be one on, or the child frame it is in.
+// What a click at a point of this frame targets: an element, or a child frame.
 /** @param {{ prefix: string, x: number, y: number }} request */
 export const describePoint = ({ prefix, x, y }) => {
   const hit = deepElementFromPoint(x, y);

@@ -5,7 +5,7 @@ import { attribute, isFormControl, elementByIdInTree, flatChildren, flatParent }
 import { querySelectorAll } from './intrinsics.js';
 import { MAX_REFERENCES } from './roles.js';
 
-// A page with more owners than this is read as it is written.
+// Owners beyond this many are ignored.
 const MAX_OWNERS = 200;
 
 export const ownership = () => {
@@ -19,7 +19,7 @@ export const ownership = () => {
 
 /** @param {Element} owner @param {Ownership} options */
 const addOwned = (owner, { ownerOf, ownedBy }) => {
-  // What cannot hold anything cannot own anything.
+  // Controls without children own nothing.
   if (isFormControl(owner) && !(owner instanceof HTMLButtonElement)) return;
   const ids = (attribute(owner, 'aria-owns') ?? '').trim().split(/\s+/).slice(0, MAX_REFERENCES);
   for (const el of ids.map((id) => elementByIdInTree(owner, id))) {
@@ -29,14 +29,14 @@ const addOwned = (owner, { ownerOf, ownedBy }) => {
   }
 };
 
-// Whether `inner` is told somewhere below `el`; then `el` cannot go below `inner`.
+// Whether `inner` is below `el` in the accessible tree; then `inner` cannot own `el`.
 /** @param {Element} el @param {Node} inner @param {Map<Node, Element>} ownerOf */
 const contains = (el, inner, ownerOf) => {
   for (let at = /** @type {Node | null} */ (inner); at; at = ownerOf.get(at) ?? flatParent(at)) if (at === el) return true;
   return false;
 };
 
-// The children in the order they are told; strings are text.
+// The children in the accessible tree; strings are text.
 /** @param {Element} el @returns {(Node | string)[]} */
 export const accessibleChildren = (el) => {
   const children = flatChildren(el);
@@ -44,6 +44,6 @@ export const accessibleChildren = (el) => {
   if (ownerOf.size === 0) return children;
   const own = ownedBy.get(el);
   const here = children.filter((child) => !ownerOf.has(child));
-  // What is brought here from elsewhere does not run on from what stands before it.
+  // An owned element is separated from the text before it.
   return own ? [...here, ...own.flatMap((el) => [' ', el])] : here;
 };

@@ -18,7 +18,7 @@ const booleanAttribute = (el, key) => {
   return value === 'true' ? true : value === 'false' ? false : null;
 };
 
-// Few pages disable anything that is not a control.
+// Few pages use aria-disabled; then ancestors need not be searched.
 const pageHasAriaDisabled = () => {
   const now = callCache();
   now.disables ??= shadowRootsSeen || querySelectorAll(document, '[aria-disabled="true"]').length > 0;
@@ -40,7 +40,7 @@ const isMultiline = (el, role) =>
   el instanceof HTMLTextAreaElement ||
   (role === 'textbox' && (booleanAttribute(el, 'aria-multiline') ?? (isHtml(el) && isEditingHost(el))) === true);
 
-// Only what is set: an absent key means false or not applicable.
+// Only states that are set: an absent key means false or not applicable.
 /** @param {Element} el @param {string} role @returns {States} */
 export const statesOf = (el, role) => {
   const states = {};
@@ -62,14 +62,14 @@ export const statesOf = (el, role) => {
   const details = tagOf(el) === 'summary' ? flatParent(el) : null;
   const expanded = details instanceof HTMLDetailsElement ? DETAILS.open(details) : booleanAttribute(el, 'aria-expanded');
   if (expanded !== null) states.expanded = expanded;
-  // What is chosen in a list is its value.
+  // The selected option is a value of its list.
   const chosen = el instanceof HTMLOptionElement ? OPTION.selected(el) : booleanAttribute(el, 'aria-selected');
   if (chosen && (valuesExposed || role !== 'option')) states.selected = true;
   if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
   if (isFormControl(el) ? hasAttribute(el, 'required') || booleanAttribute(el, 'aria-required') : booleanAttribute(el, 'aria-required')) states.required = true;
   if ((isFormControl(el) && hasAttribute(el, 'readonly')) || booleanAttribute(el, 'aria-readonly')) states.readonly = true;
   const invalid = attribute(el, 'aria-invalid');
-  // What the browser itself holds against a field, once somebody was at it or tried to send its form.
+  // Constraint validation, once a person has edited the field or tried to submit its form.
   const refused = isFormControl(el) && matches(el, ':user-invalid');
   if ((invalid && invalid !== 'false') || refused) states.invalid = true;
   const current = attribute(el, 'aria-current');
@@ -79,7 +79,7 @@ export const statesOf = (el, role) => {
   return states;
 };
 
-// What has the focus, and the hosts that it is inside of.
+// The focused element, and the shadow hosts around it.
 const activeElements = () => {
   const now = callCache();
   if (!now.active) {
@@ -95,7 +95,7 @@ const activeElements = () => {
 
 const CHECKED_ROLES = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio']);
 
-// Roles that have no states worth asking for; most of a long page is made of them.
+// Roles without states; most of a long page consists of them.
 const STATELESS_ROLES = new Set('code definition list listitem paragraph rowgroup table term'.split(' '));
 
 /** @param {Element} el @param {string} role */

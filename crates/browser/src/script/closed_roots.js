@@ -12,12 +12,12 @@ import {
 import { inspectField, inspectTree, isTreeUnchanged, observeRoot, startCounting } from './secret_fields.js';
 import { boundedJsonLength } from './text.js';
 
-// A closed root beyond this many is not read, and the snapshot says that it is not whole.
+// Closed roots beyond this many are not read, and the snapshot is marked as incomplete.
 const MAX_CLOSED_ROOTS = 2000;
-// Chromium describes a tree as deep as it is; deeper ones are described in parts, from these tops on.
+// Depth of one description by Chromium; deeper trees are described in parts.
 const TREE_DEPTH = 40;
 const MAX_TREES = 1000;
-// What a description takes in bytes, apart from texts and attributes; and what of a text is told in one.
+// Size of a described node in bytes, without texts and attributes; and how much of a text a description contains.
 const NODE_BYTES = 250;
 const MAX_DESCRIBED_TEXT = 10000;
 let registeredRoots = 0;
@@ -43,8 +43,8 @@ export const registerClosedRoot = (root) => {
 const COUNTED =
   NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT | NodeFilter.SHOW_CDATA_SECTION | NodeFilter.SHOW_COMMENT;
 
-// All nodes that Chromium finds when it searches for nothing in particular: elements, texts and comments. Not counted
-// again, unless it is to be, where nothing came or went.
+// Counts elements, texts and comments, as DOM.performSearch does. Without `anew`, an unchanged tree is not counted
+// again.
 /** @param {{ anew: boolean }} request */
 export const countNodes = ({ anew }) => {
   if (!anew && isTreeUnchanged()) return { count: 0, same: true };
@@ -78,7 +78,7 @@ const describedSize = (el) => {
   return bytes;
 };
 
-// Sets out the trees to be described, all or those that were taken in since; tells how many, and whether that is all.
+// Queues the trees to be described, all or only new roots. Returns how many, and whether none was left out.
 /** @param {{ all: boolean, bytes: number }} request */
 export const queueTrees = ({ all, bytes }) => {
   /** @type {Set<Node>} */
@@ -92,7 +92,7 @@ export const queueTrees = ({ all, bytes }) => {
   queuedTrees = [];
   let whole = true;
   let visited = 0;
-  // A set is walked through to its end, with what is added meanwhile.
+  // Iterating over a set includes what is added meanwhile.
   for (const top of tops) {
     let weight = 0;
     let hosts = 0;

@@ -3,7 +3,7 @@
 // Less contrast than this is no contrast to most eyes; 1 is none, 21 black on white.
 export const MIN_CONTRAST = 1.2;
 export const MIN_ALPHA = 0.05;
-// Different colours of one page that are remembered.
+// Cached colors.
 const MAX_COLORS = 500;
 
 /** @type {Rgba} */
@@ -13,7 +13,7 @@ const colorCache = new Map();
 /** @type {OffscreenCanvasRenderingContext2D | null} */
 let pixel = null;
 
-// [red, green, blue, alpha], or null for what is no colour.
+// null for what is no color.
 /** @param {string} text @returns {Rgba | null} */
 export const parseColor = (text) => {
   let colour = colorCache.get(text);
@@ -26,7 +26,7 @@ export const parseColor = (text) => {
   return colour;
 };
 
-// Colours in other notations are drawn once, to be read as red, green and blue.
+// Colors in other notations are painted once, and read back as red, green and blue.
 /** @param {string} text @returns {Rgba | null} */
 const rasterizeColor = (text) => {
   if (!CSS.supports('color', text)) return null;
@@ -54,7 +54,7 @@ export const contrast = (one, other) => {
   return (light + 0.05) / (dark + 0.05);
 };
 
-// Whether a colour at some strength shows on a ground; on an unknown ground any that is strong enough does.
+// Whether a color at some opacity is legible on a background; on an unknown one it is if it is opaque enough.
 /** @param {Rgba} colour @param {number} strength @param {Rgba | null} ground */
 export const isLegible = (colour, strength, ground) => {
   const alpha = colour[3] * strength;
@@ -62,11 +62,11 @@ export const isLegible = (colour, strength, ground) => {
   return ground === null || contrast(blend(ground, colour, alpha), ground) >= MIN_CONTRAST;
 };
 
-// All colours in the text of a property.
+// All colors in a property's value.
 /** @param {string} text @returns {(Rgba | null)[]} */
 export const parseColors = (text) => (text.match(/rgba?\([^)]*\)|(?:color|color-mix|hsla?|hwb|lab|lch|oklab|oklch)\([^)]*\)/g) ?? []).map(parseColor);
 
-// A background image as one colour, where it is nothing but that; null for a picture.
+// The color of a background image that is a gradient of one color; null for any other image.
 /** @param {string} image */
 const solidGradientColor = (image) => {
   if (!image.includes('gradient(') || image.includes('url(')) return null;
@@ -74,7 +74,7 @@ const solidGradientColor = (image) => {
   return first && others.every((colour) => colour && colour.every((part, i) => part === first[i])) ? first : null;
 };
 
-// What is behind the text of an element with this style: a colour, or null where a picture may be.
+// The background of an element with this style over another background: a color, or null if it may be an image.
 /** @param {Rgba | null} below @param {CSSStyleDeclaration} style @returns {Rgba | null} */
 export const backgroundOver = (below, style) => {
   let ground = below;

@@ -5,7 +5,7 @@ import { isElement, querySelector } from './intrinsics.js';
 
 const OBSERVED_CHANGES = { subtree: true, childList: true, attributes: true, characterData: true };
 export let changeCount = 0;
-// Whether a script came, whose request may not have been sent yet.
+// Whether a script was inserted, whose request may not have been sent yet.
 export let scriptAdded = false;
 /** @param {Node} node */
 const isScript = (node) => isElement(node) && (tagOf(node) === 'script' || querySelector(node, 'script') !== null);

@@ -28,16 +28,16 @@ const isSubmitter = (el) => {
   return type === 'submit' || type === 'image';
 };
 
-// As Chromium would submit it; what is no address stands as it is written.
+// Resolves a URL as Chromium does; an invalid one stays as it is.
 /** @param {string} written */
 const resolveUrl = (written) => (URL.canParse(written, baseURI(document)) ? new URL(written, baseURI(document)).href : written);
 
-// A field for a card's number or code, as pages mark them for browsers to fill in.
+// Payment card fields, by their autocomplete tokens.
 /** @param {HTMLFormElement} form */
 const hasCardField = (form) => querySelector(form, '[autocomplete*="cc-number" i], [autocomplete*="cc-csc" i]') !== null;
 
-// The button that Enter in a field presses: the first that sends the form, images too, which are in no list of its
-// controls. From a field that is not for text it is the first that is not disabled.
+// The form's default button, which Enter in a field activates: the first submit button, image buttons included, which
+// `form.elements` omits. From a field that is not for text, the first that is not disabled.
 const TEXT_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number']);
 const SUBMITTERS = 'button, input[type="submit" i], input[type="image" i]';
 /** @param {Element} el @param {HTMLFormElement} form */
@@ -52,7 +52,7 @@ const defaultButton = (el, form) => {
   return null;
 };
 
-// Buttons that do not send the form do not press the one that does.
+// Enter on a non-submit button does not activate the default button.
 /** @param {Element} el */
 const isNonSubmitButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el) ?? '');
 
@@ -73,8 +73,7 @@ export const formFacts = (el) => {
   };
 };
 
-// What a form would send, as a number: enough to see that it changed, and no more. What is typed into secret fields is
-// left out.
+// A hash of what a form would submit: enough to detect a change, and no more. Values of secret fields are left out.
 const MAX_CONTROLS = 2000;
 /** @param {Element} el */
 const hashFormState = (el) => {
@@ -105,7 +104,7 @@ const hashFormState = (el) => {
   return `${(one >>> 0).toString(16)}${(other >>> 0).toString(16)}`;
 };
 
-// Where a link leads: of text, of a part of a picture, or of a drawing, in which it may be animated.
+// The URL of an <a>, an <area>, or an SVG <a>, whose href may be animated.
 /** @param {Element} el */
 export const linkUrl = (el) => {
   if (el instanceof HTMLAnchorElement) return hasAttribute(el, 'href') ? anchorHref(el) : null;
@@ -124,7 +123,7 @@ export const closestLinkUrl = (el) => {
   return null;
 };
 
-// All that can be chosen in a list: a key chooses, and nobody knows what before it did.
+// All options of a list: a key press may select any of them.
 const MAX_CHOICES_LENGTH = 2000;
 /** @param {HTMLSelectElement} list */
 const listChoices = (list) => {
@@ -136,7 +135,7 @@ const listChoices = (list) => {
   return text.slice(0, MAX_CHOICES_LENGTH);
 };
 
-// What a person reads on an element, and when the mouse rests on it.
+// The visible text of an element, and its tooltip.
 /** @param {Element} el */
 const textAndTitle = (el) => {
   const [text, title] = [visibleText(el, 200), normalizeText(attribute(el, 'title') ?? '', 200).trim()];

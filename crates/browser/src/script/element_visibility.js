@@ -11,25 +11,25 @@ export const NEVER_RENDERED = new Set(
 export const CHECK_VISIBILITY_PROPERTY = { visibilityProperty: true };
 export const BOXLESS_TAGS = new Set(['area', 'optgroup', 'option']);
 
-// Drawn wherever their parent is, and so is what is inside, unless a style or an attribute says otherwise.
+// Rendered whenever their parent is, and so is their content, unless a style or an attribute hides them.
 export const PLAIN_TAGS = new Set(
   ('a abbr address article aside b bdi bdo big blockquote body center cite code dd del dfn div dl dt em figcaption ' +
    'figure font footer h1 h2 h3 h4 h5 h6 header hgroup i ins kbd li main mark nav ol p pre q s samp section small ' +
    'span strike strong sub sup table tbody td tfoot th thead time tr tt u ul var').split(' '),
 );
 
-// Whether an element that the walk is at is drawn because its parent is, so that Chromium need not be asked.
+// Whether the current element of a walk is rendered because its parent is, without calling checkVisibility.
 /** @param {Element} el */
 export const isDrawnWithParent = (el) => el === plainElement && PLAIN_TAGS.has(tagOf(el)) && isHtml(el) && !(possibleEffects(el) & HIDE);
 
-// false: neither it nor anything inside; 'inside': not itself, perhaps its children; true: visible.
+// See `Visibility`.
 /** @param {Element} el @returns {Visibility} */
 export const visibility = (el) => {
   if (NEVER_RENDERED.has(tagOf(el))) return false;
   if (attribute(el, 'aria-hidden') === 'true' || hasAttribute(el, 'inert')) return false;
-  // The options of a closed list and the areas of an image are drawn nowhere, and are there nevertheless.
+  // The options of a closed list and the areas of an image have no box, but exist.
   if (BOXLESS_TAGS.has(tagOf(el))) return !hasAttribute(el, 'hidden');
-  // Until it is searched for, it is as hidden as any other.
+  // Hidden until it is found by a search.
   if ((attribute(el, 'hidden') ?? '').toLowerCase() === 'until-found') return false;
   if (checkVisibility(el, CHECK_VISIBILITY_PROPERTY)) return true;
   if (checkVisibility(el)) return 'inside';
@@ -41,7 +41,7 @@ export const INLINE_TAGS = new Set(
    'span strike strong sub sup time tt u var wbr').split(' '),
 );
 
-// Whether text before it, in it and after it runs on without a space.
+// Whether its text joins the text before and after it without a space.
 /** @param {Element} el @param {boolean} drawn */
 export const flowsInline = (el, drawn) => {
   if (!drawn) return INLINE_TAGS.has(tagOf(el));

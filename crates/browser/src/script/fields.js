@@ -21,11 +21,11 @@ export const deepActiveElement = () => {
   return active;
 };
 
-// null if the element has the focus and is no secret; otherwise what is wrong.
+// null if the element has the focus and is not secret.
 /** @param {Element} el */
 const focusProblem = (el) => {
   const active = deepActiveElement();
-  // Inside an editor it is the editor that has the focus.
+  // Inside an editing host, the host has the focus.
   const inEditor = active && isHtml(el) && isContentEditable(el) && isInside(el, active);
   if (active !== el && !inEditor) return { problem: 'focus', by: active ? describeElement(active) : null };
   return isSecret(el) ? { problem: 'secret' } : null;
@@ -37,7 +37,7 @@ const moveCaretToEnd = (el) => {
   else TEXTAREA.setSelectionRange(el, TEXTAREA.value(el).length, TEXTAREA.value(el).length);
 };
 
-// Puts the caret into a field: at its end, or over all of it.
+// Puts the caret at the end of a field, or selects all of it.
 /** @param {Element} el @param {boolean} all */
 const placeCaret = (el, all) => {
   if (!isField(el)) {
@@ -57,7 +57,7 @@ const placeCaret = (el, all) => {
   }
 };
 
-// The element that has the focus while text is typed into this one.
+// The editing host that has the focus while text is typed into this element.
 /** @param {number} number */
 export const findEditingHost = (number) => {
   for (let at = /** @type {Node | null} */ (elementByRef(number)); at; at = flatParent(at)) if (isHtml(at) && isEditingHost(at)) return at;
@@ -72,7 +72,7 @@ export const focusField = ({ number }) => {
   return focusProblem(el) ?? {};
 };
 
-// Puts the focus and the caret where text is to go.
+// Focuses a field and places the caret, before text is typed.
 /** @param {{ number: number, all: boolean }} request */
 export const focusAndPlaceCaret = ({ number, all }) => {
   const el = elementByRef(number);
@@ -85,8 +85,8 @@ export const focusAndPlaceCaret = ({ number, all }) => {
   return focusProblem(el) ?? {};
 };
 
-// The parts of a date or a time stand in the order of the field's language, and which one that is only Chromium knows:
-// so first as the language writes it, then as others do.
+// The parts of a date input are in the order of its language, which only Chromium knows. So the orders of likely
+// languages are returned, the most likely first.
 /** @type {Record<string, Intl.DateTimeFormatOptions>} */
 const DATE_FORMATS = {
   date: { year: 'numeric', month: '2-digit', day: '2-digit' },
@@ -141,7 +141,7 @@ export const readDateValue = ({ number }) => {
   return { value: el instanceof HTMLInputElement && !isSecret(el) ? INPUT.value(el) : null };
 };
 
-// What has the focus here: an element, or a child frame that has it in turn.
+// What has the focus in this frame: an element, or a child frame.
 /** @param {{ prefix: string }} request */
 export const describeFocus = ({ prefix }) => {
   const active = deepActiveElement();

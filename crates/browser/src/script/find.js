@@ -15,7 +15,7 @@ import { normalizeText } from './text.js';
 import { walk } from './tree_walk.js';
 import { visibleText } from './visible_text.js';
 
-// What became of a ref that led to nothing.
+// Why a ref is stale: never issued, hidden, moved to another document, or removed.
 /** @param {{ prefix: string, number: number, options: SnapshotOptions }} request */
 export const describeStaleRef = ({ prefix, number, options }) => {
   if (number < 1 || number > lastRef) return { fate: 'never_given' };
@@ -35,7 +35,7 @@ const TEXT_ROLES = new Set(['searchbox', 'textbox']);
 const matchesRole = (wanted, role) =>
   wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
-// How well something answers to a name: exactly, but for case, in part; -1 not at all.
+// How well a name matches: 0 exactly, 1 but for case, 2 in part, -1 not at all.
 /** @param {string} told @param {string | null} wanted @param {string | undefined} lower */
 export const matchTier = (told, wanted, lower) =>
   wanted === null || told === wanted ? 0
@@ -43,7 +43,7 @@ export const matchTier = (told, wanted, lower) =>
   : lower && told.toLowerCase().includes(lower) ? 2
   : -1;
 
-// Each kind of search says for an element, and for the element around a text, how well it answers.
+// Each kind of search matches elements, and texts by the element around them.
 /** @type {{ [K in FindBy['kind']]: (by: Extract<FindBy, { kind: K }>) => Search }} */
 const SEARCHES = {
   role: ({ role, name }) => {
@@ -83,12 +83,12 @@ const SEARCHES = {
     /** @param {string} own */
     const touches = (own) => own.toLowerCase().split(' ').some((word) => word && words.some((one) => one.includes(word) || word.includes(one)));
     return {
-      // What has no text inside is read by its value.
+      // Button inputs have no text nodes.
       visit: (el, shown, found) => {
         if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
         add(matchTier(nameOf(el, shown), wanted, lower), intendedTarget(el, null) ?? el, found);
       },
-      // A text may be in parts, with markup between them; but one part of it must be here.
+      // A text may be split by markup; but one part of it must be in this node.
       text: (node, found) => {
         if (typeof node === 'string' || node instanceof GeneratedContent || !isText(node)) return;
         const parent = flatParent(node);
@@ -97,7 +97,7 @@ const SEARCHES = {
         if (!touches(own)) return;
         const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;
-        // What is seen costs more to tell than what is written.
+        // Visible text costs more to compute than text content.
         /** @param {Element} el */
         const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
         const around = shown(parent);
@@ -109,9 +109,7 @@ const SEARCHES = {
   },
 };
 
-// All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
-// which saves a second question.
-// What an element is called and what it shows, for whoever has to know whether that may be said.
+// The name and the visible text of a match, for the driver to check whether it may be returned.
 const MAX_CHECKED_LENGTH = 2000;
 /** @param {Element} el */
 const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CHECKED_LENGTH)}`.slice(0, 2 * MAX_CHECKED_LENGTH).toWellFormed();

@@ -8,8 +8,8 @@ import {
   rootElementById, rootHost, rootQuerySelectorAll, SELECT, TEXTAREA,
 } from './intrinsics.js';
 
-// Two dozen attributes are asked for on each element of a walk, and most elements have none of them. So their names are
-// looked at once, for the element that the walk is at; no code of the page runs before it moves on.
+// A walk reads two dozen attributes of each element, and most elements have none of them. So the attribute names of
+// the current element are read once; no code of the page runs before the walk moves on.
 export const PLAIN_ATTRIBUTES = new Set(['class', 'colspan', 'height', 'href', 'id', 'rowspan', 'src', 'style', 'width']);
 /** @type {Element | null} */
 export let plainElement = null;
@@ -40,7 +40,7 @@ export const formOf = (el) =>
   : el instanceof HTMLButtonElement ? BUTTON.form(el)
   : null;
 
-// It never changes, and is asked for a dozen times in a row.
+// The tag name is immutable, and read a dozen times in a row.
 /** @type {Element | null} */
 let taggedElement = null;
 let lastTag = '';
@@ -55,13 +55,13 @@ export const tagOf = (el) => {
 /** @param {Element} el */
 export const inputType = (el) => (el instanceof HTMLInputElement ? INPUT.type(el) : null);
 
-// Closed roots by their hosts: a script sees none of them, so the driver hands them in.
+// Closed roots by their hosts: no script can see them, so the driver registers them.
 /** @type {WeakMap<Element, ShadowRoot>} */
 export const closedRoots = new WeakMap();
 /** @param {Element} el @returns {ShadowRoot | null} */
 export const shadowRootOf = (el) => openShadowRoot(el) ?? closedRoots.get(el) ?? null;
 
-// Of a closed root no child of its host tells its slot, but every slot tells its nodes.
+// In a closed root `assignedSlot` is null, but `assignedNodes` works.
 const MAX_SLOTS = 1000;
 /** @param {Node} node */
 const slotInClosedRoot = (node) => {
@@ -109,7 +109,7 @@ export const isInside = (node, ancestor) => {
   return false;
 };
 
-// Whether the page has any shadow root, and who is called with each one that a walk meets.
+// Whether a walk has met a shadow root, and the function that is called with each.
 export let shadowRootsSeen = false;
 /** @type {(root: ShadowRoot) => void} */
 let shadowRootListener = () => {};
@@ -128,7 +128,7 @@ export const flatChildren = (el) => {
   if (root) { shadowRootsSeen = true; shadowRootListener(root); }
   /** @type {Node[]} */
   const children = [];
-  // A closed <details> shows its summary; text beside it has no element whose visibility could be asked.
+  // A closed <details> renders only its summary; its text nodes have no element whose visibility could be checked.
   if (tag === 'details' && el instanceof HTMLDetailsElement && !DETAILS.open(el)) {
     const summary = childByTag(el, 'summary');
     return summary ? [summary] : children;
@@ -154,17 +154,17 @@ export const elementByIdInTree = (el, id) => {
 /** @param {Element} el @returns {el is TextField} */
 export const isField = (el) => el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
 
-// The only elements that may have a shadow root, besides those with names of their own.
+// The only elements that may have a shadow root, besides custom elements.
 const SHADOW_HOST_TAGS = new Set(
   'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
 );
 /** @param {Element} el */
 export const canHaveShadowRoot = (el) => SHADOW_HOST_TAGS.has(tagOf(el)) || tagOf(el).includes('-');
-// Bounds of one frame's snapshot, beside those that the driver sets. Beyond them nodes are counted, not described.
+// Nodes visited in one frame.
 export const MAX_VISITED = 400000;
 
-// A page so large that garbage should be collected before it is read, and again after so many elements were: what is left
-// of parsing it takes as much as the page, and V8 does not know how little memory a jail has.
+// On larger pages garbage is collected before a read, and again after so many elements: the garbage of parsing is as
+// large as the page, and V8 does not know the jail's memory limit.
 export const LARGE_PAGE = 20000;
 export const countElements = () => collectionLength(getElementsByTagName(document, '*'));
 export const isLarge = () => countElements() > LARGE_PAGE;

@@ -8,12 +8,12 @@ import {
 import { readableRules } from './stylesheets.js';
 import { isGeneratedInvisible } from './text_visibility.js';
 
-// A page with more rules than this is asked element by element.
+// A page with more rules is assumed to generate content everywhere.
 const MAX_RULES = 20000;
 const MAX_GENERATED = 1200;
 
-// Asking each element for its generated text costs as much as all the rest of a walk, and few pages have any.
-// A sheet is looked through again when its number of rules changes.
+// Computing the pseudo-element styles of each element costs as much as all the rest of a walk, and few pages have
+// generated content. A sheet is inspected again when its number of rules changes.
 /** @type {WeakMap<CSSStyleSheet, { count: number, found: boolean }>} */
 const inspectedSheets = new WeakMap();
 
@@ -64,7 +64,7 @@ export const pageHasGeneratedContent = () => {
   return now.generates;
 };
 
-// Text as it is told, and as it is drawn.
+// Its text as read by assistive technology, and as drawn.
 export class GeneratedContent {
   /** @param {string} text @param {string} drawn @param {boolean} unseen */
   constructor(text, drawn, unseen) { this.text = text; this.drawn = drawn; this.unseen = unseen; }
@@ -87,7 +87,7 @@ export const generatedContent = (el, where) => {
 const QUOTES = { 'open-quote': '“', 'close-quote': '”' };
 /** @param {Element} el @param {string} content */
 const generatedText = (el, content) => {
-  // Behind a slash stands what is to be read instead.
+  // The alternative text follows a slash.
   const alternative = /\/((?:\s*"(?:[^"\\]|\\.)*")+)\s*$/.exec(content);
   const drawn = contentText(el, alternative ? content.slice(0, alternative.index) : content);
   return { text: alternative ? contentText(el, alternative[1]) : drawn, drawn, spaced: alternative !== null };

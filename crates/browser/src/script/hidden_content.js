@@ -10,14 +10,14 @@ import { paintCache } from './paint_state.js';
 import { isBoxInvisible } from './text_visibility.js';
 
 export const SHOWN = 0;
-// Neither it nor anything inside is told.
+// Neither the element nor its content is listed.
 export const EXCLUDED = 1;
-// Under aria-hidden: screen readers are kept from it, eyes and pointers are not. What can be acted on is told.
+// Under aria-hidden: hidden from screen readers, not from eyes and pointers. Reachable controls are listed.
 export const REACHABLE = 2;
-// Told although it is not shown, because the setting says so.
+// Listed although hidden, because of a setting.
 export const REVEALED = 3;
 
-// Hit tests in one snapshot; of more controls under aria-hidden the rest is left out.
+// Hit tests per snapshot; further controls under aria-hidden are left out.
 const MAX_HIT_TESTS = 500;
 
 /** @param {Element} el @param {Visibility} seen @param {number} around @param {boolean} tellHidden */
@@ -31,7 +31,7 @@ export const classifyHidden = (el, seen, around, tellHidden) => {
   return checkVisibility(el) || getComputedStyle(el).display === 'contents' ? REACHABLE : EXCLUDED;
 };
 
-// Whether a person could click it now.
+// Whether a person could click the element now.
 /** @param {Element} el */
 export const isReachable = (el) => {
   if (closest(el, '[inert]')) return false;
@@ -44,7 +44,7 @@ export const isReachable = (el) => {
   return hit !== null && isHitOn(hit, el);
 };
 
-// Whether something lies over the whole window, as behind a dialog.
+// Whether a backdrop covers the whole window.
 const isWindowCovered = () => {
   const now = paintCache();
   if (now.shaded === null) {
@@ -61,7 +61,7 @@ const isWindowCovered = () => {
 /** @param {Element} el @param {WalkItem} child */
 export const isCollapsed = (el, child) => el instanceof HTMLDetailsElement && !DETAILS.open(el) && child !== childByTag(el, 'summary');
 
-// The children, those that are folded away by <details> too.
+// The children, including those of a closed <details>.
 /** @param {Element} el */
 export const allChildren = (el) => {
   const told = accessibleChildren(el);

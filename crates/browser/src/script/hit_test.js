@@ -24,7 +24,7 @@ export const deepElementFromPoint = (x, y) => {
   return hit;
 };
 
-// The middle of the largest part of the element that is inside the viewport.
+// The center of the largest part of the element that is inside the viewport.
 /** @param {Element} el @returns {Point | null} */
 export const visiblePoint = (el) => {
   const { innerWidth: width, innerHeight: height } = globalThis;
@@ -44,7 +44,7 @@ export const visiblePoint = (el) => {
   return best;
 };
 
-// What is meant by `hit`: the nearest control around it, the element that was named, or the control of its label; null if none.
+// The target that a hit stands for: the nearest control around it, the expected target, or the control of its label.
 /** @param {Node} hit @param {Element | null} target */
 export const intendedTarget = (hit, target) => {
   for (let at = /** @type {Node | null} */ (hit); at; at = flatParent(at)) {
@@ -55,14 +55,14 @@ export const intendedTarget = (hit, target) => {
   return null;
 };
 
-// What Chromium sets off by itself when anything in it is clicked.
+// Elements with activation behavior in HTML: a click anywhere inside activates them.
 /** @param {Element} el */
 const hasActivationBehavior = (el) =>
   linkUrl(el) !== null || tagOf(el) === 'summary' || el instanceof HTMLButtonElement || el instanceof HTMLInputElement ||
   el instanceof HTMLSelectElement || el instanceof HTMLTextAreaElement;
 
-// What a click on `hit` sets off, whatever was named: the button, link or field around it, or that of its label; where there
-// is none, the nearest control. And what is inside of that and may do something of its own.
+// What a click on `hit` activates: the button, link or field around it, or that of its label; without one, the
+// nearest control. Also the elements inside that may act by themselves.
 /** @param {Element} hit @param {Element} target */
 const activationTarget = (hit, target) => {
   /** @type {Element | null} */
@@ -76,7 +76,7 @@ const activationTarget = (hit, target) => {
     if (!isElement(at)) continue;
     if (at instanceof HTMLLabelElement) control = LABEL.control(at);
     if (hasActivationBehavior(at)) control = at;
-    // A page that can be scrolled by keys, or listens to all clicks, is not what one of them is about.
+    // A container that is focusable for scrolling, or listens to all clicks, is not the target of one.
     const acts = around ? INTERACTIVE.has(roleOf(at)) : isActionable(at, roleOf(at));
     if (acts) nearest ??= at;
     if (acts || at === target) inside.push(at);
@@ -86,7 +86,7 @@ const activationTarget = (hit, target) => {
   return { control, inside: inside.filter((at) => at !== control) };
 };
 
-// The facts of what a click there sets off, with the words of what was named or lies between. What was named is aimed at.
+// The facts of what a click activates, with the texts of the elements between. The ref stays that of the target.
 const MAX_INNER_TARGETS = 3;
 /** @param {string} prefix @param {Element} hit @param {Element} el */
 export const collectFactsAt = (prefix, hit, el) => {
@@ -98,18 +98,19 @@ export const collectFactsAt = (prefix, hit, el) => {
   return facts;
 };
 
-// What shows another document: a click on it belongs to that one, whatever stands around it here.
+// Elements that show another document: a click on them belongs to that document.
 export const EMBEDDING_TAGS = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe', 'portal']);
 
-// Whether a click that hits one element is a click on another.
+// Whether a click that hits `hit` is a click on `el`.
 /** @param {Node} hit @param {Element} el */
 export const isHitOn = (hit, el) =>
   hit === el || ((intendedTarget(hit, el) === el || isInside(hit, el)) && !(isElement(hit) && EMBEDDING_TAGS.has(tagOf(hit))));
-// And not on something inside of it that can be clicked by itself.
+// The same, and not on a control inside of `el`.
 /** @param {Node} hit @param {Element} el */
 export const isDirectHit = (hit, el) => hit === el || (intendedTarget(hit, el) === el && isHitOn(hit, el));
 
-// The node is what Chromium says is hit, inside closed roots too that are not known yet, where `look` sees only the host.
+// Checks the node that Chromium's own hit test found. It sees into closed roots that are not registered yet, where
+// `checkActionability` sees only the host.
 /** @param {Node} node @param {number} number */
 export const checkHit = (node, number) => {
   const el = elementByRef(number);
@@ -117,7 +118,7 @@ export const checkHit = (node, number) => {
   const hit = isElement(node) ? node : flatParent(node);
   if (!hit || !isElement(hit) || ownerDocument(hit) !== document) return { problem: 'covered', by: null };
   const reached = activationTarget(hit, el).control ?? el;
-  // Whatever is hit that `look` did not see has no facts of its own, so it must lead nowhere else.
+  // A node that `checkActionability` did not see has no facts, so it must not be a link or submit a form of its own.
   const leads = reached !== el && reached !== activationTarget(el, el).control && (closestLinkUrl(reached) !== closestLinkUrl(el) || formFacts(reached) !== null);
   return leads || !isHitOn(hit, el) ? { problem: 'covered', by: describeElement(reached) } : {};
 };

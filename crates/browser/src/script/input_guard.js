@@ -33,7 +33,8 @@ const isInClosedRootOf = (target, el) => {
   return false;
 };
 
-// A closed root hides from the window what was hit in it; its own listener sees it, and decides.
+// At the window, an event's target inside a closed root is its host; the listener in the root sees the real target,
+// and decides.
 /** @param {Event} event @param {EventTarget | undefined} target */
 const isDecidedInClosedRoot = (event, target) => {
   if (armed.el === null || !GESTURE_STARTS.has(event.type) || !isInClosedRootOf(target, armed.el)) return false;
@@ -45,13 +46,13 @@ const isDecidedInClosedRoot = (event, target) => {
 const isIntended = (type, target) => {
   if (!(target instanceof Node)) return false;
   if (type === 'drop') return armed.drop !== null && isHitOn(target, armed.drop);
-  // What a gesture starts on decides about all of it: a page may well move things once it was hit.
+  // The start of a gesture decides for all of it: a page may move things once it was hit.
   if (GESTURE_STARTS.has(type)) armed.met = isArmedFor(target);
   return armed.met;
 };
 
-// A click that no mouse made comes from a key that was let through, or from a script that clicks on a label. A mouse
-// changes text only by a drop, which is looked at as such; no script makes this event.
+// A click without a mouse comes from a key that was let through, or from a script that clicks a label. A mouse causes
+// beforeinput only by a drop, which is checked as such; no script can dispatch a trusted one.
 /** @param {Event} event */
 const isBrowserGenerated = (event) =>
   (event.type === 'click' && /** @type {UIEvent} */ (event).detail === 0) || (event.type === 'beforeinput' && !armed.keys && (armed.el !== null || armed.drop !== null));
@@ -62,7 +63,7 @@ const stopUnintendedInput = (event) => {
   const [target] = event.composedPath();
   if (isDecidedInClosedRoot(event, target)) { armed.met = false; return; }
   if (isIntended(event.type, target)) { armed.began = true; return; }
-  // A key that moves the focus, as Tab does, comes up elsewhere.
+  // After a key that moves the focus, as Tab does, keyup has another target.
   if (event.type !== 'keyup') {
     armed.stopped = true;
     armed.by ??= target instanceof Node && isElement(target) ? describeElement(target) : null;
@@ -71,8 +72,8 @@ const stopUnintendedInput = (event) => {
   event.stopImmediatePropagation();
 };
 
-// document.open() takes all listeners away, and with them all that the document holds: then they are added again. Those
-// that are still there are not added twice.
+// document.open() removes all listeners and all content, and then they are added again. Adding a listener twice has
+// no effect.
 /** @param {EventTarget} root */
 export const addGuardListeners = (root) => {
   for (const type of [...GESTURE_STARTS, ...GESTURE_FOLLOW_UPS]) addEventListener(root, type, stopUnintendedInput, { capture: true });
@@ -82,12 +83,12 @@ const guardWindow = () => addGuardListeners(globalThis);
 guardWindow();
 new MutationObserver(guardWindow).observe(document, { childList: true });
 
-// Inside an editor it is the editor that gets the keys. A field may turn into a secret one while it is typed into.
+// Inside an editing host, the host receives keys. A field may become secret while it is typed into.
 /** @param {Node} target @param {Element} el */
 const acceptsKeys = (target, el) =>
   (target === el || (isHtml(target) && isEditingHost(target) && isInside(el, target))) && !becameSecret(el);
 
-// Keys for the page itself, when nothing on it has the focus.
+// Keys go to the page itself when no element has the focus.
 /** @param {Node} target */
 const isPageTarget = (target) => target === documentElement(document) || (isElement(target) && tagOf(target) === 'body');
 
@@ -100,7 +101,7 @@ export const armInputGuard = ({ number, keys, page, drop }) => {
   return true;
 };
 
-// What came of it: whether anything reached the target, and whether and where anything was stopped.
+// Returns whether input reached the target, and whether and where input was stopped.
 export const disarmInputGuard = () => {
   const { began, stopped, by } = armed;
   armed = disarmedState();

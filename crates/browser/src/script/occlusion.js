@@ -12,15 +12,15 @@ import {
 import { drawnParent, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf } from './paint_state.js';
 import { GROUND, mayOverlap, styleHints, tagsWithEffect } from './style_hints.js';
 
-// Elements with a ground of their own that are looked at; of more than this the first ones.
+// Elements with a background that are considered; of more, the first ones.
 const MAX_PAINTED = 3000;
-// Looked at for one text.
+// Boxes considered for one text.
 const MAX_NEAR_BOXES = 200;
 const BAND_HEIGHT = 512;
 const MAX_BANDS = 64;
 const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
-// Boxes with a ground, by the bands of the page that they lie in; covers are those that need not stay in their place.
+// Boxes with a background, indexed by horizontal bands of the page. Only displaced ones can cover a text.
 const paintedBoxes = () => {
   const now = paintCache();
   if (now.painted === null) {
@@ -71,7 +71,7 @@ const measurePaintedBox = (el) => {
   if (!checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || look.strength < MIN_ALPHA) return null;
   const rect = boundingRect(el);
   if (isTooSmall(rect) || (look.clips[0] && isTooSmall(intersect(look.clips[0], rect)))) return null;
-  // What shines through covers nothing; nor does a drawing, which is mostly holes.
+  // A translucent box covers nothing; nor does an SVG or a canvas, which is mostly transparent.
   const opaque = look.strength > 0.9 && (ground !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
   return { el, rect, ground, opaque, cover: look.displaced && opaque ? 1 : 0, sticks: look.sticks };
 };
@@ -88,10 +88,10 @@ const boxesNear = (rect) => {
 export const containsBox = (outer, box) =>
   outer.left <= box.left + 1 && outer.top <= box.top + 1 && outer.right >= box.right - 1 && outer.bottom >= box.bottom - 1;
 
-// What would have to be covered for a text to be out of sight wherever things are scrolled to.
+// The region that a box must cover for a text to be out of sight at every scroll position.
 /** @param {Box} rect @param {PaintState} look @param {PaintedBox} box */
 const regionToCover = (rect, look, box) => {
-  // From under a bar that stays where it is, text is scrolled out.
+  // Text can be scrolled out from under a sticky or fixed box.
   if (box.sticks && !look.sticks && (look.scroller || canPageScroll())) {
     return look.scroller ? boundingRect(look.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
   }
@@ -113,7 +113,7 @@ export const isOccluded = (el, rect, look) => {
   );
 };
 
-// Whether something other than its own ancestors is behind a text, on which it shows.
+// Whether a text is legible because something other than its ancestors is painted behind it.
 const SHAPES = 'rect, path, circle, ellipse, polygon, polyline, line, image, use';
 /** @param {Element} el @param {Box} rect @param {PaintState} look */
 export const isVisibleOnOtherBox = (el, rect, look) => {
@@ -131,13 +131,13 @@ export const isVisibleOnOtherBox = (el, rect, look) => {
   return top.ground === null ? true : isLegible(look.ink, look.strength, top.ground);
 };
 
-// Layers of a stacking context: below the flow, boxes, text and what is painted like it, and what is lifted out.
+// Layers of a stacking context: negative z-index, block boxes, inline content, positioned content.
 const BELOW = -1;
 const BOXES = 0;
 const FLOW = 1;
 const LIFTED = 2;
 
-// The painting order of CSS 2.1, where the two part.
+// The painting order of CSS 2.1, from the nearest common ancestor.
 /** @param {Element} one @param {Element} other */
 const isPaintedAbove = (one, other) => {
   const chain = new Set();
@@ -151,7 +151,7 @@ const isPaintedAbove = (one, other) => {
   return (compareDocumentPosition(other, one) & 4) !== 0;
 };
 
-// By the outermost element below the shared one that is lifted out, or else that is painted as a whole.
+// By the outermost element below the common ancestor that has a stacking context, or else that is painted atomically.
 /** @param {Element} el @param {Node | null} shared @param {number} least */
 const stackingLayer = (el, shared, least) => {
   let found = { layer: matches(el, PICTURES) ? FLOW : least, z: 0 };

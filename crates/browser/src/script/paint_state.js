@@ -13,46 +13,46 @@ import {
   COLOR, CRUSH, FONT, INDENT, INK, MARGIN, MASK, PLACE, possibleEffects, SIZE, SPACING,
 } from './style_hints.js';
 
-// Text and boxes that are no larger than this cannot be read or hit, in CSS pixels.
+// Text and boxes up to this size cannot be read or hit, in CSS pixels.
 export const TOO_SMALL = 2;
 const MAX_BLUR = 5;
-// Places of texts and controls that are measured in one snapshot. Beyond it they are taken to be where they can be seen.
+// Texts and controls measured in one snapshot. Further ones are taken as visible.
 const MAX_MEASURED = 30000;
-// Text that scrolls to the right for longer than this many windows is not meant to be found.
+// Text more than this many window widths to the side counts as unreachable.
 const MAX_SCREENS_AWAY = 4;
 export const UNDRAWN_CONTENT = new Set(['canvas', 'video', 'audio', 'object', 'meter', 'progress']);
 
-// How what is directly inside an element is drawn. Elements that change nothing share their parent's.
+// How the direct content of an element is painted. Elements that change nothing share their parent's.
 export class PaintState {
-  // Whether nothing can be seen of it whatever it is.
+  // Whether nothing of it is visible.
   gone = false;
-  // Whether text in it stands in for something else that is drawn.
+  // Whether its text is fallback content of something else that is drawn.
   replaced = false;
-  // Whether it is not drawn at all, and Chromium does not tell it either.
+  // Whether rendering is skipped (content-visibility), and Chromium's accessibility tree omits it too.
   skipped = false;
   strength = 1;
   ink = [0, 0, 0, 1];
   small = false;
   masked = false;
-  // What is behind text, and the element that it belongs to; null if a picture may be.
+  // The background behind text; null if it may be an image.
   /** @type {Rgba | null} */
   ground = WHITE;
-  // Whether it has to be measured: it may be cut off or crushed, or stand elsewhere than in the flow of the page.
+  // Whether it must be measured: it may be clipped, collapsed, or out of the normal flow.
   placed = false;
   displaced = false;
   away = false;
-  // Whether its first line begins further out than the others, yet inside its box.
+  // Whether its first line has a negative indent within its box.
   indented = false;
   fixed = false;
   sticks = false;
-  // The boxes outside of which it is not drawn: for what is in the flow, absolute and fixed. null is no bound.
+  // The clips of content in the flow, absolute and fixed. null is no clip.
   /** @type {[Box | null, Box | null, Box | null]} */
   clips = [null, null, null];
-  // The nearest element that scrolls, with those around it.
+  // The nearest scroll container, with those around it.
   /** @type {Scroller | null} */
   scroller = null;
 
-  // Found once and kept: whether nothing has to be measured, and the looks of what is written in other colours.
+  // Cached: whether nothing must be measured, and the states derived for other inks.
   /** @type {boolean | undefined} */
   easy = undefined;
   /** @type {Map<string, PaintState> | undefined} */
@@ -62,7 +62,7 @@ export class PaintState {
 
   inside() { return Object.assign(new PaintState(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
 
-  // Whether its ink stands out from its ground.
+  // Whether its ink is legible on its background.
   stands() { return isLegible(this.ink, this.strength, this.ground); }
 }
 
@@ -81,7 +81,7 @@ const rootPaintState = () => {
   const scheme = root ? getComputedStyle(root).colorScheme : '';
   const dark = scheme.includes('dark') && (!scheme.includes('light') || matchMedia('(prefers-color-scheme: dark)').matches);
   if (dark) look.ground = [18, 18, 18, 1];
-  // A frame without a ground of its own shows the page around it.
+  // A frame without a background shows the page around it.
   if (window.top !== window) look.ground = null;
   return look;
 };
@@ -89,7 +89,7 @@ const rootPaintState = () => {
 /** @param {Node} node */
 export const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));
 
-// From the nearest element that is known, down; without recursion.
+// Derived from the nearest cached ancestor down; iterative.
 /** @param {Element} el @returns {PaintState} */
 export const paintStateOf = (el) => {
   const { of, root } = paintCache();
@@ -120,7 +120,7 @@ const derivePaintState = (el, outer) => {
   return look;
 };
 
-// Where nothing but sizes could do harm, and mostly does not.
+// For elements whose only possible effects are sizes, which mostly hide nothing.
 /** @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
 const stateWithSpacing = (style, outer, signs) => {
   const displaced = Boolean(signs & MARGIN) && hasNegativeMargin(style);
@@ -133,7 +133,7 @@ const stateWithSpacing = (style, outer, signs) => {
   return outer.outdented;
 };
 
-// One look for all that are written alike in the same place; a page has thousands of links and two colours of them.
+// One state for all children with the same ink; a page has thousands of links in two colors.
 /** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
 const stateWithInk = (el, style, outer, signs) => {
   const fill = signs & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
@@ -192,8 +192,8 @@ const isCrushed = (style) => SIZE_PROPERTIES.some((key) => parseFloat(style[key]
 /** @param {CSSStyleDeclaration} style */
 const isSqueezed = (style) => parseFloat(style.letterSpacing) < 0 || parseFloat(style.wordSpacing) < 0;
 
-// A first line that begins further out is still in its box if that has room for it. Boxes inside of lines inherit the
-// indent, and can pile it up.
+// A negatively indented first line is still in its box if the padding has room for it. Inline blocks inherit the
+// indent, and accumulate it.
 /** @param {CSSStyleDeclaration} style */
 const isIndented = (style) => parseFloat(style.textIndent) < 0;
 /** @param {CSSStyleDeclaration} style @param {PaintState} outer */
@@ -212,7 +212,7 @@ export const applyFilter = (filter, look) => {
   }
 };
 
-// The back of a card is not drawn.
+// Whether a hidden backface is turned towards the viewer.
 /** @param {Element} el @param {CSSStyleDeclaration} style */
 const isBackFacing = (el, style) => {
   if (style.backfaceVisibility !== 'hidden') return false;
@@ -240,7 +240,7 @@ const applyClips = (el, style, look, own, { position, moved }) => {
   let flow = clip;
   if ((scrolls || cuts) && !root) {
     look.placed = true;
-    // What can be scrolled to can be seen, if that which scrolls can be.
+    // What can be scrolled to is visible, if its scroll container is.
     if (scrolls) look.scroller = { el, outer: look.scroller, clip };
     flow = scrolls ? scrollableArea(el, style) : intersect(clip, boundingRect(el));
   }
@@ -254,7 +254,7 @@ const applyClips = (el, style, look, own, { position, moved }) => {
   ];
 };
 
-// All that can be scrolled into view inside an element, in present coordinates.
+// The area that can be scrolled into view inside an element, in current coordinates.
 /** @param {Element} el @param {CSSStyleDeclaration} style */
 const scrollableArea = (el, style) => {
   const { left, top, right, bottom } = boundingRect(el);
@@ -277,7 +277,7 @@ export const intersect = (one, other) =>
     right: Math.min(one.right, other.right), bottom: Math.min(one.bottom, other.bottom),
   };
 
-// The box around what a clip lets through; null for shapes that are not looked into.
+// The bounding box of a clip; null for shapes that are not evaluated.
 /** @param {CSSStyleDeclaration} style @param {DOMRect} rect @returns {Box | null} */
 export const clipShape = (style, rect) => {
   const { left, top, right, bottom } = rect;
@@ -311,7 +311,7 @@ export const clipShape = (style, rect) => {
 /** @param {Box} request */
 export const isTooSmall = ({ left, top, right, bottom }) => right - left <= TOO_SMALL || bottom - top <= TOO_SMALL;
 
-// Whether a box of the window can be brought before anybody's eyes.
+// Whether a box can never be scrolled into view.
 /** @param {Box} rect @param {PaintState} look */
 export const isOutOfReach = (rect, look) => {
   if (look.clips[0] && isTooSmall(intersect(look.clips[0], rect))) return true;
@@ -346,7 +346,7 @@ export const mayMeasure = () => {
   return now.measured <= MAX_MEASURED;
 };
 
-// Text that is drawn by its shadow, its outline or a picture shining through it.
+// Whether text is drawn by its shadow, its stroke or a background clipped to it.
 /** @param {Element} el @param {PaintState} look */
 export const isDrawnByEffects = (el, look) => {
   const style = getComputedStyle(el);

@@ -2,7 +2,7 @@
 
 import { isConnected, ownerDocument } from './intrinsics.js';
 
-// A ref lives as long as its element and is never given to another.
+// A ref lives as long as its element and is never reused.
 /** @type {WeakMap<Element, number>} */
 const refs = new WeakMap();
 /** @type {Map<number, WeakRef<Element>>} */
@@ -23,7 +23,7 @@ export const refOf = (el) => {
   return number;
 };
 
-// What was last told of an element, for when it is gone. Of refs beyond the bound the oldest are forgotten.
+// The last role and name of each ref, for when its element is gone. The oldest are dropped first.
 const MAX_DESCRIPTIONS = 50000;
 /** @type {Map<number, { role: string, name: string }>} */
 export const lastDescriptions = new Map();
@@ -33,7 +33,7 @@ export const rememberDescription = (number, role, name) => {
   lastDescriptions.set(number, { role, name });
 };
 
-// The driver tells which child frame an <iframe> shows.
+// The driver registers which child frame an <iframe> shows.
 /** @type {WeakMap<Element, string>} */
 export const childFrames = new WeakMap();
 /** @type {Map<string, WeakRef<Element>>} */
@@ -50,6 +50,7 @@ export const elementByRef = (number) => {
   return el && isInThisDocument(el) ? el : null;
 };
 
-// A page can move an element into the document of a frame, where another script of ours has its own ref for it.
+// A page can move an element into the document of a frame, where another instance of this script has its own ref for
+// it.
 /** @param {Element} el */
 export const isInThisDocument = (el) => isConnected(el) && ownerDocument(el) === document;

@@ -20,7 +20,7 @@ const ARIA_ROLES = new Set(
    'timer toolbar tooltip tree treegrid treeitem').split(' '),
 );
 
-// What only marks a part of a sentence is read as that sentence.
+// Roles that only mark up part of a sentence are read as text.
 const TEXT_LEVEL = new Set('deletion emphasis insertion mark strong subscript suggestion superscript time'.split(' '));
 
 export const INTERACTIVE = new Set(
@@ -67,11 +67,11 @@ export const isEditingHost = (el) => {
 /** @param {Element} el @param {string} key */
 export const hasNonEmpty = (el, key) => (attribute(el, key) ?? '').trim() !== '';
 
-// Asked for roles, which names depend on: so it looks for names without making any.
+// Names depend on roles, so this checks for a name without computing it.
 /** @param {Element} el */
 const hasAuthorName = (el) => hasNonEmpty(el, 'aria-label') || hasNonEmpty(el, 'title') || labelledByElements(el).length > 0;
 
-// The role that is written; null when none of its words is one that counts here.
+// The role attribute's first valid token; null if there is none.
 /** @param {Element} el @returns {string | null} */
 const explicitRole = (el) => {
   const given = attribute(el, 'role');
@@ -79,7 +79,7 @@ const explicitRole = (el) => {
   for (const token of given.toLowerCase().split(/\s+/)) {
     if (!ARIA_ROLES.has(token)) continue;
     if (token === 'none' || token === 'presentation') {
-      // What can be focused or is described by the author cannot be nothing.
+      // A focusable element or one with global ARIA attributes is never presentational.
       if (isFocusable(el) || GLOBAL_ARIA.some((key) => hasAttribute(el, key))) continue;
       return '';
     }
@@ -92,7 +92,7 @@ const explicitRole = (el) => {
   return null;
 };
 
-// The role, or '' for an element that only groups.
+// The role, or '' for a generic element.
 /** @param {Element} el @returns {string} */
 export const roleOf = (el) => explicitRole(el) ?? implicitRole(el);
 
@@ -103,7 +103,7 @@ const implicitRole = (el) => {
     case 'div': case 'span': break;
     case 'a': case 'area': return ['href', 'xlink:href', 'onclick'].some((key) => hasAttribute(el, key)) ? 'link' : '';
     case 'abbr': return hasNonEmpty(el, 'title') ? 'abbr' : '';
-    // A drawing with text or links in it is read, any other is looked at.
+    // An SVG with text or links in it is read, any other is an image.
     case 'svg': return querySelector(el, 'a, text, foreignObject') ? '' : 'img';
     case 'header': return isInsideSection(el, LANDMARK_ENDS) ? '' : 'banner';
     case 'footer': return isInsideSection(el, LANDMARK_ENDS) ? '' : 'contentinfo';
@@ -143,12 +143,12 @@ const isInsideSection = (el, ends) => {
   return false;
 };
 
-// An item of a list that is declared to be none is no item.
+// An item of a presentational list has no role.
 /** @param {Node | null} parent */
 const isListOrUnknown = (parent) =>
   !parent || !isElement(parent) || !/^\s*(?:none|presentation)\b/i.test(attribute(parent, 'role') ?? '');
 
-// The role of the table that a row or cell belongs to; '' where the table is for looks.
+// The role of the table that a row or cell belongs to; '' for a layout table.
 /** @param {Element} el @returns {string} */
 const tableRole = (el) => {
   for (let at = parentNode(el), steps = 0; at && isElement(at) && steps < 8; at = parentNode(at), steps += 1) {
@@ -177,7 +177,7 @@ const isHeaderCell = (node) => node !== null && isElement(node) && tagOf(node) =
 /** @param {Node | null} node */
 const isFilledCell = (node) => node !== null && isElement(node) && tagOf(node) === 'td' && firstChild(node) !== null;
 
-// A header beside data heads its row, one among headers its column.
+// A header beside data cells is a row header, one among headers a column header.
 /** @param {Element} cell */
 const isRowHeader = (cell) => {
   const next = nextSibling(cell);
@@ -195,7 +195,7 @@ const isRowHeader = (cell) => {
   );
 };
 
-// Tables for layout have no headers, no caption and nothing drawn around their cells.
+// Chromium's heuristics: layout tables have no headers, no caption and no borders.
 const MAX_LAYOUT_ROWS = 20;
 const MAX_LAYOUT_CELLS = 400;
 /** @param {HTMLTableElement} table */
@@ -261,7 +261,7 @@ const isStyledAsData = (table, rows, count) => {
   if ([seen.bordered, seen.top, seen.bottom, seen.left, seen.right, seen.coloured].some((some) => some >= half)) return true;
   return stripes.length > 2 && stripes.every((colour, at) => (colour === stripes[0]) === (at % 2 === 0));
 };
-// More labels or references than this are not read.
+// Labels or references read per element.
 export const MAX_REFERENCES = 8;
 
 /** @type {never[]} */

@@ -22,26 +22,26 @@ import { isEditingHost } from './roles.js';
 import { isSecret, isTreeUnchanged } from './secret_fields.js';
 import { hasCustomizableAppearance } from './select_options.js';
 
-// A page with more text than this, in UTF-16 units, is not covered.
+// A page with more text than this, in UTF-16 units, cannot be masked.
 const MAX_MASK_TEXT = 2000000;
-// With more boxes than this the whole frame is covered.
+// With more boxes than this the whole frame is masked.
 const MAX_MASK_BOXES = 1000;
 const MAX_WATCHED_BOXES = 200;
-// A page with more fields that are not covered than this is taken for one that fills them.
+// A page with more unmasked fields than this is assumed to change their values.
 const MAX_WATCHED_INPUTS = 5000;
-// What came up while a picture was taken, in UTF-16 units and in changes; what more there is is not known.
+// Text that appeared while a screenshot was taken, in UTF-16 units and in changes. Beyond that it is unknown.
 const MAX_TRANSIENT_TEXT = 400000;
 const MAX_CHANGES = 5000;
-// What is read to find that out, in UTF-16 units: a page can change a little in the midst of a long text without end.
+// Text read to find that out, in UTF-16 units: a page can keep changing a long text a little.
 const MAX_TRANSIENT_READ = 20000000;
-// How much of the text beside a change is noted with it: a word may begin or end there.
+// Text recorded around a change: a word may begin or end there.
 const MIN_CONTEXT = 120;
 const MAX_CONTEXT = 2000;
-// What a picture that was broken off has left is not watched for longer.
+// The mask of an abandoned screenshot is dropped after this time.
 const WATCH_MILLISECONDS = 10000;
 
 const UNRENDERED_TEXT_TAGS = new Set('script style template noscript title'.split(' '));
-// Unless a style draws them all the same.
+// Unless a style renders them all the same.
 /** @param {Element} el */
 const isUnrenderedText = (el) => UNRENDERED_TEXT_TAGS.has(localName(el)) && getComputedStyle(el).display === 'none';
 const PAINTING_TAGS = new Set('canvas video embed object'.split(' '));
@@ -49,7 +49,7 @@ const LABELLED_BUTTONS = new Set(['button', 'submit', 'reset']);
 const NO_TEXT_INPUTS = new Set(['checkbox', 'radio', 'range', 'color', 'hidden', ...LABELLED_BUTTONS, 'image']);
 const RENDERED_ATTRIBUTES = ['placeholder', 'alt', 'label'];
 const WATCHED_ATTRIBUTES = [...RENDERED_ATTRIBUTES, 'value', 'type', 'href'];
-// Animations of these alone move nothing.
+// Animations of these properties move nothing.
 const NON_MOVING_PROPERTIES = new Set(
   'offset computedOffset easing composite opacity color backgroundColor borderColor outlineColor fill stroke boxShadow'.split(' '),
 );
@@ -60,7 +60,7 @@ let activeMask = null;
 /** @param {Element} el @returns {el is HTMLInputElement} */
 const isTextInput = (el) => el instanceof HTMLInputElement && !NO_TEXT_INPUTS.has(INPUT.type(el));
 
-// What an element draws that is no text node of the page's.
+// Text that an element renders from attributes, or by reference.
 /** @param {Element} el @param {string} tag @param {boolean} generates */
 const renderedAttributeText = (el, tag, generates) => {
   const told = [];
@@ -80,8 +80,8 @@ const renderedAttributeText = (el, tag, generates) => {
 const isMaskable = (el) =>
   isTextInput(el) || el instanceof HTMLTextAreaElement || (nativeHasAttribute(el, 'contenteditable') && isHtml(el) && isEditingHost(el));
 
-// All text of the frame, and the elements that may have to be covered whatever they say. With `again`, what came up since
-// the last look is kept in mind.
+// Collects all text of the frame, and the elements that may have to be masked whatever their text. With `again`, text
+// that appeared since the last call is included.
 /** @param {MaskTextRequest} request */
 export const collectMaskText = ({ words, drawings, secrets, again }) => {
   const before = words && again ? activeMask : null;
@@ -113,7 +113,7 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
     length += text.length;
   };
   const generates = words && pageHasGeneratedContent();
-  // Fields that are covered only if there are words in them.
+  // Whether there are fields that are masked only if they contain sensitive words.
   let searched = false;
   for (const root of roots) {
     const walker = createTreeWalker(document, root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
@@ -149,13 +149,13 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
   }
   const observer = new MutationObserver((records) => { if (activeMask === mine) recordChanges(mine, records); });
   const mine = { starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
-  // A root that is new may have held anything meanwhile: nobody watched it.
+  // A new root may have contained anything meanwhile: it was not observed.
   if (before && roots.some((root) => !before.roots.includes(root))) mine.passed = null;
   activeMask = mine;
   setTimeout(() => { if (activeMask === mine) stopMasking(); }, WATCH_MILLISECONDS);
   /** @type {MutationObserverInit} */
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
-  // What is told from any attribute cannot be listed.
+  // Generated content may use any attribute.
   if (!generates) watched.attributeFilter = WATCHED_ATTRIBUTES;
   if (words) for (const root of roots) observer.observe(root, watched);
   const all = length <= MAX_MASK_TEXT;
@@ -176,15 +176,15 @@ const isRenderedAttribute = (name, generates) => WATCHED_ATTRIBUTES.includes(nam
 
 /** @param {TextField} field */
 const fieldValue = (field) => (field instanceof HTMLInputElement ? INPUT.value(field) : TEXTAREA.value(field));
-// A number or a date that is none has no value, and is drawn as it was typed.
+// Invalid input of a number or date field has no value, but is drawn as typed.
 const BAD_INPUT = '\0';
 /** @param {TextField} field */
 const fieldText = (field) => fieldValue(field) || (field instanceof HTMLInputElement && isBadInput(validityOf(field)) ? BAD_INPUT : '');
 /** @param {Element} el */
 const hasTextInside = (el) => (isField(el) ? fieldText(el) !== '' : (textContent(el) ?? '').trim() !== '');
 
-// A field can be filled and emptied again without a trace, so those that are not covered are looked at whenever the page is
-// drawn: after its own scripts have run and before anybody sees it, which is when a new observer of sizes is called.
+// A field can be filled and emptied again without a trace, so unmasked fields are checked in every frame: after the
+// page's own scripts have run and before it is painted, which is when a new ResizeObserver is called.
 /** @param {Mask} mine */
 const watchFieldValues = (mine) => {
   const boxed = new Set(mine.fields.filter(hasTextInside));
@@ -211,7 +211,7 @@ const stopCheckingValues = (mine) => {
 /** @param {Mask} mine */
 const checkValues = (mine) => { mine.filled ||= mine.values.some(([el, value]) => fieldText(el) !== value); };
 
-// How far a text is drawn beyond its box: by shadows, and by all that smears. null: anywhere.
+// How far text is painted beyond its box, by shadows and filters. null: anywhere.
 /** @param {Element} el */
 const paintOverflow = (el) => {
   let reach = 0;
@@ -234,8 +234,8 @@ const generatesPositionedContent = (el) => ['::before', '::after'].some((where) 
   return !['none', 'normal', ''].includes(style.content) && (style.position === 'absolute' || style.position === 'fixed') && style.visibility === 'visible' && style.opacity !== '0';
 });
 
-// Boxes of [left, top, right, bottom], in the frame's view, and whether they are all. With `watch`, what is boxed is
-// noted down to be watched.
+// Boxes of [left, top, right, bottom] in the frame's viewport, and whether the whole frame must be masked. `watch` is
+// called with each masked element.
 /** @param {Mask} options @param {number[]} ranges @param {(el: Element) => void} watch */
 const measureBoxes = ({ fields, drawn, starts, nodes }, ranges, watch) => {
   /** @type {number[][]} */
@@ -278,7 +278,7 @@ const measureBoxes = ({ fields, drawn, starts, nodes }, ranges, watch) => {
       setEnd(range, node, Math.min(size, to - starts[piece]));
       const drawnAt = Array.from(rangeRects(range));
       const list = closest(parent, 'select');
-      // One that the page draws itself shows what is chosen on its button too.
+      // A customizable <select> shows the selected option on its button too.
       if (list && (!drawnAt.length || hasCustomizableAppearance(list))) element(list);
       if (!drawnAt.length) continue;
       watch(parent);
@@ -300,7 +300,7 @@ const isAxisAligned = (el) => {
   return true;
 };
 
-// Where the inside of a child frame begins, how large its units are, and its box; null for one that is not shown.
+// Origin, scale and box of a child frame's content; null for one that is not shown.
 /** @param {Mask} mine @param {string} frame @returns {FramePlacement | null} */
 const framePlacement = (mine, frame) => {
   const owner = frameOwners.get(frame)?.deref();
@@ -311,8 +311,8 @@ const framePlacement = (mine, frame) => {
   return { x: zero.x, y: zero.y, across: one.x - zero.x, down: one.y - zero.y, box: [left, top, right, bottom], upright: isAxisAligned(owner) };
 };
 
-// One observer an element: Chromium looks at each drawn frame whether it is still all within the box where it was. Of
-// what is inside a drawing it does not tell, so there is none.
+// One IntersectionObserver per element: Chromium checks in every rendered frame that it is still within its box. It
+// does not report on elements inside SVG, so those have none.
 /** @param {Mask} mine @param {Element} el */
 const watchBox = (mine, el) => {
   if (mine.watched.some((watched) => watched.el === el)) return;
@@ -335,7 +335,7 @@ const watchBox = (mine, el) => {
 /** @param {number[]} a @param {number[]} b */
 const isClose = (a, b) => a.length === b.length && a.every((number, i) => Math.abs(number - b[i]) <= 1);
 
-// Drawings have animations of their own, which no list of animations tells.
+// SVG animation elements, which getAnimations() does not list.
 const SVG_ANIMATIONS = 'animate, animateTransform, animateMotion, set';
 /** @param {Element} el */
 const isInAnimatedSvg = (el) => {
@@ -358,7 +358,7 @@ const isAnimated = (mine) => {
   });
 };
 
-// Measures what is to be covered and, if it is asked afterwards whether all of it held still, begins to watch it.
+// Measures the mask and, if it will be verified, starts watching what is masked.
 /** @param {{ ranges: number[], frames: string[], watched: boolean }} request */
 export const measureMask = ({ ranges, frames, watched }) => {
   const mine = activeMask;
@@ -372,7 +372,7 @@ export const measureMask = ({ ranges, frames, watched }) => {
   return { boxes, whole, places };
 };
 
-// Notes down what came up since the look, as it comes: whatever is drawn stands in the page when observers are called.
+// Records text as it appears: whatever is painted is in the page when mutation observers are called.
 /** @param {Mask} mine @param {MutationRecord[]} records */
 const recordChanges = (mine, records) => {
   for (const record of records) {
@@ -385,11 +385,11 @@ const recordChanges = (mine, records) => {
   }
 };
 
-// What a change may have brought up; null if that cannot be told.
+// The text that a change may have shown; null if unknown.
 /** @param {Mask} mine @param {MutationRecord} options */
 const changedText = (mine, { type, target, attributeName, addedNodes, removedNodes }) => {
   if (type === 'attributes') {
-    // Then it was another kind of field meanwhile, or showed another text.
+    // The field's type changed, or it showed another text, meanwhile.
     if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && isElement(target) && localName(target) === 'use') return null;
     return isElement(target) ? getAttribute(target, attributeName ?? '') ?? '' : '';
   }
@@ -417,8 +417,8 @@ const readCountedText = (mine, node) => {
 const textBeside = (mine, node) =>
   readCountedText(mine, previousSibling(node)).slice(-MIN_CONTEXT) + readCountedText(mine, node) + readCountedText(mine, nextSibling(node)).slice(0, MIN_CONTEXT);
 
-// The text of the smallest part of the page round a change that is not short, with what stands right beside it. Of a long one
-// that is not told again whenever something comes: what is new is told by itself.
+// The text of the smallest part of the page around a change that is not short, with the text next to it. Empty for a
+// long part: added nodes are recorded by themselves.
 /** @param {Mask} mine @param {Node} target */
 const textAround = (mine, target) => {
   let at = target;
@@ -434,7 +434,7 @@ const textAround = (mine, target) => {
   return textBeside(mine, at);
 };
 
-// What came up since the look, as far as it can be told; null if it cannot.
+// Text that appeared since the last call; null if unknown.
 const transientText = () => {
   const was = activeMask;
   if (!was) return null;
@@ -444,17 +444,17 @@ const transientText = () => {
   return unknown || was.passed === null ? null : was.passed.toWellFormed();
 };
 
-// Asked when closed roots were looked for.
+// Called after closed roots were looked for.
 export const readTransientText = () => ({ passed: transientText() });
 
-// Whether an element that came or went may have shown what stands nowhere in it: a field, a drawing, another document, or,
-// if it is gone, a shadow root that nobody knows.
+// Whether an added or removed element may have shown text that is not in its tree: a field, a canvas, another
+// document, or, if it was removed, an unknown shadow root.
 /** @param {Element} el */
 const mayRenderUnknownText = (el) =>
   isMaskable(el) || PAINTING_TAGS.has(localName(el)) || EMBEDDING_TAGS.has(localName(el)) || (!isConnected(el) && canHaveShadowRoot(el));
 
-// Whether all stood where it was measured; whether that is certain of each of them; whether the page's text changed. What
-// comes and goes is watched on, for another look.
+// Whether everything stayed where it was measured, whether that is certain of each element, and whether the page's
+// text changed. Changes are recorded further, for another call.
 export const verifyMask = () => {
   const was = activeMask;
   if (!was) return { held: false, sure: false, changed: true };

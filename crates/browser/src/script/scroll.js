@@ -24,7 +24,7 @@ const CLIPPED_OVERFLOW = new Set(['hidden', 'clip']);
 /** @param {Element} el @param {boolean} across */
 const overflowOf = (el, across) => (across ? getComputedStyle(el).overflowX : getComputedStyle(el).overflowY);
 
-// Whether the page itself scrolls that way; what its body says holds for it, unless its root says something.
+// Whether the page itself scrolls that way; the overflow of its body propagates to it, unless its root has one.
 /** @param {Element} root @param {boolean} across */
 const isPageScrollable = (root, across) => {
   if ((across ? scrollWidth(root) - innerWidth : scrollHeight(root) - innerHeight) < 1) return false;
@@ -42,7 +42,7 @@ const nearestScroller = (el, across) => {
 
 const rootScroller = () => scrollingElement(document) ?? documentElement(document);
 
-// The page, or where that does not scroll what does in the middle of it.
+// The page, or if it does not scroll, the scroll container in its center.
 /** @param {number | null} number @param {boolean} across */
 const scrollerOf = (number, across) => {
   const root = rootScroller();
@@ -50,7 +50,7 @@ const scrollerOf = (number, across) => {
   return nearestScroller(from, across) ?? root;
 };
 
-// Parts of the view where the wheel may turn the page and nothing else; the middle first.
+// Points of the viewport where the wheel may scroll the page and nothing else; the center first.
 const WHEEL_POINTS = [[0.5, 0.5], [0.5, 0.1], [0.5, 0.9], [0.05, 0.5], [0.95, 0.5], [0.02, 0.02], [0.98, 0.98]];
 /** @param {Element | null} el @param {boolean} across */
 const wheelPoint = (el, across) => {
@@ -64,16 +64,16 @@ const wheelPoint = (el, across) => {
   return points.find(leads) ?? points[0];
 };
 
-// What is being scrolled, so that it is measured before and after.
+// The container that is being scrolled, to be measured before and after.
 /** @type {Element | null} */
 let activeScroller = null;
 
-// Whether what scrolls begins at its right or its lower end, so that its positions run from 0 downwards.
+// Whether scrolling starts at the right or the lower end, so that positions are negative.
 /** @param {Element} el @param {boolean} across */
 const isReversed = (el, across) => {
   const place = across ? scrollLeft(el) : scrollTop(el);
   if (place !== 0) return place < 0;
-  // What its body says holds for the page.
+  // The direction of the body propagates to the page.
   const top = documentElement(document);
   const told = el === rootScroller() && top ? childByTag(top, 'body') ?? el : el;
   const { direction, writingMode, display, flexDirection } = getComputedStyle(told);
@@ -82,7 +82,7 @@ const isReversed = (el, across) => {
   return across ? (direction === 'rtl') !== (turned === 'row-reverse') : turned === 'column-reverse';
 };
 
-// Counted from the left or the upper end.
+// Relative to the left or the upper end.
 /** @param {Element | null} el @param {boolean} across */
 const scrollPosition = (el, across) => {
   if (!el) return { at: 0, most: 0, page: 0 };

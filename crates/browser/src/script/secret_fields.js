@@ -13,10 +13,10 @@ import {
 
 // A "show password" button turns a password field into a text field: once secret, always secret.
 //
-// Chromium remembers which fields ever were passwords, and that is asked first (see remembersPassword). Beside it
-// every field is looked at when it comes and when its type changes, in the document and in every root that is
-// known, and all of them now and then. What is then left is a field that was a password before anybody looked, on
-// a page that sets `spellcheck` itself; of those, its name tells (see SECRET_WORDS), or nothing does.
+// Chromium remembers which fields ever were passwords, and that is checked first (see wasPassword). Besides, every
+// field is inspected when it is added and when its type changes, in the document and in every known root, and all of
+// them periodically. What remains is a field that was a password before it was first inspected, on a page that sets
+// `spellcheck` itself; those are recognized by name at best (see SECRET_WORDS).
 /** @type {WeakSet<Node>} */
 const onceSecret = new WeakSet();
 /** @type {WeakSet<Node>} */
@@ -24,14 +24,14 @@ const observedRoots = new WeakSet();
 /** @type {WeakSet<Node>} */
 const inspected = new WeakSet();
 const SWEEP_MILLISECONDS = 250;
-// A sweep takes at most this part of the page's time.
+// A sweep takes at most this share of the page's time.
 const SWEEP_SHARE = 1 / 50;
 
 /** @param {Iterable<Node>} nodes */
 const hasElement = (nodes) => { for (const node of nodes) if (isElement(node)) return true; return false; };
 
-// Beyond so many records, and at least one for each two elements, all of the page is looked at once: that takes half of
-// the time that a look at what each of them tells would, and there are as many while a page is parsed.
+// With more records than this, and at least one per two elements, the whole page is inspected at once: that takes
+// half the time, and parsing a page causes as many.
 const MANY_RECORDS = 100;
 let lastInspectedCount = 0;
 /** @param {MutationRecord[]} records */
@@ -42,7 +42,7 @@ const coversMostOfPage = (records) =>
 const processMutations = (records) => {
   const children = records.filter((record) => recordType(record) === 'childList');
   const all = coversMostOfPage(records);
-  // What goes first: the field that comes in its place may hold what it held.
+  // Removed fields first: the field that replaces one may hold its value.
   for (const record of children) {
     if (listLength(removedNodes(record)) === 0) continue;
     for (const node of record.removedNodes) if (isElement(node)) inspectAdded(node);
@@ -50,7 +50,7 @@ const processMutations = (records) => {
   if (all) {
     treeChanged = true;
     lastInspectedCount = inspectTree(document, null);
-    // A root that is watched may be out of the document.
+    // An observed root may be outside of the document.
     processAdditions(children.filter(({ target }) => !isConnected(target)));
   } else processAdditions(children);
   for (const record of children.length === records.length ? [] : records) {
@@ -65,7 +65,7 @@ const processMutations = (records) => {
 /** @param {MutationRecord[]} records */
 const processAdditions = (records) => {
   treeChanged ||= records.some(({ addedNodes, removedNodes }) => hasElement(addedNodes) || hasElement(removedNodes));
-  // Each part of the tree once: children that come later are told of by themselves.
+  // Each subtree once: children that are added later have records of their own.
   for (const record of records) {
     for (const node of record.addedNodes) if (isElement(node) && !inspected.has(node)) inspectAdded(node);
   }
@@ -74,8 +74,8 @@ const fieldObserver = new MutationObserver(processMutations);
 const OBSERVED = {
   subtree: true, childList: true, attributes: true, attributeFilter: ['type', 'autocomplete'], attributeOldValue: true,
 };
-// While a large page is parsed it would be told of every element that comes, which takes more memory than the page.
-// From then on changed types are told of, sweeps find what has come, and in the end all of it is looked at.
+// While a large page is parsed, records of every added element take more memory than the page. Then only attributes
+// are observed, sweeps find new fields, and everything is inspected when parsing ends.
 const OBSERVED_WHILE_PARSING = { ...OBSERVED, childList: false };
 let observationReduced = false;
 const reduceObservation = () => {
@@ -95,21 +95,21 @@ export const observeRoot = (root) => {
 
 setShadowRootListener(observeRoot);
 
-// Looks at a field before anybody asks for it, since it may look different by then.
+// Inspects a field before it is read, since it may have changed by then.
 /** @param {Element} el */
 export const inspectField = (el) => {
   const tag = tagOf(el);
   if (tag === 'input' || tag === 'textarea' || hasAttribute(el, 'contenteditable')) updateSecrecy(el);
 };
 
-// Most of what comes holds no element yet: while a page of 100,000 is parsed, no walk for each of them.
+// Most added elements are empty, and need no tree walker: a page of 100,000 elements adds each of them.
 /** @param {Element} el */
 const inspectAdded = (el) => {
   if (firstElementChild(el) || shadowRootOf(el)) inspectTree(el, inspected);
   else inspectField(el);
 };
 
-// Tells how many elements there were.
+// Returns the number of elements.
 /** @param {Node} top @param {WeakSet<Element> | null} walked */
 export const inspectTree = (top, walked) => {
   const tops = [top];
@@ -136,8 +136,8 @@ export const sweepFields = () => {
   setTimeout(sweepFields, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
 };
 
-// Chromium checks no spelling in what ever was a password, unless the page asks for it there. Tried out first:
-// one that does otherwise is not believed.
+// Chromium disables spellcheck in a field that ever was a password, unless the page enables it. Tested here once,
+// before it is relied on.
 const spellcheckRevealsPasswords = (() => {
   const field = /** @type {HTMLInputElement} */ (createElement(document, 'http://www.w3.org/1999/xhtml', 'input'));
   const before = spellcheckOf(field);
@@ -157,13 +157,13 @@ const wasPassword = (el) => {
   return true;
 };
 
-// Some pages show a password by putting a text field in its place, or beside it. So the values of secret fields are
-// remembered, as numbers that mean nothing elsewhere, and a field that holds one without anybody having typed it
-// there is secret too. What is typed is left alone: else an agent could type guesses and see which of them vanish.
+// Some pages show a password by replacing the field with a text field, or adding one. So salted hashes of secret
+// values are kept, and a field that holds one without it having been typed there is secret too. Typed values are not
+// compared: else an agent could type guesses and see which of them vanish.
 const MIN_VALUE_LENGTH = 3;
-// Of a longer one its beginning and its length are remembered: keys and tokens are long.
+// Of a longer value its beginning and its length are hashed: keys and tokens are long.
 const MAX_HASHED_LENGTH = 1000;
-// Beyond this many the oldest is forgotten.
+// Beyond this many the oldest is dropped.
 const MAX_VALUES = 500;
 /** @type {Set<string>} */
 const secretValues = new Set();
@@ -221,7 +221,7 @@ const declaresSecret = (key, value) => {
   return key === 'type' ? words[0] === 'password' : words.some((word) => SECRET_AUTOCOMPLETE.has(word));
 };
 
-// As parts of the name or id of a text field: few, because nothing can be typed into what they mark.
+// Words in the name or id of a text field. Few, because an agent cannot type into a field that they mark.
 const SECRET_WORDS = new Set(
   'password passwd passwort passphrase passcode pass pwd otp totp cvv cvc csc'.split(' '),
 );
@@ -235,11 +235,11 @@ const hasSecretName = (el) => {
   return words.some((word) => SECRET_WORDS.has(word));
 };
 
-// Drawn as dots; so are all texts inside. Once it was, it stays so: a button may take the mask away.
+// Elements drawn as dots, with all texts inside. Once masked, always masked: a button may remove the mask.
 /** @type {WeakSet<Node>} */
 const onceMasked = new WeakSet();
 let anyMasked = false;
-// How far up a mask is looked for.
+// Ancestors searched for a mask.
 const MAX_MASK_ANCESTORS = 20;
 const DOT_FONT = /text-security|password|dotsfont|pass-?dots/i;
 const hasDotFonts = () => {
@@ -267,13 +267,13 @@ export const isMasked = (el) => {
   }
   if (!anyMasked) return false;
   for (let at = /** @type {Node | null} */ (el), steps = 0; at && isElement(at) && steps < MAX_MASK_ANCESTORS; at = flatParent(at), steps += 1) {
-    // Inside a mask that is still there, it was left out on purpose.
+    // Inside an ancestor that is still masked, this element is unmasked on purpose.
     if (onceMasked.has(at)) return at === el || !isMaskedNow(at);
   }
   return false;
 };
 
-// The same where a look at the element is at hand: most pages mask nothing, and its style need not be asked.
+// The same where a PaintState is at hand: most pages mask nothing, and no style must be computed.
 /** @param {Element} el @param {PaintState} look */
 export const isMaskedBy = (el, look) => (look.masked || anyMasked || hasDotFonts()) && isMasked(el);
 
@@ -293,7 +293,7 @@ const appearsSecret = (el) => {
 /** @param {Element} el */
 const updateSecrecy = (el) => {
   if (!onceSecret.has(el)) {
-    // What is hidden now may be shown later; it is no secret then.
+    // A hidden input may be shown later, and is not secret then.
     if (inputType(el) === 'hidden') return true;
     if (!appearsSecret(el) && !holdsSecretValue(el)) return false;
     onceSecret.add(el);
@@ -316,12 +316,12 @@ export const isSecret = (el) => {
   return updateSecrecy(el);
 };
 
-// What is asked for every key that goes into a field that was no secret when the first one did: whether it has become
-// one meanwhile, without asking for its style, which would be laid out anew for each key.
+// Called for every key: whether a field became secret after the first one, without computing its style, which would
+// cause a layout per key.
 /** @param {Element} el */
 export const becameSecret = (el) => inputType(el) === 'password' || onceSecret.has(el);
 
-// Whether elements came or went since nodes were counted.
+// Whether elements were added or removed since nodes were counted.
 let treeChanged = true;
 export const isTreeUnchanged = () => {
   processMutations(fieldObserver.takeRecords());

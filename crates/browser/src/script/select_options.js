@@ -15,7 +15,7 @@ const MAX_OPTIONS_LISTED = 10;
 /** @param {HTMLOptionElement} option */
 const isSelectable = (option) => !matches(option, ':disabled') && getComputedStyle(option).display !== 'none';
 
-// What is hidden of a list is not found by its words, only by its number: see `Choosing`.
+// Options that the agent has not seen are found by index only, not by label.
 /**
  * @param {HTMLOptionElement[]} all
  * @param {WantedOption} wanted
@@ -30,12 +30,12 @@ const findOption = (all, wanted, { hidden, read }) => {
   return tiers.find(Boolean) ?? null;
 };
 
-// What is decided on: as it is read, and as it is sent.
+// An option as it is decided on: its label, and the value it submits.
 const MAX_OPTION_VALUE = 300;
 /** @param {HTMLOptionElement} option */
 const optionFacts = (option) => ({ label: optionLabel(option), value: OPTION.value(option).slice(0, MAX_OPTION_VALUE) });
 
-// The options that are meant, or the first of them that there is not.
+// The requested options, or the first that is missing or disabled.
 /** @param {HTMLSelectElement} el @param {SelectionRequest} options */
 const matchOptions = (el, { options: wanted, ...seen }) => {
   const options = Array.from(selectOptions(el));
@@ -51,14 +51,14 @@ const matchOptions = (el, { options: wanted, ...seen }) => {
   return { options, found };
 };
 
-// What can be read on the options of a list, as far as it is looked at.
+// The labels of a list's first options.
 /** @param {{ number: number, most: number }} request */
 export const listOptionLabels = ({ number, most }) => {
   const el = elementByRef(number);
   return el && isSelect(el) && !isSecret(el) ? Array.from(selectOptions(el)).slice(0, most).map(optionLabel) : [];
 };
 
-// What the words or the numbers of an agent mean in a list. Nothing of a secret one is told.
+// Resolves an agent's labels or indexes to options. Returns none of a secret list.
 /** @param {SelectionRequest} choosing */
 export const resolveOptions = (choosing) => {
   const el = elementByRef(choosing.number);
@@ -69,28 +69,28 @@ export const resolveOptions = (choosing) => {
   return matched.lacks ?? { chosen: matched.found.map(optionFacts) };
 };
 
-// What was chosen in a list before it was made ready for the key.
+// The selection before prepareSelection moved it next to the requested option.
 /** @type {{ el: HTMLSelectElement, was: number, to: number } | null} */
 let preparedMove = null;
 
-// When the key did not get there, the list shows again what it showed.
+// Undoes prepareSelection when the key did not reach the list.
 export const restoreSelection = () => {
   if (preparedMove && selectedIndex(preparedMove.el) === preparedMove.to) setSelectedIndex(preparedMove.el, preparedMove.was);
   preparedMove = null;
   return true;
 };
 
-// What a click on an option would press instead of choosing it.
+// Content of an option that a click would activate instead of selecting the option.
 const ACTIVATABLE = 'a[href], area[href], button, input, select, textarea, label, summary, iframe, object, embed, video, audio';
-// A list that the page draws itself opens at a click, and its options are parts of the page.
+// A customizable <select> opens at a click, and its options are elements of the page.
 /** @param {Element} el */
 export const hasCustomizableAppearance = (el) =>
   [null, '::picker(select)'].every((part) => getComputedStyle(el, part).appearance === 'base-select');
 
-// Says what has to be done to choose: nothing, a key, or clicks on options, of a list that has to be opened first or not.
+// Returns how to select the options: nothing to do, a key, or clicks on options, after opening the list or not.
 //
-// A list that drops down is chosen from by one arrow key from the option beside the wanted one, so that the page
-// hears of one choice, from a real key, and of none in between.
+// In a drop-down list the selection is moved next to the requested option, and one arrow key does the rest: the page
+// gets one change event, from a real key.
 /** @param {SelectionRequest} choosing */
 export const prepareSelection = (choosing) => {
   const { prefix, number, decided } = choosing;
@@ -125,7 +125,7 @@ export const prepareSelection = (choosing) => {
   return { key: before >= 0 || after < 0 ? 'ArrowDown' : 'ArrowUp' };
 };
 
-// Whether all of these, and nothing else, are chosen now. A list that the page drew anew is another one.
+// Whether exactly these options are selected now. A list that the page replaced is gone.
 /** @param {SelectionRequest} request */
 export const compareSelection = ({ number, options: wanted, ...seen }) => {
   const el = elementByRef(number);

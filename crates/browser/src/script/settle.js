@@ -8,9 +8,9 @@ import { disarmInputGuard } from './input_guard.js';
 import { animationEffect, animationFinished, animationState, effectTiming, runningAnimations } from './intrinsics.js';
 import { takeSnapshot } from './snapshot.js';
 
-// A page whose tree goes on changing is followed for so many turns of its event loop.
+// Tasks to wait for while the tree keeps changing.
 const MAX_TURNS = 20;
-// How long animations that end may hold up a reply.
+// How long finite animations may delay a reply.
 const MAX_ANIMATION_MILLISECONDS = 1000;
 
 const channel = new MessageChannel();
@@ -19,13 +19,13 @@ const waitingTasks = [];
 channel.port1.onmessage = () => waitingTasks.shift()?.();
 const nextTask = () => new Promise((resolve) => { waitingTasks.push(() => resolve(undefined)); channel.port2.postMessage(null); });
 
-// Animations that come to an end; a spinner never does.
+// Finite animations; a spinner is infinite.
 const endingAnimations = () => runningAnimations(document).filter((animation) => {
   const effect = animationEffect(animation);
   return animationState(animation) === 'running' && effect !== null && Number.isFinite(effectTiming(effect).endTime);
 });
 
-// Whether there were any.
+// Resolves with whether there were any.
 const waitForAnimations = async () => {
   const ending = endingAnimations();
   if (!ending.length) return false;
@@ -52,12 +52,12 @@ const waitForQuiet = async (expecting) => {
   if (expecting && changeCount === 0) await nextFrame();
   await waitUntilUnchanged();
   if (scriptAdded) { await nextFrame(); await waitUntilUnchanged(); }
-  // The page hears of an animation's end after we do.
+  // The page's handlers run after ours.
   if (await waitForAnimations()) await waitUntilUnchanged();
   changeObserver.disconnect();
 };
 
-// A page of more elements than this is read by itself, because that may take a while.
+// A larger page is read in a call of its own, because that may take a while.
 const MAX_QUICK_ELEMENTS = 3000;
 /** @param {SnapshotRequest | null} wanted */
 const snapshotIfSmall = (wanted) => {
@@ -65,13 +65,13 @@ const snapshotIfSmall = (wanted) => {
   try {
     return takeSnapshot(wanted);
   } catch {
-    // Whoever reads the page then finds out why.
+    // The next read reports why.
     return null;
   }
 };
 
-// Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
-// animations that end. A page that has done nothing yet gets two frames to begin. Then it is read, if that is wanted.
+// Disarms the guard, and waits for queued tasks, continuing changes and finite animations. A page that has not
+// changed yet gets two frames to begin. Then takes a snapshot, if requested.
 /** @param {SettleRequest} request */
 export const waitUntilSettled = async ({ expecting, anew, wanted, count }) => {
   const came = disarmInputGuard();

@@ -21,7 +21,7 @@ import { walk } from './tree_walk.js';
 import { BUTTON_INPUT_TYPES, differingVisibleText, hasVisibleLabel } from './visible_text.js';
 
 const MAX_TEXT = 1000000;
-// A text gets at least this much of what is left, in characters.
+// A text gets at least this many characters of the remaining budget.
 const MIN_TEXT = 2000;
 const MAX_DEPTH = 60;
 
@@ -29,13 +29,13 @@ const LEAF_ROLES = new Set(
   'textbox searchbox spinbutton slider progressbar meter scrollbar img iframe separator'.split(' '),
 );
 
-// What a node takes besides its text, in bytes: its depth and role, or those and all of its states.
+// Size of a node without its texts, in bytes: a text, or an element with states.
 const TEXT_COST = 16;
 const NODE_COST = 400;
-// The largest text that may still be added when there is room at all, and the title.
+// Reserved for the largest text that may still be added, and the title.
 const RESERVE = 40000;
 
-// The label of a box to tick is its name and stands beside it: telling it twice helps nobody.
+// The label of a checkbox is its name and next to it; it is not listed twice.
 /** @param {Element} el */
 const isCheckboxLabel = (el) => {
   if (!(el instanceof HTMLLabelElement)) return false;
@@ -53,7 +53,7 @@ const snapshotName = (el, role, actionable) => {
   return CONTENT_LISTED_BELOW.has(role) && !actionable ? '' : normalizeText(fallbackName(el, role), MAX_NAME).trim();
 };
 
-// Whether what a node is told by cannot be seen.
+// Whether the name or value of a node is invisible.
 /**
  * @param {Element} el
  * @param {string} role
@@ -82,7 +82,7 @@ const isCollectionDue = (swept) => {
   return false;
 };
 
-// `sources`, which tests hand in, takes the DOM node of each node told.
+// Tests pass `sources`, which receives the DOM node of each node.
 /** @param {SnapshotRequest} request @returns {string} */
 export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
@@ -118,7 +118,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const name = own || hidden === REVEALED ? own : snapshotName(el, role, actionable);
     stopNotingParts();
     if (!role && !actionable && !name) return { depth, silent };
-    // Inside what its name tells, only what has a name or can be acted on is worth a line.
+    // Inside an element that is named by its content, only named and actionable descendants are listed.
     if (silent && !name && !actionable) return { depth, silent };
     open = null;
     /** @type {SnapshotNode} */
@@ -130,7 +130,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const value = secret || hidden === REVEALED ? null : nonSecretValue(el, role);
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
-    // Most nodes of a long page are neither named by something unseen nor by anything but their content.
+    // Most nodes of a long page are named by their visible content only, and skip this.
     if (hidden !== REVEALED && (actionable || own || NAME_PARTS.unseen || value || role === 'img')) {
       const { unseen, seen } = NAME_PARTS;
       const shows = differingVisibleText(el, role, name, actionable, own);
@@ -138,7 +138,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       if (hidden === SHOWN && isNodeInvisible(el, role, node, actionable, own, unseen && !seen)) states.unseen = true;
     }
     if (Object.keys(states).length) node.s = states;
-    // There is nothing that an agent may do to a secret field, unless a setting says that it may point at it.
+    // Secret fields have no ref, unless a setting allows it.
     if (actionable && hidden !== REVEALED && (!secret || options.exclude_password_fields === false)) {
       const number = refOf(el);
       node.e = `${prefix}e${number}`;
@@ -148,13 +148,13 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     if (role === 'iframe' && hidden !== REVEALED) node.f = childFrames.get(el) ?? '';
     emit(node, el);
     if (LEAF_ROLES.has(role) || secret) return null;
-    // A name that was cut does not tell all; then the content does.
+    // The content is listed where the name was truncated.
     if (hidden === REVEALED) return { depth: Math.min(depth + 1, MAX_DEPTH), silent };
     const told = name.length <= MAX_NAME && (role ? isNamedByContent(el, role) && !CONTENT_LISTED_BELOW.has(role) : actionable && !own);
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
   };
 
-  // A long text is told in parts.
+  // A long text is emitted in parts.
   /** @type {WalkText} */
   const text = (node, depth, hidden) => {
     const whole = typeof node === 'string' ? node : node instanceof GeneratedContent ? node.text : characterData(/** @type {CharacterData} */ (node));
@@ -166,12 +166,12 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       if (sight === WITHHELD) mark = 'hidden';
       if (sight === INVISIBLE) mark ??= 'unseen';
     } else {
-      // Space alone goes with what is before it.
+      // Whitespace joins the text before it.
       mark = open?.mark ?? null;
     }
     for (let from = 0; from < whole.length;) {
       if (full()) { left += 1; return; }
-      // Six bytes a character at worst, so that one text cannot take an answer over its bounds.
+      // At most six bytes per character, so that one text cannot exceed the reply's limit.
       const most = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
       const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
@@ -180,7 +180,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     }
   };
 
-  // Text that can be seen and text that cannot are never joined. White space is one space by now, if that.
+  // Visible and invisible text are never joined. Whitespace is collapsed by now.
   /** @param {string} part @param {number} depth @param {'hidden' | 'unseen' | null} mark */
   const textPart = (part, depth, mark) => {
     const data = normalizeText(part, part.length);
@@ -211,7 +211,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
 };
 
-// A paragraph that holds nothing is left by markup that HTML does not allow; it is nothing to read.
+// Invalid markup leaves empty paragraphs.
 /** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources */
 const dropEmptyParagraphs = (nodes, sources) => {
   let kept = 0;

@@ -4,12 +4,12 @@
 
 import { isTreeUnchanged } from './secret_fields.js';
 
-// What is remembered of the last answer, in characters; a larger one is sent whole each time.
+// The largest reply that is kept for comparison, in characters; a larger one is sent whole each time.
 const MAX_REMEMBERED = 4000000;
 /** @type {{ serial: number, lines: string[] | null, key: string | null }} */
 let lastEncoded = { serial: Math.floor(Math.random() * 1e9), lines: null, key: null };
 
-// No name or value has a tab or a line break in it; an address might.
+// No name or value contains a tab or a line break; a URL might.
 /** @param {SnapshotNode} request */
 const encodeNode = ({ d, r, n, v, e, u, w, f, s }) => {
   let line = `${d}\t${r === 'text' ? '' : r}\t${n ?? ''}`;
@@ -22,8 +22,8 @@ const encodeNode = ({ d, r, n, v, e, u, w, f, s }) => {
   return line;
 };
 
-// `known` is the serial of the answer that the driver still has. The first `from` lines of it and its last `to` ones
-// are as they were, what is between them is sent.
+// `known` is the serial of the reply that the driver still has. Its first `from` and last `to` lines are unchanged;
+// only the lines between are sent.
 /** @param {SnapshotNode[]} nodes @param {object} about @param {number | null} known @param {string} key */
 export const encodeSnapshot = (nodes, about, known, key) => {
   const lines = nodes.map(encodeNode);
@@ -41,7 +41,7 @@ export const encodeSnapshot = (nodes, about, known, key) => {
   return `${asciiJson(head)}\n${plain ?? between}`;
 };
 
-// Chromium carries plain ASCII twice as fast as anything else. Beyond this many exceptions it is not worth it.
+// Chromium transfers ASCII twice as fast as anything else. With more exceptions than this, escaping is not worth it.
 const MAX_ESCAPED = 20000;
 /** @param {string} c */
 const escapeCharacter = (c) => `~${c.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -12,35 +12,34 @@ import {
 } from './intrinsics.js';
 import { readableRules } from './stylesheets.js';
 
-// A page with more of these is asked element by element.
+// With more than these, every element is computed.
 const MAX_STYLE_RULES = 4000;
 const MAX_STYLED = 4000;
 const MAX_ANIMATIONS = 200;
 
-// How text is drawn, which is inherited, and asked of those that hold text.
+// Inherited properties of text.
 export const COLOR = 1;
 export const FONT = 2;
 export const MASK = 4;
-// What clips, fades or moves; what underlays or covers with a ground of its own; and what may leave its place for one
-// over or under something else.
+// What clips, fades or moves; what has a background; and what may overlap something else.
 export const PLACE = 8;
 export const GROUND = 16;
 const MOVE = 32;
-// What may push text out of its place, or crush it, by a size alone.
+// Sizes that may displace or collapse text.
 export const MARGIN = 64;
 export const INDENT = 128;
 export const SPACING = 256;
 export const CRUSH = 512;
 const BOX = 1024;
-// What may not be drawn at all.
+// What may not be rendered at all.
 export const HIDE = 2048;
 const EVERYTHING = 4095;
 export const INK = COLOR | FONT | MASK;
 export const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
 
-// By property, and for some by what it is set to.
+// By property, and for some by value.
 const NEGATIVE_LENGTH = /-[\d.]|\(/;
-// Any way of drawing but those that draw an element and what is inside.
+// Any display value but those that render an element and its content.
 const NON_BOX_DISPLAY =
   /^(?!(?:block|inline|inline-block|flow-root|list-item|(?:inline-)?(?:flex|grid|table)|table-(?:row|cell|caption|(?:row|header|footer)-group))(?: !important)?$)/;
 /** @type {EffectRule[]} */
@@ -59,7 +58,7 @@ const EFFECT_RULES = [
   [CRUSH, /^(?:max-)?(?:width|height|inline-size|block-size|line-height)$/, /^[0-2](?:\.\d+)?(?:px)?(?![\d.%a-z])/],
   [BOX, /^display$/, /inline-|\(/],
   [HIDE, /^display$/, NON_BOX_DISPLAY],
-  // A picture in place of what is inside.
+  // An image replaces the content.
   [HIDE, /^content$/, /\(/],
   [HIDE, /^(?:content-|position-)?visibility$/, /hidden|collapse|visible|overflow|\(/],
 ];
@@ -76,7 +75,7 @@ const effectRulesFor = (property) => {
   return signs;
 };
 
-// What the declarations of a rule or an element could do. What is in quotes may look like one, and only costs time.
+// The possible effects of declarations. A quoted string may look like a declaration, which only costs time.
 /** @param {string} text */
 const declaredEffects = (text) => {
   let all = 0;
@@ -87,7 +86,7 @@ const declaredEffects = (text) => {
   return all;
 };
 
-// What has a colour, a ground or a place by HTML alone, or holds text that is not drawn.
+// Elements with such effects by the user agent's style sheet.
 /** @type {[number, string][]} */
 const BY_TAG = [
   [COLOR, 'a area option optgroup font text tspan textPath'],
@@ -118,18 +117,18 @@ export const styleHints = () => {
 /** @type {StyleHints} */
 const EVERY_ELEMENT = { tags: new Map([['*', EVERYTHING]]), elements: new Map(), all: true };
 
-// What an element is suspected of.
+// The effects that rules or attributes may have on an element.
 /** @param {Element} el */
 export const possibleEffects = (el) => {
   const { tags, elements, all } = styleHints();
   return all || shadowRootsSeen ? EVERYTHING : (elements.get(el) ?? 0) | (tags.get(tagOf(el)) ?? 0);
 };
 
-// By element and by tag; null where rules cannot be read or understood.
+// Effects by element and by tag; null if rules cannot be read or understood.
 const collectStyleHints = () => {
   const found = { tags: new Map(EFFECTS_BY_TAG), elements: new Map(), all: false };
   const selectors = new Map();
-  // Chromium looks for one selector several times faster than for two in a list.
+  // Chromium matches single selectors several times faster than a list of two.
   for (const [signs, selector] of BY_ATTRIBUTE) addMatchingElements(signs, [selector], found.elements);
   const budget = { rules: MAX_STYLE_RULES };
   const sheets = [...styleSheets(document), ...adoptedStyleSheets(document)];
@@ -138,7 +137,7 @@ const collectStyleHints = () => {
   return addInlineStyles(found.elements) && addAnimatedElements(found.elements) ? found : null;
 };
 
-// Selectors of a tag alone, whatever state it is in, need not be looked for.
+// Type selectors, with or without a state, need no query.
 const ONE_TAG = /^([a-z][a-z0-9]*)(?::(?:link|visited|hover|active|focus))?$/i;
 
 /**
@@ -168,13 +167,13 @@ const addMatchingElements = (signs, selectors, elements) => {
     for (const el of querySelectorAll(document, selectors.join(','))) addEffects(elements, el, signs);
     return true;
   } catch (error) {
-    // Selectors with the prefix of a namespace cannot be asked for.
+    // querySelectorAll does not accept namespace prefixes.
     if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
     return false;
   }
 };
 
-// false where a rule cannot be read or understood.
+// false if a rule cannot be read or understood.
 /**
  * @param {CSSStyleSheet} sheet
  * @param {(effects: number, selector: string) => void} take
@@ -191,7 +190,7 @@ const readStyleSheet = (sheet, take, budget) => {
       if (rule instanceof CSSStyleRule) {
         const signs = declaredEffects(ruleStyle(rule).cssText);
         if (signs !== 0) take(signs, selectorText(rule));
-        // A rule inside a rule has a selector that only makes sense there.
+        // The selector of a nested rule is relative.
         if (styleRules(rule).length && declaredEffects(rule.cssText) !== 0) return false;
       } else if (rule instanceof CSSImportRule) {
         const imported = importedSheet(rule);
@@ -206,7 +205,7 @@ const readStyleSheet = (sheet, take, budget) => {
   return true;
 };
 
-// Whether anything on the page may lie over something else.
+// Whether anything on the page may overlap something else.
 export const mayOverlap = () => {
   const { tags, elements, all } = styleHints();
   if (all || shadowRootsSeen) return true;

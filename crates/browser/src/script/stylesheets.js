@@ -2,7 +2,7 @@
 
 import { sheetRules } from './intrinsics.js';
 
-// null for the sheet of another origin, which may hold anything.
+// null for a cross-origin sheet, which may contain anything.
 /** @param {CSSStyleSheet} sheet */
 export const readableRules = (sheet) => {
   try {

@@ -3,17 +3,17 @@
 // Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
 const INVISIBLE_CHARACTERS = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
 
-// Most text is plain, and then there is nothing to do, or nothing but line breaks to take out.
+// Most text is plain ASCII, and needs nothing, or only line breaks removed.
 const NEEDS_NORMALIZING = /[^ -~]| {2}/;
 const NON_ASCII = /[^\t\n\r -~]/;
-// Line breaks first: there are few of them, and many single spaces.
+// Line breaks first: they are rarer than single spaces.
 /** @param {string} text */
 const collapseWhitespace = (text) => {
   const line = text.replace(/[^\S ]\s*/g, ' ');
   return line.includes('  ') ? line.replace(/  +/g, ' ') : line;
 };
 
-// Page text on one line, without characters that nobody sees.
+// Page text on one line, without invisible characters.
 /** @param {string} text @param {number} limit */
 export const normalizeText = (text, limit) => {
   if (text.length <= limit && !NEEDS_NORMALIZING.test(text)) return text;
@@ -22,8 +22,8 @@ export const normalizeText = (text, limit) => {
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };
 
-// An address that is of the same site as the whole, without a user name or password: those stand before the host, where
-// a part of them could pass for another one.
+// Truncates a URL without changing its site, and without user name and password: those precede the host, where a part
+// of them could pass for another one.
 /** @param {string} text @param {number} limit */
 export const truncateUrl = (text, limit) => {
   if (text.length <= limit && !text.includes('@')) return text;
@@ -43,7 +43,7 @@ export const truncateUrl = (text, limit) => {
 /** @param {string} text @param {number} most */
 export const boundedJsonLength = (text, most) => (text.length > 100000 ? 6 * Math.min(text.length, most) : jsonLength(text));
 
-// Chromium writes what is not plain ASCII as six characters, and puts a backslash before some of what is.
+// Length as JSON by Chromium, which escapes non-ASCII as six characters, and some of ASCII with a backslash.
 /** @param {string | undefined} text */
 export const jsonLength = (text) => {
   if (!text) return 0;

@@ -14,10 +14,10 @@ import { HIDE, possibleEffects } from './style_hints.js';
 
 export const VISIBLE = 0;
 export const INVISIBLE = 1;
-// Drawn as dots, or not at all; and not told.
+// Drawn as dots, or not at all; never listed.
 export const WITHHELD = 2;
 
-// What a person sees of a text that is not blank.
+// The visibility of a text that is not blank.
 /** @param {Node} node */
 export const textVisibility = (node) => {
   const parent = drawnParent(node);
@@ -37,8 +37,7 @@ export const textVisibility = (node) => {
   return sight;
 };
 
-// Elements that draw something else than the text in them, or nothing: by a style, by their nature, or in a drawing
-// outside of its texts.
+// Elements that may not draw their text: by a style, by their kind, or in SVG outside of its text elements.
 const TEXT_IN_DRAWINGS = new Set(['text', 'tspan', 'textPath']);
 /** @param {Element} el */
 const mayDrawNothing = (el) =>
@@ -53,7 +52,7 @@ const isUndrawn = (node, parent) => {
   return rect.width === 0 && rect.height === 0;
 };
 
-// Whether all there is to know is known without measuring anything.
+// Whether content is visible for certain without measuring.
 /** @param {PaintState} look */
 const isPlainlyVisible = (look) => {
   look.easy ??= !look.gone && !look.replaced && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasOccluders();
@@ -68,7 +67,7 @@ const isTextInvisible = (node, parent, look) => {
   const { range } = paintCache();
   selectNode(range, node);
   const rect = rangeBoundingRect(range);
-  // Options of a closed list, and the like.
+  // Options of a closed list have no box.
   if (rect.width === 0 && rect.height === 0 && BOXLESS_TAGS.has(tagOf(parent))) return false;
   const crushed = rect.width <= TOO_SMALL && characterData(node).trim().length > 1;
   if (crushed || rect.height <= TOO_SMALL || isOutOfReach(rect, look)) return true;
@@ -76,7 +75,7 @@ const isTextInvisible = (node, parent, look) => {
   return isOccluded(parent, rect, look);
 };
 
-// The same of text that CSS writes, by its own style; where it stands is only looked at roughly.
+// The same for generated content, by its own style; its position is only estimated.
 const FAR_OFFSET = -500;
 /** @param {Element} el @param {CSSStyleDeclaration} style */
 export const isGeneratedInvisible = (el, style) => {
@@ -95,14 +94,14 @@ export const isGeneratedInvisible = (el, style) => {
   return look.placed && mayMeasure() && isOutOfReach(boundingRect(el), look);
 };
 
-// Whether what is typed into a field, or written on an input, has the colour of its ground.
+// Whether the text of a field or input has the color of its background.
 /** @param {Element} el */
 export const isInkInvisible = (el) => {
   const look = paintStateOf(el);
   return look.small || (!look.stands() && !isDrawnByEffects(el, look));
 };
 
-// Whether a control that can be acted on cannot be seen, whatever is written on it.
+// Whether a control is invisible, whatever its text.
 /** @param {Element} el @param {boolean} [always] */
 export const isBoxInvisible = (el, always = false) => {
   const look = paintStateOf(el);
@@ -111,7 +110,7 @@ export const isBoxInvisible = (el, always = false) => {
   if (BOXLESS_TAGS.has(tagOf(el)) || !(always || look.placed || hasOccluders()) || !mayMeasure()) return false;
   const rect = boundingRect(el);
   if (!isTooSmall(rect)) return isOutOfReach(rect, look) || isOccluded(el, rect, look);
-  // What is in it may well stick out of it.
+  // Its content may overflow it.
   return getComputedStyle(el).display !== 'contents' && !hasVisibleOverflow(el);
 };
 

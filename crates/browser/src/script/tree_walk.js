@@ -15,7 +15,7 @@ const MAX_WALK_MILLISECONDS = 2000;
 /** @param {Node | null} node */
 const isInModal = (node) => node !== null && isElement(node) && closest(node, 'dialog:modal') !== null;
 
-// While a modal dialog is open nothing else can be reached, and nothing else is told. Last first, as on a stack.
+// While a modal dialog is open nothing else can be reached, and nothing else is listed. Last first, as on a stack.
 const modalDialogs = () => {
   const open = Array.from(querySelectorAll(document, 'dialog:modal'));
   const outer = open.filter((dialog) => !isInModal(parentNode(dialog)));
@@ -23,7 +23,7 @@ const modalDialogs = () => {
 };
 
 // Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
-// text(node, depth, hidden) for text. Without recursion: depth 10,000 is a page like any other.
+// text(node, depth, hidden) for text. Iterative: depth 10,000 is a page like any other.
 /**
  * @param {Element} root
  * @param {WalkVisitor} visit
@@ -53,7 +53,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
   const hiddens = nodes.map(() => SHOWN);
-  // Whether the parent is drawn, and one whose children are.
+  // Whether the parent is rendered, and renders its children.
   const drawns = nodes.map(() => false);
   const BREAK = null;
   let visited = 0;
@@ -78,7 +78,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     if (!below) continue;
     const block = !INLINE_TAGS.has(tagOf(node));
     if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
-    // What only holds text that its name has told.
+    // It only contains text that is its name already.
     if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
     /** @type {WalkItem[]} */
     const children = tellHidden ? allChildren(node) : accessibleChildren(node);

@@ -14,12 +14,12 @@ import { isMaskedBy, isSecret } from './secret_fields.js';
 import { normalizeText } from './text.js';
 import { isBoxInvisible, textVisibility, VISIBLE } from './text_visibility.js';
 
-// In characters; the driver cuts it to as many bytes.
+// In characters; the driver truncates it to as many bytes.
 const MAX_VISIBLE_TEXT = 80;
 const MAX_VISIBLE_NODES = 300;
 
-// The text that is drawn in an element, in one line. What is only for screen readers is not in it, and what is
-// hidden from them is.
+// The text that is drawn in an element, on one line. Excludes text for screen readers only, and includes what is
+// hidden from them.
 /** @param {Element} root @param {number} limit */
 export const visibleText = (root, limit) => {
   if (isSecret(root) || isMaskedBy(root, paintStateOf(root))) return '';
@@ -63,30 +63,30 @@ export const BUTTON_INPUT_TYPES = new Set(['button', 'submit', 'reset']);
 
 const UNSPACED_SCRIPTS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
 const NON_WORD = /[^\p{L}\p{N}\p{M}]+/gu;
-// Words only: neither case nor punctuation nor pictures make a difference. Scripts without spaces count by letter.
+// Words only, without case and punctuation. Scripts without spaces count by letter.
 /** @param {string} text */
 const normalizeWords = (text) =>
   ` ${text.normalize('NFKC').toLowerCase().replace(UNSPACED_SCRIPTS, ' $& ').replace(NON_WORD, ' ').trim()} `;
 
-// A letter alone is a picture of something: an x closes, a b makes bold.
+// A single letter is a symbol: an x closes, a b makes bold.
 /** @param {string} words */
 const isSymbol = (words) => /^ \p{L}? ?$/u.test(words);
 
-// Whether the words that are drawn are not among those that it is called by.
+// Whether the drawn words are not part of the name.
 /** @param {string} name @param {string} shown */
 const isDifferentText = (name, shown) => {
   const words = normalizeWords(shown);
   return !isSymbol(words) && !normalizeWords(name).includes(words);
 };
 
-// What an element shows, if its name says something else; '' otherwise.
+// The visible text of an element, if its name differs; '' otherwise.
 /** @param {Element} el @param {string} role @param {string} name @param {boolean} actionable @param {string} own */
 export const differingVisibleText = (el, role, name, actionable, own) => {
   if (NAME_PARTS.unseen) return visibleText(el, MAX_VISIBLE_TEXT);
   if (!actionable || TEXT_ENTRY_ROLES.has(role) || VALUE_ROLES.has(role) || role === 'listbox') return '';
   if (!own && NAME_PARTS.exact) return '';
   if (el instanceof HTMLInputElement && !BUTTON_INPUT_TYPES.has(INPUT.type(el))) return '';
-  // What is told below it speaks for itself, unless it is as short as a name.
+  // Content that is listed below the element needs no repetition, unless it is as short as a name.
   const told = !isNamedByContent(el, role) && !(el instanceof HTMLInputElement);
   if (told && role) return '';
   const shown = visibleText(el, MAX_VISIBLE_TEXT);
@@ -94,7 +94,7 @@ export const differingVisibleText = (el, role, name, actionable, own) => {
   return isDifferentText(name, shown) ? shown : '';
 };
 
-// A box to tick, or a file field, is often hidden behind its label.
+// A checkbox or a file field is often hidden behind its label.
 /** @param {Element} el */
 export const hasVisibleLabel = (el) => {
   const type = inputType(el);

@@ -4,7 +4,7 @@ import { localStore, sessionStore, storeItem, storeKey, storeLength } from './in
 
 const MAX_ENTRIES_SEEN = 10000;
 
-// The shortest first: a key is short, and what a page caches is long.
+// The shortest first: keys are short, and cached data is long.
 /** @param {{ local: boolean, entries: number, units: number }} request */
 export const readWebStorage = ({ local, entries, units }) => {
   /** @type {[boolean, string, string][]} */
