@@ -92,8 +92,8 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     if (node !== root) {
       if (isSecret(node)) continue;
-      const told = item && ITEM_GROUP_ROLES.has(roleOf(node)) ? '' : embeddedText(node, referenced);
-      if (told !== null) { if (notedParts) notedParts.exact = false; text += ` ${told} `; continue; }
+      const embedded = item && ITEM_GROUP_ROLES.has(roleOf(node)) ? '' : embeddedText(node, referenced);
+      if (embedded !== null) { if (notedParts) notedParts.exact = false; text += ` ${embedded} `; continue; }
     }
     if (tagOf(node) === 'br') { text += ' '; continue; }
     const drawn = !whole;
@@ -229,8 +229,8 @@ const referencedText = (el) => {
   if (label && !isSecret(el)) return label;
   const role = roleOf(el);
   if (VALUE_ROLES.has(role) || role === 'combobox' || role === 'listbox') {
-    const told = isSecret(el) ? '' : embeddedText(el, true);
-    if (told) return told;
+    const embedded = isSecret(el) ? '' : embeddedText(el, true);
+    if (embedded) return embedded;
   }
   if (isSecret(el)) return '';
   const native = nativeName(el).trim();
@@ -371,8 +371,8 @@ export const nonSecretValue = (el, role) => {
   }
   if (isHtml(el) && isEditingHost(el)) return readableText(el);
   if (RANGE_ROLES.has(role)) {
-    const told = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
-    return normalizeText(told ?? '', MAX_VALUE);
+    const value = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
+    return normalizeText(value ?? '', MAX_VALUE);
   }
   if (role === 'textbox' || role === 'searchbox') return readableText(el);
   return null;

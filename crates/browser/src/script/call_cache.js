@@ -6,7 +6,7 @@ let cache = null;
 /** @returns {CallCache} */
 export const callCache = () => {
   if (!cache) {
-    cache = { tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, suspects: null, looks: null, labels: new Map(), active: null, disables: null, edits: null };
+    cache = { tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, styleHints: null, paint: null, labels: new Map(), active: null, disables: null, edits: null };
     queueMicrotask(() => { cache = null; });
   }
   return cache;

@@ -16,14 +16,14 @@ let pixel = null;
 // null for what is no color.
 /** @param {string} text @returns {Rgba | null} */
 export const parseColor = (text) => {
-  let colour = colorCache.get(text);
-  if (colour === undefined) {
+  let color = colorCache.get(text);
+  if (color === undefined) {
     const parts = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/.exec(text);
-    colour = parts ? [+parts[1], +parts[2], +parts[3], parts[4] === undefined ? 1 : +parts[4]] : rasterizeColor(text);
+    color = parts ? [+parts[1], +parts[2], +parts[3], parts[4] === undefined ? 1 : +parts[4]] : rasterizeColor(text);
     if (colorCache.size >= MAX_COLORS) colorCache.clear();
-    colorCache.set(text, colour);
+    colorCache.set(text, color);
   }
-  return colour;
+  return color;
 };
 
 // Colors in other notations are painted once, and read back as red, green and blue.
@@ -39,12 +39,12 @@ const rasterizeColor = (text) => {
   return [red, green, blue, alpha / 255];
 };
 
-/** @param {Rgba} ground @param {Rgba} colour @param {number} alpha @returns {Rgba} */
-const blend = (ground, colour, alpha) => [0, 1, 2].map((i) => ground[i] + (colour[i] - ground[i]) * alpha).concat(1);
+/** @param {Rgba} background @param {Rgba} color @param {number} alpha @returns {Rgba} */
+const blend = (background, color, alpha) => [0, 1, 2].map((i) => background[i] + (color[i] - background[i]) * alpha).concat(1);
 
-/** @param {Rgba} colour */
-const luminance = (colour) => {
-  const [red, green, blue] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+/** @param {Rgba} color */
+const luminance = (color) => {
+  const [red, green, blue] = color.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
@@ -55,11 +55,11 @@ export const contrast = (one, other) => {
 };
 
 // Whether a color at some opacity is legible on a background; on an unknown one it is if it is opaque enough.
-/** @param {Rgba} colour @param {number} strength @param {Rgba | null} ground */
-export const isLegible = (colour, strength, ground) => {
-  const alpha = colour[3] * strength;
+/** @param {Rgba} color @param {number} strength @param {Rgba | null} background */
+export const isLegible = (color, strength, background) => {
+  const alpha = color[3] * strength;
   if (alpha < MIN_ALPHA) return false;
-  return ground === null || contrast(blend(ground, colour, alpha), ground) >= MIN_CONTRAST;
+  return background === null || contrast(blend(background, color, alpha), background) >= MIN_CONTRAST;
 };
 
 // All colors in a property's value.
@@ -71,18 +71,18 @@ export const parseColors = (text) => (text.match(/rgba?\([^)]*\)|(?:color|color-
 const solidGradientColor = (image) => {
   if (!image.includes('gradient(') || image.includes('url(')) return null;
   const [first, ...others] = parseColors(image);
-  return first && others.every((colour) => colour && colour.every((part, i) => part === first[i])) ? first : null;
+  return first && others.every((color) => color && color.every((part, i) => part === first[i])) ? first : null;
 };
 
 // The background of an element with this style over another background: a color, or null if it may be an image.
 /** @param {Rgba | null} below @param {CSSStyleDeclaration} style @returns {Rgba | null} */
 export const backgroundOver = (below, style) => {
-  let ground = below;
-  const colour = parseColor(style.backgroundColor);
-  if (colour && colour[3] >= 0.99) ground = colour;
-  else if (colour && colour[3] > 0) ground = ground && blend(ground, colour, colour[3]);
-  if (style.backgroundImage === 'none') return ground;
+  let background = below;
+  const color = parseColor(style.backgroundColor);
+  if (color && color[3] >= 0.99) background = color;
+  else if (color && color[3] > 0) background = background && blend(background, color, color[3]);
+  if (style.backgroundImage === 'none') return background;
   const picture = solidGradientColor(style.backgroundImage);
   if (!picture) return null;
-  return picture[3] >= 0.99 ? picture : ground && blend(ground, picture, picture[3]);
+  return picture[3] >= 0.99 ? picture : background && blend(background, picture, picture[3]);
 };

@@ -36,11 +36,11 @@ const matchesRole = (wanted, role) =>
   wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
 // How well a name matches: 0 exactly, 1 but for case, 2 in part, -1 not at all.
-/** @param {string} told @param {string | null} wanted @param {string | undefined} lower */
-export const matchTier = (told, wanted, lower) =>
-  wanted === null || told === wanted ? 0
-  : told.toLowerCase() === lower ? 1
-  : lower && told.toLowerCase().includes(lower) ? 2
+/** @param {string} name @param {string | null} wanted @param {string | undefined} lower */
+export const matchTier = (name, wanted, lower) =>
+  wanted === null || name === wanted ? 0
+  : name.toLowerCase() === lower ? 1
+  : lower && name.toLowerCase().includes(lower) ? 2
   : -1;
 
 // Each kind of search matches elements, and texts by the element around them.
@@ -53,13 +53,13 @@ const SEARCHES = {
     const visit = (el, shown, found) => {
       if (!shown) return;
       if (matchesRole(role, shown)) {
-        const told = nameOf(el, roleOf(el) || 'button');
-        const tier = matchTier(told, wanted, lower);
-        if (tier < 0) found.near(shown, told);
+        const elName = nameOf(el, roleOf(el) || 'button');
+        const tier = matchTier(elName, wanted, lower);
+        if (tier < 0) found.near(shown, elName);
         else found.add(tier, el);
       } else if (lower && INTERACTIVE.has(shown)) {
-        const told = nameOf(el, shown);
-        if (told.toLowerCase().includes(lower)) found.near(shown, told);
+        const elName = nameOf(el, shown);
+        if (elName.toLowerCase().includes(lower)) found.near(shown, elName);
       }
     };
     return { visit, text: () => {} };
@@ -101,8 +101,8 @@ const SEARCHES = {
         /** @param {Element} el */
         const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
         const around = shown(parent);
-        const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
-        const tiers = told.filter(Boolean).map((text) => matchTier(text, wanted, lower)).filter((tier) => tier >= 0);
+        const texts = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
+        const tiers = texts.filter(Boolean).map((text) => matchTier(text, wanted, lower)).filter((tier) => tier >= 0);
         if (tiers.length) add(Math.min(...tiers), meant, found);
       },
     };

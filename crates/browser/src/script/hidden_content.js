@@ -20,11 +20,11 @@ export const REVEALED = 3;
 // Hit tests per snapshot; further controls under aria-hidden are left out.
 const MAX_HIT_TESTS = 500;
 
-/** @param {Element} el @param {Visibility} seen @param {number} around @param {boolean} tellHidden */
-export const classifyHidden = (el, seen, around, tellHidden) => {
+/** @param {Element} el @param {Visibility} seen @param {number} around @param {boolean} includeHidden */
+export const classifyHidden = (el, seen, around, includeHidden) => {
   if (around === SHOWN && seen === true) return SHOWN;
   if (NEVER_RENDERED.has(tagOf(el))) return EXCLUDED;
-  if (tellHidden) return around === REVEALED || seen !== true ? REVEALED : SHOWN;
+  if (includeHidden) return around === REVEALED || seen !== true ? REVEALED : SHOWN;
   if (seen === 'inside') return around;
   if (around === SHOWN && attribute(el, 'aria-hidden') !== 'true') return EXCLUDED;
   if (hasAttribute(el, 'inert') || BOXLESS_TAGS.has(tagOf(el))) return EXCLUDED;
@@ -64,8 +64,8 @@ export const isCollapsed = (el, child) => el instanceof HTMLDetailsElement && !D
 // The children, including those of a closed <details>.
 /** @param {Element} el */
 export const allChildren = (el) => {
-  const told = accessibleChildren(el);
-  if (!(el instanceof HTMLDetailsElement) || DETAILS.open(el)) return told;
+  const children = accessibleChildren(el);
+  if (!(el instanceof HTMLDetailsElement) || DETAILS.open(el)) return children;
   const all = [];
   for (let child = firstChild(el); child; child = nextSibling(child)) all.push(child);
   return all;

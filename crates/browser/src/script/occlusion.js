@@ -10,7 +10,7 @@ import {
   naturalWidth, querySelector, querySelectorAll, scrollHeight,
 } from './intrinsics.js';
 import { drawnParent, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf } from './paint_state.js';
-import { GROUND, mayOverlap, styleHints, tagsWithEffect } from './style_hints.js';
+import { BACKGROUND, mayOverlap, styleHints, tagsWithEffect } from './style_hints.js';
 
 // Elements with a background that are considered; of more, the first ones.
 const MAX_PAINTED = 3000;
@@ -26,8 +26,8 @@ const paintedBoxes = () => {
   if (now.painted === null) {
     now.painted = { bands: new Map(), tall: [], covers: 0 };
     const { tags, elements } = styleHints();
-    const boxes = new Set(querySelectorAll(document, [PICTURES, ...tagsWithEffect(tags, GROUND)].join(',')));
-    for (const [el, signs] of elements) if (signs & GROUND) boxes.add(el);
+    const boxes = new Set(querySelectorAll(document, [PICTURES, ...tagsWithEffect(tags, BACKGROUND)].join(',')));
+    for (const [el, effects] of elements) if (effects & BACKGROUND) boxes.add(el);
     let count = 0;
     for (const el of boxes) {
       const box = measurePaintedBox(el);
@@ -66,14 +66,14 @@ const measurePaintedBox = (el) => {
   const picture = matches(el, PICTURES) && !(el instanceof HTMLImageElement && naturalWidth(el) === 0);
   const clear = style.backgroundColor === 'rgba(0, 0, 0, 0)' && style.backgroundImage === 'none';
   if ((clear && !picture) || style.webkitBackgroundClip === 'text') return null;
-  const look = paintStateOf(el);
-  const ground = picture ? null : backgroundOver(null, style);
-  if (!checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || look.strength < MIN_ALPHA) return null;
+  const paint = paintStateOf(el);
+  const background = picture ? null : backgroundOver(null, style);
+  if (!checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || paint.strength < MIN_ALPHA) return null;
   const rect = boundingRect(el);
-  if (isTooSmall(rect) || (look.clips[0] && isTooSmall(intersect(look.clips[0], rect)))) return null;
+  if (isTooSmall(rect) || (paint.clips[0] && isTooSmall(intersect(paint.clips[0], rect)))) return null;
   // A translucent box covers nothing; nor does an SVG or a canvas, which is mostly transparent.
-  const opaque = look.strength > 0.9 && (ground !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
-  return { el, rect, ground, opaque, cover: look.displaced && opaque ? 1 : 0, sticks: look.sticks };
+  const opaque = paint.strength > 0.9 && (background !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
+  return { el, rect, background, opaque, cover: paint.displaced && opaque ? 1 : 0, sticks: paint.sticks };
 };
 
 /** @param {Box} rect */
@@ -89,14 +89,14 @@ export const containsBox = (outer, box) =>
   outer.left <= box.left + 1 && outer.top <= box.top + 1 && outer.right >= box.right - 1 && outer.bottom >= box.bottom - 1;
 
 // The region that a box must cover for a text to be out of sight at every scroll position.
-/** @param {Box} rect @param {PaintState} look @param {PaintedBox} box */
-const regionToCover = (rect, look, box) => {
+/** @param {Box} rect @param {PaintState} paint @param {PaintedBox} box */
+const regionToCover = (rect, paint, box) => {
   // Text can be scrolled out from under a sticky or fixed box.
-  if (box.sticks && !look.sticks && (look.scroller || canPageScroll())) {
-    return look.scroller ? boundingRect(look.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
+  if (box.sticks && !paint.sticks && (paint.scroller || canPageScroll())) {
+    return paint.scroller ? boundingRect(paint.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
   }
   let region = rect;
-  for (let at = look.scroller; at; at = at.outer) if (!isInside(box.el, at.el)) region = boundingRect(at.el);
+  for (let at = paint.scroller; at; at = at.outer) if (!isInside(box.el, at.el)) region = boundingRect(at.el);
   return region;
 };
 
@@ -105,18 +105,18 @@ const canPageScroll = () => {
   return scrollHeight(root) > globalThis.innerHeight && !pageScrolling().locked;
 };
 
-/** @param {Element} el @param {Box} rect @param {PaintState} look */
-export const isOccluded = (el, rect, look) => {
+/** @param {Element} el @param {Box} rect @param {PaintState} paint */
+export const isOccluded = (el, rect, paint) => {
   if (!hasOccluders()) return false;
   return boxesNear(rect).some(
-    (box) => box.cover && containsBox(box.rect, regionToCover(rect, look, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
+    (box) => box.cover && containsBox(box.rect, regionToCover(rect, paint, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
   );
 };
 
 // Whether a text is legible because something other than its ancestors is painted behind it.
 const SHAPES = 'rect, path, circle, ellipse, polygon, polyline, line, image, use';
-/** @param {Element} el @param {Box} rect @param {PaintState} look */
-export const isVisibleOnOtherBox = (el, rect, look) => {
+/** @param {Element} el @param {Box} rect @param {PaintState} paint */
+export const isVisibleOnOtherBox = (el, rect, paint) => {
   const drawing = el instanceof SVGElement ? closest(el, 'svg') : null;
   if (drawing && querySelector(drawing, SHAPES)) return true;
   const [x, y] = [(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2];
@@ -128,7 +128,7 @@ export const isVisibleOnOtherBox = (el, rect, look) => {
     if (!top || isInside(box.el, top.el) || (!isInside(top.el, box.el) && isPaintedAbove(box.el, top.el))) top = box;
   }
   if (!top || isInside(el, top.el)) return false;
-  return top.ground === null ? true : isLegible(look.ink, look.strength, top.ground);
+  return top.background === null ? true : isLegible(paint.ink, paint.strength, top.background);
 };
 
 // Layers of a stacking context: negative z-index, block boxes, inline content, positioned content.

@@ -36,7 +36,7 @@ export class PaintState {
   masked = false;
   // The background behind text; null if it may be an image.
   /** @type {Rgba | null} */
-  ground = WHITE;
+  background = WHITE;
   // Whether it must be measured: it may be clipped, collapsed, or out of the normal flow.
   placed = false;
   displaced = false;
@@ -63,27 +63,27 @@ export class PaintState {
   inside() { return Object.assign(new PaintState(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
 
   // Whether its ink is legible on its background.
-  stands() { return isLegible(this.ink, this.strength, this.ground); }
+  stands() { return isLegible(this.ink, this.strength, this.background); }
 }
 
 export const paintCache = () => {
   const now = callCache();
-  now.looks ??= {
+  now.paint ??= {
     of: new Map(), texts: new Map(), range: createRange(document), measured: 0, hits: 0,
     root: rootPaintState(), painted: null, covered: null, scroll: null, shaded: null,
   };
-  return now.looks;
+  return now.paint;
 };
 
 const rootPaintState = () => {
-  const look = new PaintState();
+  const paint = new PaintState();
   const root = documentElement(document);
   const scheme = root ? getComputedStyle(root).colorScheme : '';
   const dark = scheme.includes('dark') && (!scheme.includes('light') || matchMedia('(prefers-color-scheme: dark)').matches);
-  if (dark) look.ground = [18, 18, 18, 1];
+  if (dark) paint.background = [18, 18, 18, 1];
   // A frame without a background shows the page around it.
-  if (window.top !== window) look.ground = null;
-  return look;
+  if (window.top !== window) paint.background = null;
+  return paint;
 };
 
 /** @param {Node} node */
@@ -99,34 +99,34 @@ export const paintStateOf = (el) => {
   const chain = [];
   let at = /** @type {Node | null} */ (el);
   while (at && isElement(at) && !of.has(at)) { chain.push(at); at = drawnParent(at); }
-  let look = (at && isElement(at) && of.get(at)) || root;
+  let paint = (at && isElement(at) && of.get(at)) || root;
   for (let i = chain.length - 1; i >= 0; i -= 1) {
-    look = derivePaintState(chain[i], look);
-    of.set(chain[i], look);
+    paint = derivePaintState(chain[i], paint);
+    of.set(chain[i], paint);
   }
-  return look;
+  return paint;
 };
 
 /** @param {Element} el @param {PaintState} outer */
 const derivePaintState = (el, outer) => {
-  const signs = possibleEffects(el);
-  if (signs === 0) return outer;
+  const effects = possibleEffects(el);
+  if (effects === 0) return outer;
   const style = getComputedStyle(el);
-  let look = signs & INK ? stateWithInk(el, style, outer, signs) : outer;
-  if (!(signs & (PLACE | SIZE)) || style.display === 'contents') return look;
-  if (!(signs & PLACE)) return stateWithSpacing(style, look, signs);
-  look = look.inside();
-  applyPosition(el, style, look, outer);
-  return look;
+  let paint = effects & INK ? stateWithInk(el, style, outer, effects) : outer;
+  if (!(effects & (PLACE | SIZE)) || style.display === 'contents') return paint;
+  if (!(effects & PLACE)) return stateWithSpacing(style, paint, effects);
+  paint = paint.inside();
+  applyPosition(el, style, paint, outer);
+  return paint;
 };
 
 // For elements whose only possible effects are sizes, which mostly hide nothing.
-/** @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
-const stateWithSpacing = (style, outer, signs) => {
-  const displaced = Boolean(signs & MARGIN) && hasNegativeMargin(style);
-  const indented = Boolean(signs & INDENT) && isIndented(style);
+/** @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} effects */
+const stateWithSpacing = (style, outer, effects) => {
+  const displaced = Boolean(effects & MARGIN) && hasNegativeMargin(style);
+  const indented = Boolean(effects & INDENT) && isIndented(style);
   const placed = displaced || (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style)) ||
-    (signs & SPACING && isSqueezed(style)) || (signs & CRUSH && isCrushed(style));
+    (effects & SPACING && isSqueezed(style)) || (effects & CRUSH && isCrushed(style));
   if (placed) return Object.assign(outer.inside(), { displaced: outer.displaced || displaced, placed: true });
   if (!indented) return outer;
   outer.outdented ??= Object.assign(outer.inside(), { indented: true });
@@ -134,49 +134,49 @@ const stateWithSpacing = (style, outer, signs) => {
 };
 
 // One state for all children with the same ink; a page has thousands of links in two colors.
-/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} signs */
-const stateWithInk = (el, style, outer, signs) => {
-  const fill = signs & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
-  const size = signs & FONT ? style.fontSize : '';
-  const mask = signs & MASK ? style.webkitTextSecurity : '';
+/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} effects */
+const stateWithInk = (el, style, outer, effects) => {
+  const fill = effects & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
+  const size = effects & FONT ? style.fontSize : '';
+  const mask = effects & MASK ? style.webkitTextSecurity : '';
   const key = size || mask ? `${fill} ${size} ${mask}` : fill;
   outer.alike ??= new Map();
-  let look = outer.alike.get(key);
-  if (!look) {
-    look = outer.inside();
-    if (fill) look.ink = parseColor(fill) ?? look.ink;
-    if (size) look.small = parseFloat(size) <= TOO_SMALL;
-    if (mask) look.masked = mask !== 'none';
-    outer.alike.set(key, look);
+  let paint = outer.alike.get(key);
+  if (!paint) {
+    paint = outer.inside();
+    if (fill) paint.ink = parseColor(fill) ?? paint.ink;
+    if (size) paint.small = parseFloat(size) <= TOO_SMALL;
+    if (mask) paint.masked = mask !== 'none';
+    outer.alike.set(key, paint);
   }
-  return look;
+  return paint;
 };
 
-/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} look @param {PaintState} outer */
-const applyPosition = (el, style, look, outer) => {
-  look.replaced = UNDRAWN_CONTENT.has(tagOf(el));
-  look.skipped ||= style.contentVisibility === 'hidden';
-  look.strength *= +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1);
-  if (style.filter !== 'none') applyFilter(style.filter, look);
-  if (look.strength < MIN_ALPHA) look.gone = true;
+/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} paint @param {PaintState} outer */
+const applyPosition = (el, style, paint, outer) => {
+  paint.replaced = UNDRAWN_CONTENT.has(tagOf(el));
+  paint.skipped ||= style.contentVisibility === 'hidden';
+  paint.strength *= +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1);
+  if (style.filter !== 'none') applyFilter(style.filter, paint);
+  if (paint.strength < MIN_ALPHA) paint.gone = true;
   const text = style.webkitBackgroundClip === 'text';
-  look.ground = text ? look.ground : backgroundOver(look.ground, style);
-  if (style.transform !== 'none' && isBackFacing(el, style)) look.gone = true;
-  if (style.maskImage !== 'none' && parseColors(style.maskImage).every((colour) => colour && colour[3] < MIN_ALPHA) && !style.maskImage.includes('url(')) look.gone = true;
+  paint.background = text ? paint.background : backgroundOver(paint.background, style);
+  if (style.transform !== 'none' && isBackFacing(el, style)) paint.gone = true;
+  if (style.maskImage !== 'none' && parseColors(style.maskImage).every((color) => color && color[3] < MIN_ALPHA) && !style.maskImage.includes('url(')) paint.gone = true;
   const position = style.position;
   const out = position === 'absolute' ? 1 : position === 'fixed' ? 2 : 0;
   const moved = style.transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.rotate !== 'none' || style.offsetPath !== 'none';
-  look.away ||= out > 0 || moved;
-  look.fixed ||= out === 2;
-  if (out === 2) look.scroller = null;
-  look.sticks ||= out === 2 || position === 'sticky';
-  look.displaced ||= out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
+  paint.away ||= out > 0 || moved;
+  paint.fixed ||= out === 2;
+  if (out === 2) paint.scroller = null;
+  paint.sticks ||= out === 2 || position === 'sticky';
+  paint.displaced ||= out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
     (position === 'relative' && OFFSET_PROPERTIES.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
   const indented = isIndented(style);
-  look.placed ||= look.displaced || style.zoom !== '1' || isCrushed(style) || isSqueezed(style) ||
+  paint.placed ||= paint.displaced || style.zoom !== '1' || isCrushed(style) || isSqueezed(style) ||
     (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style));
-  look.indented ||= indented;
-  applyClips(el, style, look, outer.clips[out], { position, moved });
+  paint.indented ||= indented;
+  applyClips(el, style, paint, outer.clips[out], { position, moved });
 };
 
 /** @type {('top' | 'right' | 'bottom' | 'left')[]} */
@@ -204,11 +204,11 @@ const isShifted = (style, outer) => {
 /** @param {CSSStyleDeclaration} style */
 const isInlineBlockLike = (style) => style.display.includes('inline-');
 
-/** @param {string} filter @param {PaintState} look */
-export const applyFilter = (filter, look) => {
+/** @param {string} filter @param {PaintState} paint */
+export const applyFilter = (filter, paint) => {
   for (const [, name, amount] of filter.matchAll(/(opacity|contrast|blur)\(([\d.e-]+)/g)) {
-    if (name === 'opacity') look.strength *= +amount;
-    else if (name === 'blur' ? +amount >= MAX_BLUR : +amount < MIN_ALPHA) look.gone = true;
+    if (name === 'opacity') paint.strength *= +amount;
+    else if (name === 'blur' ? +amount >= MAX_BLUR : +amount < MIN_ALPHA) paint.gone = true;
   }
 };
 
@@ -226,28 +226,28 @@ const isBackFacing = (el, style) => {
 /**
  * @param {Element} el
  * @param {CSSStyleDeclaration} style
- * @param {PaintState} look
+ * @param {PaintState} paint
  * @param {Box | null} own
  * @param {{ position: string, moved: boolean }} options
  */
-const applyClips = (el, style, look, own, { position, moved }) => {
+const applyClips = (el, style, paint, own, { position, moved }) => {
   const scrolls = /auto|scroll/.test(style.overflowX + style.overflowY);
   const cuts = /hidden|clip/.test(style.overflowX + style.overflowY) || /paint|strict|content/.test(style.contain);
   const root = el === documentElement(document) || tagOf(el) === 'body';
   let clip = own;
   const shape = style.clipPath !== 'none' || style.clip !== 'auto' ? clipShape(style, boundingRect(el)) : null;
-  if (shape) { clip = intersect(clip, shape); look.placed = true; }
+  if (shape) { clip = intersect(clip, shape); paint.placed = true; }
   let flow = clip;
   if ((scrolls || cuts) && !root) {
-    look.placed = true;
+    paint.placed = true;
     // What can be scrolled to is visible, if its scroll container is.
-    if (scrolls) look.scroller = { el, outer: look.scroller, clip };
+    if (scrolls) paint.scroller = { el, outer: paint.scroller, clip };
     flow = scrolls ? scrollableArea(el, style) : intersect(clip, boundingRect(el));
   }
   const holdsAbsolute = position !== 'static' || moved || style.filter !== 'none' || style.contain !== 'none';
   const holdsFixed = moved || style.filter !== 'none' || style.contain !== 'none';
-  const [, absolute, fixed] = look.clips;
-  look.clips = [
+  const [, absolute, fixed] = paint.clips;
+  paint.clips = [
     flow,
     holdsAbsolute ? flow : shape ? intersect(absolute, shape) : absolute,
     holdsFixed ? flow : shape ? intersect(fixed, shape) : fixed,
@@ -312,20 +312,20 @@ export const clipShape = (style, rect) => {
 export const isTooSmall = ({ left, top, right, bottom }) => right - left <= TOO_SMALL || bottom - top <= TOO_SMALL;
 
 // Whether a box can never be scrolled into view.
-/** @param {Box} rect @param {PaintState} look */
-export const isOutOfReach = (rect, look) => {
-  if (look.clips[0] && isTooSmall(intersect(look.clips[0], rect))) return true;
+/** @param {Box} rect @param {PaintState} paint */
+export const isOutOfReach = (rect, paint) => {
+  if (paint.clips[0] && isTooSmall(intersect(paint.clips[0], rect))) return true;
   let box = rect;
-  for (let at = look.scroller; at; at = at.outer) {
+  for (let at = paint.scroller; at; at = at.outer) {
     box = boundingRect(at.el);
     if (isTooSmall(intersect(at.clip, box))) return true;
   }
   const { innerWidth: width, innerHeight: height, scrollX: x, scrollY: y } = globalThis;
   const { left, top, right, bottom } = box;
-  if (look.fixed) return right <= 0 || bottom <= 0 || left >= width || top >= height;
+  if (paint.fixed) return right <= 0 || bottom <= 0 || left >= width || top >= height;
   const { rtl, locked } = pageScrolling();
   if (bottom + y <= 0 || (rtl ? left + x >= width : right + x <= 0)) return true;
-  return look.away && ((locked && (left >= width || top >= height)) || Math.abs(left + x) > MAX_SCREENS_AWAY * width);
+  return paint.away && ((locked && (left >= width || top >= height)) || Math.abs(left + x) > MAX_SCREENS_AWAY * width);
 };
 
 export const pageScrolling = () => {
@@ -347,18 +347,18 @@ export const mayMeasure = () => {
 };
 
 // Whether text is drawn by its shadow, its stroke or a background clipped to it.
-/** @param {Element} el @param {PaintState} look */
-export const isDrawnByEffects = (el, look) => {
+/** @param {Element} el @param {PaintState} paint */
+export const isDrawnByEffects = (el, paint) => {
   const style = getComputedStyle(el);
   /** @param {string} text */
-  const shows = (text) => parseColors(text).some((colour) => colour && isLegible(colour, look.strength, look.ground));
+  const shows = (text) => parseColors(text).some((color) => color && isLegible(color, paint.strength, paint.background));
   if (style.textShadow !== 'none' && shows(style.textShadow)) return true;
   if (parseFloat(style.webkitTextStrokeWidth) > 0 && shows(style.webkitTextStrokeColor)) return true;
   for (let at = /** @type {Node | null} */ (el), steps = 0; at && isElement(at) && steps < 20; at = drawnParent(at), steps += 1) {
     const around = getComputedStyle(at);
     if (around.webkitBackgroundClip !== 'text') continue;
-    const ground = backgroundOver(look.ground, around);
-    if (ground === null || look.ground === null || contrast(ground, look.ground) >= MIN_CONTRAST) return true;
+    const background = backgroundOver(paint.background, around);
+    if (background === null || paint.background === null || contrast(background, paint.background) >= MIN_CONTRAST) return true;
   }
   return false;
 };

@@ -226,9 +226,9 @@ const isLikelyDataTable = (table) => {
 /** @param {HTMLTableElement} table @param {HTMLCollectionOf<HTMLTableRowElement>} rows @param {number} count */
 const isStyledAsData = (table, rows, count) => {
   const style = getComputedStyle(table);
-  const ground = style.backgroundColor;
+  const background = style.backgroundColor;
   const spaced = !/^0px|\b0px$/.test(style.borderSpacing) && style.borderCollapse === 'separate';
-  const seen = { cells: 0, bordered: 0, top: 0, bottom: 0, left: 0, right: 0, coloured: 0 };
+  const seen = { cells: 0, bordered: 0, top: 0, bottom: 0, left: 0, right: 0, colored: 0 };
   /** @type {string[]} */
   const stripes = [];
   for (let r = 0; r < count; r += 1) {
@@ -250,16 +250,16 @@ const isStyledAsData = (table, rows, count) => {
       seen.left += Number(left);
       seen.right += Number(right);
       seen.bordered += Number((top && bottom) || (left && right));
-      const colour = drawn.backgroundColor;
-      seen.coloured += Number(spaced && colour !== ground && colour !== 'rgba(0, 0, 0, 0)');
-      if (seen.bordered >= 10 || seen.coloured >= 10) return true;
+      const color = drawn.backgroundColor;
+      seen.colored += Number(spaced && color !== background && color !== 'rgba(0, 0, 0, 0)');
+      if (seen.bordered >= 10 || seen.colored >= 10) return true;
       if (r < 5 && r === stripes.length) stripes.push(getComputedStyle(row).backgroundColor);
     }
   }
   if (seen.cells <= 1) return false;
   const half = Math.floor(seen.cells / 2);
-  if ([seen.bordered, seen.top, seen.bottom, seen.left, seen.right, seen.coloured].some((some) => some >= half)) return true;
-  return stripes.length > 2 && stripes.every((colour, at) => (colour === stripes[0]) === (at % 2 === 0));
+  if ([seen.bordered, seen.top, seen.bottom, seen.left, seen.right, seen.colored].some((some) => some >= half)) return true;
+  return stripes.length > 2 && stripes.every((color, at) => (color === stripes[0]) === (at % 2 === 0));
 };
 // Labels or references read per element.
 export const MAX_REFERENCES = 8;

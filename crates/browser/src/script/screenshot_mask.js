@@ -63,17 +63,17 @@ const isTextInput = (el) => el instanceof HTMLInputElement && !NO_TEXT_INPUTS.ha
 // Text that an element renders from attributes, or by reference.
 /** @param {Element} el @param {string} tag @param {boolean} generates */
 const renderedAttributeText = (el, tag, generates) => {
-  const told = [];
-  if (el instanceof HTMLInputElement && LABELLED_BUTTONS.has(INPUT.type(el))) told.push(INPUT.value(el));
+  const texts = [];
+  if (el instanceof HTMLInputElement && LABELLED_BUTTONS.has(INPUT.type(el))) texts.push(INPUT.value(el));
   if (tag === 'use') {
     const id = (attribute(el, 'href') ?? attribute(el, 'xlink:href') ?? '').replace(/^#/, '');
     const used = id ? elementByIdInTree(el, id) : null;
-    if (used) told.push(textContent(used));
+    if (used) texts.push(textContent(used));
   }
   for (const name of attributeNames(el)) {
-    if (RENDERED_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name))) told.push(getAttribute(el, name));
+    if (RENDERED_ATTRIBUTES.includes(name) || (generates && !PLAIN_ATTRIBUTES.has(name))) texts.push(getAttribute(el, name));
   }
-  return told;
+  return texts;
 };
 
 /** @param {Element} el */
@@ -147,12 +147,12 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
     add(node, text);
     add(null, '\0');
   }
-  const observer = new MutationObserver((records) => { if (activeMask === mine) recordChanges(mine, records); });
-  const mine = { starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
+  const observer = new MutationObserver((records) => { if (activeMask === mask) recordChanges(mask, records); });
+  const mask = { starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
   // A new root may have contained anything meanwhile: it was not observed.
-  if (before && roots.some((root) => !before.roots.includes(root))) mine.passed = null;
-  activeMask = mine;
-  setTimeout(() => { if (activeMask === mine) stopMasking(); }, WATCH_MILLISECONDS);
+  if (before && roots.some((root) => !before.roots.includes(root))) mask.passed = null;
+  activeMask = mask;
+  setTimeout(() => { if (activeMask === mask) stopMasking(); }, WATCH_MILLISECONDS);
   /** @type {MutationObserverInit} */
   const watched = { subtree: true, childList: true, characterData: true, characterDataOldValue: true, attributes: true, attributeOldValue: true };
   // Generated content may use any attribute.
@@ -185,31 +185,31 @@ const hasTextInside = (el) => (isField(el) ? fieldText(el) !== '' : (textContent
 
 // A field can be filled and emptied again without a trace, so unmasked fields are checked in every frame: after the
 // page's own scripts have run and before it is painted, which is when a new ResizeObserver is called.
-/** @param {Mask} mine */
-const watchFieldValues = (mine) => {
-  const boxed = new Set(mine.fields.filter(hasTextInside));
-  mine.values = mine.inputs.filter((el) => !boxed.has(el)).map((el) => [el, fieldText(el)]);
-  mine.filled = mine.values.length > MAX_WATCHED_INPUTS;
-  if (mine.values.length && !mine.filled) checkValuesEachFrame(mine);
+/** @param {Mask} mask */
+const watchFieldValues = (mask) => {
+  const boxed = new Set(mask.fields.filter(hasTextInside));
+  mask.values = mask.inputs.filter((el) => !boxed.has(el)).map((el) => [el, fieldText(el)]);
+  mask.filled = mask.values.length > MAX_WATCHED_INPUTS;
+  if (mask.values.length && !mask.filled) checkValuesEachFrame(mask);
 };
-/** @param {Mask} mine */
-const checkValuesEachFrame = (mine) => {
-  mine.frame = requestAnimationFrame(() => {
-    checkValues(mine);
-    mine.sizes?.disconnect();
-    mine.sizes = new ResizeObserver(() => checkValues(mine));
+/** @param {Mask} mask */
+const checkValuesEachFrame = (mask) => {
+  mask.frame = requestAnimationFrame(() => {
+    checkValues(mask);
+    mask.sizes?.disconnect();
+    mask.sizes = new ResizeObserver(() => checkValues(mask));
     const top = documentElement(document);
-    if (top) mine.sizes.observe(top);
-    checkValuesEachFrame(mine);
+    if (top) mask.sizes.observe(top);
+    checkValuesEachFrame(mask);
   });
 };
-/** @param {Mask} mine */
-const stopCheckingValues = (mine) => {
-  cancelAnimationFrame(mine.frame);
-  mine.sizes?.disconnect();
+/** @param {Mask} mask */
+const stopCheckingValues = (mask) => {
+  cancelAnimationFrame(mask.frame);
+  mask.sizes?.disconnect();
 };
-/** @param {Mask} mine */
-const checkValues = (mine) => { mine.filled ||= mine.values.some(([el, value]) => fieldText(el) !== value); };
+/** @param {Mask} mask */
+const checkValues = (mask) => { mask.filled ||= mask.values.some(([el, value]) => fieldText(el) !== value); };
 
 // How far text is painted beyond its box, by shadows and filters. null: anywhere.
 /** @param {Element} el */
@@ -301,35 +301,35 @@ const isAxisAligned = (el) => {
 };
 
 // Origin, scale and box of a child frame's content; null for one that is not shown.
-/** @param {Mask} mine @param {string} frame @returns {FramePlacement | null} */
-const framePlacement = (mine, frame) => {
+/** @param {Mask} mask @param {string} frame @returns {FramePlacement | null} */
+const framePlacement = (mask, frame) => {
   const owner = frameOwners.get(frame)?.deref();
   if (!owner || !isConnected(owner)) return null;
   const { left, top, right, bottom } = boundingRect(owner);
   const [zero, one] = [frameContentPoint(owner, 0, 0), frameContentPoint(owner, 1, 1)];
-  watchBox(mine, owner);
+  watchBox(mask, owner);
   return { x: zero.x, y: zero.y, across: one.x - zero.x, down: one.y - zero.y, box: [left, top, right, bottom], upright: isAxisAligned(owner) };
 };
 
 // One IntersectionObserver per element: Chromium checks in every rendered frame that it is still within its box. It
 // does not report on elements inside SVG, so those have none.
-/** @param {Mask} mine @param {Element} el */
-const watchBox = (mine, el) => {
-  if (mine.watched.some((watched) => watched.el === el)) return;
+/** @param {Mask} mask @param {Element} el */
+const watchBox = (mask, el) => {
+  if (mask.watched.some((watched) => watched.el === el)) return;
   const drawing = el instanceof SVGElement ? ownerSvg(el) : null;
   if (drawing) {
-    mine.watched.push({ el, observer: null, at: [], records: [] });
-    watchBox(mine, drawing);
+    mask.watched.push({ el, observer: null, at: [], records: [] });
+    watchBox(mask, drawing);
     return;
   }
   const { left, top, right, bottom } = boundingRect(el);
-  if (mine.watched.length >= MAX_WATCHED_BOXES) { mine.watched.push({ el, observer: null, at: [], records: [] }); return; }
+  if (mask.watched.length >= MAX_WATCHED_BOXES) { mask.watched.push({ el, observer: null, at: [], records: [] }); return; }
   const margins = [top - 1, innerWidth - right - 1, innerHeight - bottom - 1, left - 1].map((side) => `${-Math.floor(side)}px`);
   const observer = new IntersectionObserver((records) => watched.records.push(...records), { root: document, rootMargin: margins.join(' '), threshold: 1 });
   /** @type {WatchedBox} */
   const watched = { el, observer, at: [left, top, right, bottom], records: [] };
   observer.observe(el);
-  mine.watched.push(watched);
+  mask.watched.push(watched);
 };
 
 /** @param {number[]} a @param {number[]} b */
@@ -344,16 +344,16 @@ const isInAnimatedSvg = (el) => {
   return drawing !== null;
 };
 
-/** @param {Mask} mine */
-const isAnimated = (mine) => {
-  if (mine.watched.some(({ el }) => isInAnimatedSvg(el))) return true;
-  const animations = mine.roots.flatMap((root) => (root instanceof Document ? runningAnimations(root) : rootAnimations(root)));
+/** @param {Mask} mask */
+const isAnimated = (mask) => {
+  if (mask.watched.some(({ el }) => isInAnimatedSvg(el))) return true;
+  const animations = mask.roots.flatMap((root) => (root instanceof Document ? runningAnimations(root) : rootAnimations(root)));
   return animations.some((animation) => {
     if (animationState(animation) !== 'running') return false;
     const effect = animationEffect(animation);
     if (!(effect instanceof KeyframeEffect)) return false;
     const target = effectTarget(effect);
-    if (target === null || !mine.watched.some(({ el }) => isInside(el, target))) return false;
+    if (target === null || !mask.watched.some(({ el }) => isInside(el, target))) return false;
     return keyframesOf(effect).some((frame) => Object.keys(frame).some((key) => !NON_MOVING_PROPERTIES.has(key)));
   });
 };
@@ -361,87 +361,87 @@ const isAnimated = (mine) => {
 // Measures the mask and, if it will be verified, starts watching what is masked.
 /** @param {{ ranges: number[], frames: string[], watched: boolean }} request */
 export const measureMask = ({ ranges, frames, watched }) => {
-  const mine = activeMask;
-  if (!mine) return { boxes: [], whole: true, places: frames.map(() => null) };
-  const places = frames.map((frame) => framePlacement(mine, frame));
-  const { boxes, whole } = measureBoxes(mine, ranges, (el) => watchBox(mine, el));
-  mine.measured = { ranges, boxes, places };
-  mine.carried = isAnimated(mine);
-  if (watched) watchFieldValues(mine);
+  const mask = activeMask;
+  if (!mask) return { boxes: [], whole: true, places: frames.map(() => null) };
+  const places = frames.map((frame) => framePlacement(mask, frame));
+  const { boxes, whole } = measureBoxes(mask, ranges, (el) => watchBox(mask, el));
+  mask.measured = { ranges, boxes, places };
+  mask.carried = isAnimated(mask);
+  if (watched) watchFieldValues(mask);
   else stopMasking();
   return { boxes, whole, places };
 };
 
 // Records text as it appears: whatever is painted is in the page when mutation observers are called.
-/** @param {Mask} mine @param {MutationRecord[]} records */
-const recordChanges = (mine, records) => {
+/** @param {Mask} mask @param {MutationRecord[]} records */
+const recordChanges = (mask, records) => {
   for (const record of records) {
-    if (record.type === 'attributes' && !isRenderedAttribute(record.attributeName ?? '', mine.generates)) continue;
-    mine.changes += 1;
-    if (mine.passed === null) continue;
-    const told = changedText(mine, record);
-    const fits = told !== null && mine.changes < MAX_CHANGES && mine.passed.length + told.length < MAX_TRANSIENT_TEXT;
-    mine.passed = fits ? `${mine.passed}${told}\0` : null;
+    if (record.type === 'attributes' && !isRenderedAttribute(record.attributeName ?? '', mask.generates)) continue;
+    mask.changes += 1;
+    if (mask.passed === null) continue;
+    const shown = changedText(mask, record);
+    const fits = shown !== null && mask.changes < MAX_CHANGES && mask.passed.length + shown.length < MAX_TRANSIENT_TEXT;
+    mask.passed = fits ? `${mask.passed}${shown}\0` : null;
   }
 };
 
 // The text that a change may have shown; null if unknown.
-/** @param {Mask} mine @param {MutationRecord} options */
-const changedText = (mine, { type, target, attributeName, addedNodes, removedNodes }) => {
+/** @param {Mask} mask @param {MutationRecord} options */
+const changedText = (mask, { type, target, attributeName, addedNodes, removedNodes }) => {
   if (type === 'attributes') {
     // The field's type changed, or it showed another text, meanwhile.
     if (attributeName === 'type' ? target instanceof HTMLInputElement : attributeName === 'href' && isElement(target) && localName(target) === 'use') return null;
     return isElement(target) ? getAttribute(target, attributeName ?? '') ?? '' : '';
   }
-  let text = textAround(mine, target);
+  let text = textAround(mask, target);
   for (const node of [...addedNodes, ...removedNodes]) {
     if (!isElement(node)) continue;
     const walker = createTreeWalker(document, node, NodeFilter.SHOW_ELEMENT);
     for (let el = /** @type {Node | null} */ (node); el && isElement(el); el = nextNode(walker)) {
-      mine.read += 100;
-      if (mine.read > MAX_TRANSIENT_READ || mayRenderUnknownText(el)) return null;
-      for (const drawn of renderedAttributeText(el, localName(el), mine.generates)) text += `\0${drawn}`;
+      mask.read += 100;
+      if (mask.read > MAX_TRANSIENT_READ || mayRenderUnknownText(el)) return null;
+      for (const drawn of renderedAttributeText(el, localName(el), mask.generates)) text += `\0${drawn}`;
     }
   }
-  for (const node of addedNodes) text += `\0${textBeside(mine, node)}`;
-  return mine.read > MAX_TRANSIENT_READ ? null : text;
+  for (const node of addedNodes) text += `\0${textBeside(mask, node)}`;
+  return mask.read > MAX_TRANSIENT_READ ? null : text;
 };
 
-/** @param {Mask} mine @param {Node | null} node */
-const readCountedText = (mine, node) => {
+/** @param {Mask} mask @param {Node | null} node */
+const readCountedText = (mask, node) => {
   const text = node ? textContent(node) ?? '' : '';
-  mine.read += text.length;
+  mask.read += text.length;
   return text;
 };
-/** @param {Mask} mine @param {Node} node */
-const textBeside = (mine, node) =>
-  readCountedText(mine, previousSibling(node)).slice(-MIN_CONTEXT) + readCountedText(mine, node) + readCountedText(mine, nextSibling(node)).slice(0, MIN_CONTEXT);
+/** @param {Mask} mask @param {Node} node */
+const textBeside = (mask, node) =>
+  readCountedText(mask, previousSibling(node)).slice(-MIN_CONTEXT) + readCountedText(mask, node) + readCountedText(mask, nextSibling(node)).slice(0, MIN_CONTEXT);
 
 // The text of the smallest part of the page around a change that is not short, with the text next to it. Empty for a
 // long part: added nodes are recorded by themselves.
-/** @param {Mask} mine @param {Node} target */
-const textAround = (mine, target) => {
+/** @param {Mask} mask @param {Node} target */
+const textAround = (mask, target) => {
   let at = target;
-  let text = readCountedText(mine, target);
+  let text = readCountedText(mask, target);
   if (isElement(target) && text.length > MAX_CONTEXT) return '';
   while (text.length < MIN_CONTEXT) {
     const parent = parentNode(at);
     if (!parent || !isElement(parent)) break;
-    text = readCountedText(mine, parent);
+    text = readCountedText(mask, parent);
     if (text.length > MAX_CONTEXT) break;
     at = parent;
   }
-  return textBeside(mine, at);
+  return textBeside(mask, at);
 };
 
 // Text that appeared since the last call; null if unknown.
 const transientText = () => {
-  const was = activeMask;
-  if (!was) return null;
-  checkValues(was);
-  recordChanges(was, was.observer.takeRecords());
-  const unknown = was.filled || (!was.generates && pageHasGeneratedContent());
-  return unknown || was.passed === null ? null : was.passed.toWellFormed();
+  const mask = activeMask;
+  if (!mask) return null;
+  checkValues(mask);
+  recordChanges(mask, mask.observer.takeRecords());
+  const unknown = mask.filled || (!mask.generates && pageHasGeneratedContent());
+  return unknown || mask.passed === null ? null : mask.passed.toWellFormed();
 };
 
 // Called after closed roots were looked for.
@@ -456,14 +456,14 @@ const mayRenderUnknownText = (el) =>
 // Whether everything stayed where it was measured, whether that is certain of each element, and whether the page's
 // text changed. Changes are recorded further, for another call.
 export const verifyMask = () => {
-  const was = activeMask;
-  if (!was) return { held: false, sure: false, changed: true };
-  recordChanges(was, was.observer.takeRecords());
-  checkValues(was);
-  stopCheckingValues(was);
-  let held = was.measured !== null && !was.carried && !isAnimated(was) && !was.filled;
+  const mask = activeMask;
+  if (!mask) return { held: false, sure: false, changed: true };
+  recordChanges(mask, mask.observer.takeRecords());
+  checkValues(mask);
+  stopCheckingValues(mask);
+  let held = mask.measured !== null && !mask.carried && !isAnimated(mask) && !mask.filled;
   let sure = true;
-  for (const { el, observer, at, records: seen } of was.watched) {
+  for (const { el, observer, at, records: seen } of mask.watched) {
     if (!observer) { sure = false; continue; }
     const entries = [...seen, ...observer.takeRecords()];
     observer.disconnect();
@@ -472,9 +472,9 @@ export const verifyMask = () => {
     const { left, top, right, bottom } = boundingRect(el);
     held &&= [...boxes, [left, top, right, bottom]].every((box) => isClose(box, at));
   }
-  if (held && was.measured) {
-    const now = measureBoxes(was, was.measured.ranges, () => {});
-    held = isClose(now.boxes.flat(), was.measured.boxes.flat());
+  if (held && mask.measured) {
+    const now = measureBoxes(mask, mask.measured.ranges, () => {});
+    held = isClose(now.boxes.flat(), mask.measured.boxes.flat());
   }
-  return { held, sure, changed: was.changes > 0 };
+  return { held, sure, changed: mask.changes > 0 };
 };

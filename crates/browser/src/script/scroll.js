@@ -75,9 +75,9 @@ const isReversed = (el, across) => {
   if (place !== 0) return place < 0;
   // The direction of the body propagates to the page.
   const top = documentElement(document);
-  const told = el === rootScroller() && top ? childByTag(top, 'body') ?? el : el;
-  const { direction, writingMode, display, flexDirection } = getComputedStyle(told);
-  const turned = told === el && display.endsWith('flex') ? flexDirection : '';
+  const source = el === rootScroller() && top ? childByTag(top, 'body') ?? el : el;
+  const { direction, writingMode, display, flexDirection } = getComputedStyle(source);
+  const turned = source === el && display.endsWith('flex') ? flexDirection : '';
   if (writingMode !== 'horizontal-tb') return across ? writingMode.endsWith('-rl') : direction === 'rtl';
   return across ? (direction === 'rtl') !== (turned === 'row-reverse') : turned === 'column-reverse';
 };

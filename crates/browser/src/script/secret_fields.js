@@ -274,8 +274,8 @@ export const isMasked = (el) => {
 };
 
 // The same where a PaintState is at hand: most pages mask nothing, and no style must be computed.
-/** @param {Element} el @param {PaintState} look */
-export const isMaskedBy = (el, look) => (look.masked || anyMasked || hasDotFonts()) && isMasked(el);
+/** @param {Element} el @param {PaintState} paint */
+export const isMaskedBy = (el, paint) => (paint.masked || anyMasked || hasDotFonts()) && isMasked(el);
 
 /** @param {Node} node */
 export const isMaskedText = (node) => {

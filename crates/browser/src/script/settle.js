@@ -77,7 +77,7 @@ export const waitUntilSettled = async ({ expecting, anew, wanted, count }) => {
   const came = disarmInputGuard();
   if (anew) startCountingChanges();
   await waitForQuiet(expecting);
-  const told = snapshotIfSmall(wanted);
-  const counted = wanted && told !== null ? countNodes({ anew: count }) : { count: null, same: false };
-  return { ...came, told, ...counted };
+  const snapshot = snapshotIfSmall(wanted);
+  const counted = wanted && snapshot !== null ? countNodes({ anew: count }) : { count: null, same: false };
+  return { ...came, told: snapshot, ...counted };
 };

@@ -87,7 +87,7 @@ const isCollectionDue = (swept) => {
 export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   setValueExposure(options);
-  const tellHidden = options.exclude_hidden_elements === false;
+  const includeHidden = options.exclude_hidden_elements === false;
   /** @type {SnapshotNode[]} */
   const nodes = [];
   let written = RESERVE;
@@ -150,8 +150,8 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     if (LEAF_ROLES.has(role) || secret) return null;
     // The content is listed where the name was truncated.
     if (hidden === REVEALED) return { depth: Math.min(depth + 1, MAX_DEPTH), silent };
-    const told = name.length <= MAX_NAME && (role ? isNamedByContent(el, role) && !CONTENT_LISTED_BELOW.has(role) : actionable && !own);
-    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || told };
+    const isNamed = name.length <= MAX_NAME && (role ? isNamedByContent(el, role) && !CONTENT_LISTED_BELOW.has(role) : actionable && !own);
+    return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || isNamed };
   };
 
   // A long text is emitted in parts.
@@ -162,7 +162,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     let mark = hidden === REVEALED ? 'hidden' : null;
     if (typeof node !== 'string' && /\S/.test(whole)) {
       const sight = node instanceof GeneratedContent ? (node.unseen ? INVISIBLE : VISIBLE) : textVisibility(node);
-      if (sight === WITHHELD && (!tellHidden || isMaskedText(/** @type {Node} */ (node)))) return;
+      if (sight === WITHHELD && (!includeHidden || isMaskedText(/** @type {Node} */ (node)))) return;
       if (sight === WITHHELD) mark = 'hidden';
       if (sight === INVISIBLE) mark ??= 'unseen';
     } else {
@@ -204,7 +204,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   const root = documentElement(document);
-  const walked = root ? walk(root, visit, text, () => { open = null; }, tellHidden) : { complete: true };
+  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden) : { complete: true };
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources);
   const about = { left, complete: walked.complete, title: normalizeText(documentTitle(document), MAX_NAME), status: responseStatus() };

@@ -23,7 +23,7 @@ export const FONT = 2;
 export const MASK = 4;
 // What clips, fades or moves; what has a background; and what may overlap something else.
 export const PLACE = 8;
-export const GROUND = 16;
+export const BACKGROUND = 16;
 const MOVE = 32;
 // Sizes that may displace or collapse text.
 export const MARGIN = 64;
@@ -48,7 +48,7 @@ const EFFECT_RULES = [
   [COLOR, /^(?:color|-webkit-text-fill-color|fill|fill-opacity)$/],
   [FONT, /^(?:font|font-size)$/],
   [MASK, /^-webkit-text-security$/],
-  [PLACE | GROUND, /^background/],
+  [PLACE | BACKGROUND, /^background/],
   [PLACE | MOVE, /^(?:position|transform|translate|scale|rotate)$|^(?:offset|grid-)/],
   [PLACE, /^(?:opacity|filter|clip|clip-path|float|top|left|right|bottom|zoom|contain|z-index)$/],
   [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^(?:overflow|inset)/],
@@ -67,12 +67,12 @@ const EFFECT_RULES = [
 const effectRulesByProperty = new Map();
 /** @param {string} property @returns {EffectRule[]} */
 const effectRulesFor = (property) => {
-  let signs = effectRulesByProperty.get(property);
-  if (signs === undefined) {
-    signs = EFFECT_RULES.filter(([, names]) => names.test(property));
-    effectRulesByProperty.set(property, signs);
+  let effects = effectRulesByProperty.get(property);
+  if (effects === undefined) {
+    effects = EFFECT_RULES.filter(([, names]) => names.test(property));
+    effectRulesByProperty.set(property, effects);
   }
-  return signs;
+  return effects;
 };
 
 // The possible effects of declarations. A quoted string may look like a declaration, which only costs time.
@@ -81,7 +81,7 @@ const declaredEffects = (text) => {
   let all = 0;
   for (const [, property, value] of text.matchAll(/(?:^|[;{}])\s*([a-z-]+):\s*([^;{}]*)/g)) {
     if (property.startsWith('--')) continue;
-    for (const [signs, , values] of effectRulesFor(property)) if (!values || values.test(value)) all |= signs;
+    for (const [effects, , values] of effectRulesFor(property)) if (!values || values.test(value)) all |= effects;
   }
   return all;
 };
@@ -91,27 +91,27 @@ const declaredEffects = (text) => {
 const BY_TAG = [
   [COLOR, 'a area option optgroup font text tspan textPath'],
   [FONT, 'button input select textarea option optgroup font text tspan textPath'],
-  [COLOR | PLACE | GROUND, 'mark body button input select textarea'],
-  [PLACE | GROUND, 'html canvas video audio object marquee'],
-  [PLACE | GROUND | MOVE, 'dialog'],
+  [COLOR | PLACE | BACKGROUND, 'mark body button input select textarea'],
+  [PLACE | BACKGROUND, 'html canvas video audio object marquee'],
+  [PLACE | BACKGROUND | MOVE, 'dialog'],
 ];
 /** @type {[number, string][]} */
 const BY_ATTRIBUTE = [
-  [PLACE | GROUND | MOVE, '[popover]'], [PLACE | GROUND, '[bgcolor]'], [PLACE | GROUND, '[background]'],
+  [PLACE | BACKGROUND | MOVE, '[popover]'], [PLACE | BACKGROUND, '[bgcolor]'], [PLACE | BACKGROUND, '[background]'],
   [PLACE, 'svg :is([opacity], [fill-opacity], [transform], [clip-path], [mask], [filter], [x], [y])'],
 ];
 
-/** @param {Map<any, number>} map @param {unknown} key @param {number} signs */
-const addEffects = (map, key, signs) => map.set(key, (map.get(key) ?? 0) | signs);
+/** @param {Map<any, number>} map @param {unknown} key @param {number} effects */
+const addEffects = (map, key, effects) => map.set(key, (map.get(key) ?? 0) | effects);
 
 /** @type {Map<string, number>} */
 const EFFECTS_BY_TAG = new Map();
-for (const [signs, tags] of BY_TAG) for (const tag of tags.split(' ')) addEffects(EFFECTS_BY_TAG, tag, signs);
+for (const [effects, tags] of BY_TAG) for (const tag of tags.split(' ')) addEffects(EFFECTS_BY_TAG, tag, effects);
 
 export const styleHints = () => {
   const now = callCache();
-  now.suspects ??= collectStyleHints() ?? EVERY_ELEMENT;
-  return now.suspects;
+  now.styleHints ??= collectStyleHints() ?? EVERY_ELEMENT;
+  return now.styleHints;
 };
 
 /** @type {StyleHints} */
@@ -129,11 +129,11 @@ const collectStyleHints = () => {
   const found = { tags: new Map(EFFECTS_BY_TAG), elements: new Map(), all: false };
   const selectors = new Map();
   // Chromium matches single selectors several times faster than a list of two.
-  for (const [signs, selector] of BY_ATTRIBUTE) addMatchingElements(signs, [selector], found.elements);
+  for (const [effects, selector] of BY_ATTRIBUTE) addMatchingElements(effects, [selector], found.elements);
   const budget = { rules: MAX_STYLE_RULES };
   const sheets = [...styleSheets(document), ...adoptedStyleSheets(document)];
-  if (!sheets.every((sheet) => readStyleSheet(sheet, (signs, selector) => addSelectorHint(selectors, signs, selector, found.tags), budget))) return null;
-  for (const [signs, some] of selectors) if (!addMatchingElements(signs, some, found.elements)) return null;
+  if (!sheets.every((sheet) => readStyleSheet(sheet, (effects, selector) => addSelectorHint(selectors, effects, selector, found.tags), budget))) return null;
+  for (const [effects, some] of selectors) if (!addMatchingElements(effects, some, found.elements)) return null;
   return addInlineStyles(found.elements) && addAnimatedElements(found.elements) ? found : null;
 };
 
@@ -142,29 +142,29 @@ const ONE_TAG = /^([a-z][a-z0-9]*)(?::(?:link|visited|hover|active|focus))?$/i;
 
 /**
  * @param {Map<number, string[]>} selectors
- * @param {number} signs
+ * @param {number} effects
  * @param {string} selector
  * @param {Map<string, number>} tags
  */
-const addSelectorHint = (selectors, signs, selector, tags) => {
+const addSelectorHint = (selectors, effects, selector, tags) => {
   const parts = /[("'[\\]/.test(selector) ? [selector] : selector.split(',');
   for (const part of parts) {
     const tag = ONE_TAG.exec(part.trim())?.[1];
     if (tag) {
-      addEffects(tags, tag, signs);
-      addEffects(tags, tag.toLowerCase(), signs);
+      addEffects(tags, tag, effects);
+      addEffects(tags, tag.toLowerCase(), effects);
     } else {
-      const known = selectors.get(signs);
+      const known = selectors.get(effects);
       if (known) known.push(part);
-      else selectors.set(signs, [part]);
+      else selectors.set(effects, [part]);
     }
   }
 };
 
-/** @param {number} signs @param {string[]} selectors @param {Map<Element, number>} elements */
-const addMatchingElements = (signs, selectors, elements) => {
+/** @param {number} effects @param {string[]} selectors @param {Map<Element, number>} elements */
+const addMatchingElements = (effects, selectors, elements) => {
   try {
-    for (const el of querySelectorAll(document, selectors.join(','))) addEffects(elements, el, signs);
+    for (const el of querySelectorAll(document, selectors.join(','))) addEffects(elements, el, effects);
     return true;
   } catch (error) {
     // querySelectorAll does not accept namespace prefixes.
@@ -188,8 +188,8 @@ const readStyleSheet = (sheet, take, budget) => {
       budget.rules -= 1;
       if (budget.rules < 0) return false;
       if (rule instanceof CSSStyleRule) {
-        const signs = declaredEffects(ruleStyle(rule).cssText);
-        if (signs !== 0) take(signs, selectorText(rule));
+        const effects = declaredEffects(ruleStyle(rule).cssText);
+        if (effects !== 0) take(effects, selectorText(rule));
         // The selector of a nested rule is relative.
         if (styleRules(rule).length && declaredEffects(rule.cssText) !== 0) return false;
       } else if (rule instanceof CSSImportRule) {
@@ -209,12 +209,12 @@ const readStyleSheet = (sheet, take, budget) => {
 export const mayOverlap = () => {
   const { tags, elements, all } = styleHints();
   if (all || shadowRootsSeen) return true;
-  for (const signs of elements.values()) if (signs & MOVE) return true;
+  for (const effects of elements.values()) if (effects & MOVE) return true;
   return tagsWithEffect(tags, MOVE).some((tag) => querySelectorAll(document, tag).length > 0);
 };
 
 /** @param {Map<string, number>} tags @param {number} sign */
-export const tagsWithEffect = (tags, sign) => Array.from(tags).filter(([, signs]) => signs & sign).map(([tag]) => tag);
+export const tagsWithEffect = (tags, sign) => Array.from(tags).filter(([, effects]) => effects & sign).map(([tag]) => tag);
 
 /** @param {Map<Element, number>} elements */
 const addInlineStyles = (elements) => {
@@ -222,8 +222,8 @@ const addInlineStyles = (elements) => {
   if (styled.length > MAX_STYLED) return false;
   for (const el of styled) {
     const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
-    const signs = style ? declaredEffects(style.cssText) : 0;
-    if (signs !== 0) addEffects(elements, el, signs);
+    const effects = style ? declaredEffects(style.cssText) : 0;
+    if (effects !== 0) addEffects(elements, el, effects);
   }
   return true;
 };

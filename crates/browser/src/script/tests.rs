@@ -1,15 +1,19 @@
 //! The bundler: what it joins, and what it refuses.
 
-use super::{ScriptFunction, bundle::bundle, source};
+use super::{
+    ScriptFunction,
+    bundle::{Bundle, bundle, declare_functions},
+    source,
+};
 use std::io;
 
 /// Bundles modules that are given by name; the first is the entry.
-fn join(modules: &[(&str, &str)]) -> Result<String, String> {
+fn join(modules: &[(&str, &str)]) -> Result<Bundle, String> {
     let read = |name: &str| {
         let found = modules.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
         found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
-    bundle(modules[0].0, &read).map(|bundle| bundle.source).map_err(|error| error.to_string())
+    bundle(modules[0].0, &read).map_err(|error| error.to_string())
 }
 
 const NO_FUNCTIONS: &str = "const FUNCTIONS = {\n};\n";
@@ -28,7 +32,9 @@ fn a_module_runs_after_those_that_it_imports() {
     ]);
     let expected = "(() => {\n'use strict';\nif (Object.hasOwn(globalThis, 'stockade')) return;\n\
                     function a(x) {\nreturn  (x);\n}\nconst b = (x) => a(x);\na(b);\nconst FUNCTIONS = {\n};\n})();";
-    assert_eq!(joined.unwrap(), expected);
+    let joined = joined.unwrap();
+    assert_eq!(joined.source, expected);
+    assert_eq!(joined.modules, ["a.js", "b.js", "main.js"]);
 }
 
 #[test]
@@ -61,13 +67,23 @@ fn what_cannot_be_bundled_is_refused_with_file_and_line() {
         ("const FUNCTIONS = {\n  a: b,\n};", "", "main.js:1: list one name a line"),
     ];
     for (main, other, expected) in cases {
-        let refused = join(&[("main.js", main), ("a.js", other)]).unwrap_err();
+        let refused = join(&[("main.js", main), ("a.js", other)]).err().unwrap();
         assert!(refused.starts_with(expected), "{main}: {refused}");
     }
 }
 
 #[test]
-fn the_functions_that_rust_calls_are_those_of_the_script() {
+fn rust_may_call_exactly_the_functions_that_the_entry_module_lists() {
+    let main = "const a = 1;\nconst readText = 1;\nconst FUNCTIONS = {\n  // Reads.\n  readText,\n  a,\n};\n";
+    let joined = join(&[("main.js", main)]).unwrap();
+    assert_eq!(joined.functions, ["readText", "a"]);
+    let declared = declare_functions(&joined.functions);
+    assert!(declared.contains("#[deny(dead_code)]\npub(crate) enum ScriptFunction {\nReadText,\nA,\n}"), "{declared}");
+    assert!(declared.contains("Self::ReadText => \"readText\""), "{declared}");
+}
+
+#[test]
+fn the_script_that_is_injected_is_the_bundle() {
     assert_eq!(ScriptFunction::TakeSnapshot.name(), "takeSnapshot");
     assert_eq!(
         ScriptFunction::TakeSnapshot.declaration(),

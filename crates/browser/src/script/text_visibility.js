@@ -22,16 +22,16 @@ export const WITHHELD = 2;
 export const textVisibility = (node) => {
   const parent = drawnParent(node);
   if (!parent || !isElement(parent)) return VISIBLE;
-  const look = paintStateOf(parent);
-  if (isMaskedBy(parent, look)) return WITHHELD;
-  if (!look.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return INVISIBLE;
-  if (isPlainlyVisible(look)) return VISIBLE;
-  if (look.skipped) return WITHHELD;
-  if (look.gone || look.replaced || look.small) return INVISIBLE;
+  const paint = paintStateOf(parent);
+  if (isMaskedBy(parent, paint)) return WITHHELD;
+  if (!paint.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return INVISIBLE;
+  if (isPlainlyVisible(paint)) return VISIBLE;
+  if (paint.skipped) return WITHHELD;
+  if (paint.gone || paint.replaced || paint.small) return INVISIBLE;
   const { texts } = paintCache();
   let sight = texts.get(node);
   if (sight === undefined) {
-    sight = isTextInvisible(/** @type {CharacterData} */ (node), parent, look) ? INVISIBLE : VISIBLE;
+    sight = isTextInvisible(/** @type {CharacterData} */ (node), parent, paint) ? INVISIBLE : VISIBLE;
     texts.set(node, sight);
   }
   return sight;
@@ -53,16 +53,16 @@ const isUndrawn = (node, parent) => {
 };
 
 // Whether content is visible for certain without measuring.
-/** @param {PaintState} look */
-const isPlainlyVisible = (look) => {
-  look.easy ??= !look.gone && !look.replaced && !look.small && !look.masked && !look.skipped && !look.placed && look.stands() && !hasOccluders();
-  return look.easy;
+/** @param {PaintState} paint */
+const isPlainlyVisible = (paint) => {
+  paint.easy ??= !paint.gone && !paint.replaced && !paint.small && !paint.masked && !paint.skipped && !paint.placed && paint.stands() && !hasOccluders();
+  return paint.easy;
 };
 
-/** @param {CharacterData} node @param {Element} parent @param {PaintState} look */
-const isTextInvisible = (node, parent, look) => {
-  const stood = look.stands();
-  if (!stood && look.ink[3] * look.strength < MIN_ALPHA) return !isDrawnByEffects(parent, look);
+/** @param {CharacterData} node @param {Element} parent @param {PaintState} paint */
+const isTextInvisible = (node, parent, paint) => {
+  const stood = paint.stands();
+  if (!stood && paint.ink[3] * paint.strength < MIN_ALPHA) return !isDrawnByEffects(parent, paint);
   if (!mayMeasure()) return false;
   const { range } = paintCache();
   selectNode(range, node);
@@ -70,46 +70,46 @@ const isTextInvisible = (node, parent, look) => {
   // Options of a closed list have no box.
   if (rect.width === 0 && rect.height === 0 && BOXLESS_TAGS.has(tagOf(parent))) return false;
   const crushed = rect.width <= TOO_SMALL && characterData(node).trim().length > 1;
-  if (crushed || rect.height <= TOO_SMALL || isOutOfReach(rect, look)) return true;
-  if (!stood && !isVisibleOnOtherBox(parent, rect, look) && !isDrawnByEffects(parent, look)) return true;
-  return isOccluded(parent, rect, look);
+  if (crushed || rect.height <= TOO_SMALL || isOutOfReach(rect, paint)) return true;
+  if (!stood && !isVisibleOnOtherBox(parent, rect, paint) && !isDrawnByEffects(parent, paint)) return true;
+  return isOccluded(parent, rect, paint);
 };
 
 // The same for generated content, by its own style; its position is only estimated.
 const FAR_OFFSET = -500;
 /** @param {Element} el @param {CSSStyleDeclaration} style */
 export const isGeneratedInvisible = (el, style) => {
-  const look = paintStateOf(el);
-  if (look.gone || look.small || parseFloat(style.fontSize) <= TOO_SMALL) return true;
-  const written = look.inside();
+  const paint = paintStateOf(el);
+  if (paint.gone || paint.small || parseFloat(style.fontSize) <= TOO_SMALL) return true;
+  const written = paint.inside();
   written.strength *= +style.opacity;
   if (style.filter !== 'none') applyFilter(style.filter, written);
   const ink = parseColor(style.webkitTextFillColor);
-  if (written.gone || (ink && !isLegible(ink, written.strength, backgroundOver(look.ground, style)))) return style.textShadow === 'none';
+  if (written.gone || (ink && !isLegible(ink, written.strength, backgroundOver(paint.background, style)))) return style.textShadow === 'none';
   if ([style.left, style.top, style.textIndent, style.marginLeft, style.marginTop].some((at) => parseFloat(at) <= FAR_OFFSET)) return true;
   if (style.clipPath !== 'none' || style.clip !== 'auto') {
     const shape = clipShape(style, new DOMRect(0, 0, 100, 100));
     if (shape && isTooSmall(shape)) return true;
   }
-  return look.placed && mayMeasure() && isOutOfReach(boundingRect(el), look);
+  return paint.placed && mayMeasure() && isOutOfReach(boundingRect(el), paint);
 };
 
 // Whether the text of a field or input has the color of its background.
 /** @param {Element} el */
 export const isInkInvisible = (el) => {
-  const look = paintStateOf(el);
-  return look.small || (!look.stands() && !isDrawnByEffects(el, look));
+  const paint = paintStateOf(el);
+  return paint.small || (!paint.stands() && !isDrawnByEffects(el, paint));
 };
 
 // Whether a control is invisible, whatever its text.
 /** @param {Element} el @param {boolean} [always] */
 export const isBoxInvisible = (el, always = false) => {
-  const look = paintStateOf(el);
-  if (!always && isPlainlyVisible(look)) return false;
-  if (look.gone) return true;
-  if (BOXLESS_TAGS.has(tagOf(el)) || !(always || look.placed || hasOccluders()) || !mayMeasure()) return false;
+  const paint = paintStateOf(el);
+  if (!always && isPlainlyVisible(paint)) return false;
+  if (paint.gone) return true;
+  if (BOXLESS_TAGS.has(tagOf(el)) || !(always || paint.placed || hasOccluders()) || !mayMeasure()) return false;
   const rect = boundingRect(el);
-  if (!isTooSmall(rect)) return isOutOfReach(rect, look) || isOccluded(el, rect, look);
+  if (!isTooSmall(rect)) return isOutOfReach(rect, paint) || isOccluded(el, rect, paint);
   // Its content may overflow it.
   return getComputedStyle(el).display !== 'contents' && !hasVisibleOverflow(el);
 };

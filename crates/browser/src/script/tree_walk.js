@@ -28,12 +28,12 @@ const modalDialogs = () => {
  * @param {Element} root
  * @param {WalkVisitor} visit
  * @param {WalkText} text
- * @param {() => void} brk
- * @param {boolean} [tellHidden]
+ * @param {() => void} breakText
+ * @param {boolean} [includeHidden]
  */
-export const walk = (root, visit, text, brk, tellHidden = false) => {
+export const walk = (root, visit, text, breakText, includeHidden = false) => {
   try {
-    return walkAll(root, visit, text, brk, tellHidden);
+    return walkAll(root, visit, text, breakText, includeHidden);
   } finally {
     setCurrentElement(null);
   }
@@ -43,10 +43,10 @@ export const walk = (root, visit, text, brk, tellHidden = false) => {
  * @param {Element} root
  * @param {WalkVisitor} visit
  * @param {WalkText} text
- * @param {() => void} brk
- * @param {boolean} tellHidden
+ * @param {() => void} breakText
+ * @param {boolean} includeHidden
  */
-const walkAll = (root, visit, text, brk, tellHidden) => {
+const walkAll = (root, visit, text, breakText, includeHidden) => {
   const started = performance.now();
   /** @type {(WalkItem | null)[]} */
   const nodes = modalDialogs() ?? [root];
@@ -63,7 +63,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     const silent = /** @type {boolean} */ (silents.pop());
     const around = /** @type {number} */ (hiddens.pop());
     const drawn = drawns.pop();
-    if (node === BREAK) { brk(); continue; }
+    if (node === BREAK) { breakText(); continue; }
     visited += 1;
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
       return { visited, complete: false };
@@ -72,16 +72,16 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
     if (!isElement(node)) continue;
     setCurrentElement(node);
     const seen = (drawn && isDrawnWithParent(node)) || visibility(node);
-    const hidden = classifyHidden(node, seen, around, tellHidden);
+    const hidden = classifyHidden(node, seen, around, includeHidden);
     if (hidden === EXCLUDED) continue;
     const below = seen === 'inside' && hidden !== REVEALED ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
     if (!below) continue;
     const block = !INLINE_TAGS.has(tagOf(node));
-    if (block) { brk(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
+    if (block) { breakText(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
     // It only contains text that is its name already.
-    if (!tellHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
+    if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
     /** @type {WalkItem[]} */
-    const children = tellHidden ? allChildren(node) : accessibleChildren(node);
+    const children = includeHidden ? allChildren(node) : accessibleChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
       if (before) children.unshift(before);
@@ -93,7 +93,7 @@ const walkAll = (root, visit, text, brk, tellHidden) => {
       drawns.push(draws);
       depths.push(below.depth);
       silents.push(seen === 'inside' && hidden !== REVEALED && isInnerElement(children[i]) ? silent : below.silent);
-      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : tellHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
+      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : includeHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
     }
   }
   return { visited, complete: true };

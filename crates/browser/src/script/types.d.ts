@@ -17,8 +17,8 @@ interface CallCache {
   owned: Ownership | null;
   slots: Map<ShadowRoot, Map<Node, HTMLSlotElement>>;
   dotFonts: boolean | null;
-  suspects: StyleHints | null;
-  looks: PaintCache | null;
+  styleHints: StyleHints | null;
+  paint: PaintCache | null;
   labels: Map<Node, Map<Element | null, HTMLLabelElement[]>>;
   active: Set<Element> | null;
   disables: boolean | null;
@@ -41,7 +41,7 @@ interface PaintCache {
   scroll: { rtl: boolean; locked: boolean } | null;
   shaded: boolean | null;
 }
-interface PaintedBox { el: Element; rect: Box; ground: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
+interface PaintedBox { el: Element; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
 interface PaintedBoxes { bands: Map<number, PaintedBox[]>; tall: PaintedBox[]; covers: number }
 interface Scroller { el: Element; outer: Scroller | null; clip: Box | null }
 

@@ -87,10 +87,10 @@ export const differingVisibleText = (el, role, name, actionable, own) => {
   if (!own && NAME_PARTS.exact) return '';
   if (el instanceof HTMLInputElement && !BUTTON_INPUT_TYPES.has(INPUT.type(el))) return '';
   // Content that is listed below the element needs no repetition, unless it is as short as a name.
-  const told = !isNamedByContent(el, role) && !(el instanceof HTMLInputElement);
-  if (told && role) return '';
+  const isListedBelow = !isNamedByContent(el, role) && !(el instanceof HTMLInputElement);
+  if (isListedBelow && role) return '';
   const shown = visibleText(el, MAX_VISIBLE_TEXT);
-  if (told && shown.length >= MAX_VISIBLE_TEXT) return '';
+  if (isListedBelow && shown.length >= MAX_VISIBLE_TEXT) return '';
   return isDifferentText(name, shown) ? shown : '';
 };
 
