@@ -78,7 +78,10 @@ fn rust_may_call_exactly_the_functions_that_the_entry_module_lists() {
     let joined = join(&[("main.js", main)]).unwrap();
     assert_eq!(joined.functions, ["readText", "a"]);
     let declared = declare_functions(&joined.functions);
-    assert!(declared.contains("#[deny(dead_code)]\npub(crate) enum ScriptFunction {\nReadText,\nA,\n}"), "{declared}");
+    assert!(
+        declared.contains("#[deny(dead_code)]\npub(crate) enum ScriptFunction {\nReadText,\nA,\n}"),
+        "{declared}"
+    );
     assert!(declared.contains("Self::ReadText => \"readText\""), "{declared}");
 }
 
