@@ -39,5 +39,6 @@ mod support;
 mod tabs;
 mod targets;
 mod tricks;
+mod unusual_content;
 mod waiting;
 mod ways;
