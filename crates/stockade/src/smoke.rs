@@ -1,10 +1,10 @@
 //! The smoke test: start → goto → extract → screenshot → archive, through the same gate as any agent.
 
-use crate::control::Control;
-use crate::error::Fault;
-use crate::gate::{Reply, Wish};
-use crate::session::{Archived, EndReason, OpenRequest, Session};
 use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
+use engine::control::Control;
+use engine::error::Fault;
+use engine::gate::{Reply, Wish};
+use engine::session::{Archived, EndReason, OpenRequest, Session};
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ async fn on_page(
     let begun = Instant::now();
     let went = match WebUrl::parse(url) {
         Ok(url) => act(Action::Navigate(Navigate { url, wait_for: LoadState::Load })).await,
-        Err(refusal) => Err(crate::gate::bad_address(&refusal)),
+        Err(refusal) => Err(engine::error::bad_address(&refusal)),
     };
     let went = finish(report, tell, "goto", begun, went, |reply| match &reply.outcome {
         Outcome::Navigated { final_url, status: Some(status), .. } => format!("{status} {final_url}"),

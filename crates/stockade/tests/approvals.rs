@@ -6,9 +6,9 @@ use common::Home;
 use common::machine::{PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
+use engine::approvals::{Kind, State, Verdict};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use stockade::approvals::{Kind, State, Verdict};
 
 const ITEM: &str = "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>\
     <a href=/other>Next</a> <input aria-label=Note>";

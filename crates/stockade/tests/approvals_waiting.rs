@@ -6,9 +6,9 @@ use common::machine::{self, PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, Mcp, Server, http};
+use engine::approvals::{ApprovalId, State, Verdict};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use stockade::approvals::{ApprovalId, State, Verdict};
 
 const ITEM: &str = "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>";
 

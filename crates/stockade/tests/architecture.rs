@@ -14,7 +14,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("jail", &[]),
     ("bridge", &[]),
     ("vault", &["policy"]),
-    ("stockade", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
+    ("engine", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
+    ("server", &["audit", "browser", "engine", "policy", "vault"]),
+    ("testkit", &["engine"]),
+    ("stockade", &["audit", "browser", "engine", "jail", "policy", "server", "testkit", "vault"]),
 ];
 
 /// A file longer than this asks to be split by what it does; tests may be longer.
@@ -116,21 +119,21 @@ fn only_the_jail_is_unsafe() {
 
 #[test]
 fn only_the_gate_performs_and_only_the_gate_decides() {
-    only_in(".perform(", &["crates/stockade/src/gate/", "crates/browser/"]);
-    only_in(".perform_within(", &["crates/stockade/src/gate/", "crates/browser/"]);
-    only_in(".decide(", &["crates/stockade/src/gate/", "crates/policy/", "crates/audit/src/log.rs"]);
+    only_in(".perform(", &["crates/engine/src/gate/", "crates/browser/"]);
+    only_in(".perform_within(", &["crates/engine/src/gate/", "crates/browser/"]);
+    only_in(".decide(", &["crates/engine/src/gate/", "crates/policy/", "crates/audit/src/log.rs"]);
 }
 
 #[test]
 fn only_the_book_turns_a_question_into_a_yes_and_only_the_gate_uses_it() {
-    only_in(".approved_by(", &["crates/stockade/src/approvals/", "crates/policy/"]);
-    only_in(".still_holds(", &["crates/stockade/src/gate/", "crates/policy/"]);
-    only_in("Bound::new(", &["crates/stockade/src/gate/"]);
+    only_in(".approved_by(", &["crates/engine/src/approvals/", "crates/policy/"]);
+    only_in(".still_holds(", &["crates/engine/src/gate/", "crates/policy/"]);
+    only_in("Bound::new(", &["crates/engine/src/gate/"]);
 }
 
 #[test]
 fn no_door_of_an_agents_knows_how_to_answer_for_a_person() {
-    let agents = ["crates/stockade/src/mcp/", "crates/stockade/src/api/", "crates/stockade/src/gate/"];
+    let agents = ["crates/server/src/mcp/", "crates/server/src/api/", "crates/engine/src/gate/"];
     for (path, text) in sources() {
         let place = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         if agents.iter().any(|agents| place.starts_with(agents)) {

@@ -6,10 +6,10 @@ use common::machine::{PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, PROGRAM};
+use engine::approvals::Verdict;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use stockade::approvals::Verdict;
 
 fn clients() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");

@@ -6,12 +6,12 @@ use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and
 use common::machine::PATIENCE;
 use common::terminal::Shown;
 use common::{Home, PROGRAM, known};
+use server::http::{OPERATOR_ROUTES, OperatorNeeds};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use stockade::server::{OPERATOR_ROUTES, OperatorNeeds};
 
 #[test]
 fn an_agents_key_gets_403_on_every_operator_route() {

@@ -2,10 +2,10 @@
 
 use crate::jailed::{Jail, Stockade};
 use browser::{Browser, BrowserOptions, CallerId, Viewer};
+use engine::gate::Wish;
+use engine::session::OpenRequest;
 use policy::{Action, Click, Decision, LoadState, Navigate, Policy, Standing, Target, WebUrl};
 use std::time::{Duration, Instant};
-use stockade::gate::Wish;
-use stockade::session::OpenRequest;
 use tokio_util::sync::CancellationToken;
 
 const HOST: &str = "bench.test";

@@ -2,6 +2,12 @@
 
 use crate::common::{Home, machine};
 use browser::cdp::{Connection, ConnectionOptions};
+use engine::control::Control;
+use engine::logins::Wanted;
+use engine::session::{EndReason, OpenRequest};
+use engine::state::{self, State};
+use engine::storage::{self, Storage};
+use engine::tunnel::Tunnel;
 use jail::template::{BuildOptions, Flavour, Store};
 use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
 use jiff::Timestamp;
@@ -11,12 +17,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade::config::{Override, Places, load};
-use stockade::control::Control;
-use stockade::logins::Wanted;
-use stockade::session::{EndReason, OpenRequest};
-use stockade::state::{self, State};
-use stockade::storage::{self, Storage};
-use stockade::tunnel::Tunnel;
 use tokio::net::UnixListener;
 use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer, Secret};
 
@@ -153,7 +153,7 @@ impl Jail {
         let socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
         keeper.set_cpu(&id, Some(cpu)).unwrap();
         let connection = Connection::over(socket, ConnectionOptions::default());
-        tokio::spawn(stockade::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
+        tokio::spawn(engine::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
         (Jail { keeper, id, _tunnel: tunnel, _egress: egress }, connection)
     }
 }

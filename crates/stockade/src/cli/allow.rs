@@ -2,10 +2,10 @@
 
 use crate::cli::Context;
 use crate::cli::terminal::Asker;
-use crate::error::Fault;
-use crate::operator::{self, Password};
-use crate::storage::{FIRST_OPERATOR, Storage, StorageError};
 use audit::EventKind;
+use engine::error::Fault;
+use engine::storage::{FIRST_OPERATOR, Storage, StorageError};
+use server::operator::{self, Password};
 use std::time::Instant;
 
 /// Who gives leave, and how the password comes.

@@ -1,16 +1,16 @@
 //! `stockade approvals`, `approve` and `deny`: what waits for a person, answered by one who is logged in for it.
 
-use crate::approvals::{OFF_THE_LIST, is_other_site};
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
-use crate::client::{Visit, segment};
-use crate::error::Fault;
-use crate::operator;
-use crate::storage::FIRST_OPERATOR;
 use clap::Args;
+use engine::approvals::{OFF_THE_LIST, is_other_site};
+use engine::error::Fault;
+use engine::storage::FIRST_OPERATOR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use server::client::{Visit, path_segment};
+use server::operator;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -89,7 +89,7 @@ pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
 }
 
 fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
-    let path = format!("/operator/approvals/{}", segment(id));
+    let path = format!("/operator/approvals/{}", path_segment(id));
     let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict, "note": note })))?;
     let approval = &json["approval"];
     let human = format!("{} is {}.\n", text(approval, "id"), text(approval, "state"));

@@ -3,8 +3,8 @@
 use crate::cli::output::{BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply};
 use crate::config::{self, Entry, Loaded, Origin, Places};
-use crate::error::Fault;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;

@@ -1,12 +1,12 @@
 //! The flags that every command takes, and what they lead to.
 
 use crate::config::{self, Loaded, Override, Places};
-use crate::error::Fault;
-use crate::logins::Logins;
-use crate::record;
-use crate::state::{self, State};
-use crate::storage::Storage;
 use clap::Args;
+use engine::error::Fault;
+use engine::logins::Logins;
+use engine::record;
+use engine::state::{self, State};
+use engine::storage::Storage;
 use std::future::Future;
 use std::path::PathBuf;
 
@@ -113,12 +113,12 @@ impl Context {
     /// one, holds another chain.
     pub fn open_log(&self) -> Result<audit::Log, Fault> {
         let config = self.load_config(Vec::new())?.config;
-        record::open_log(&config, &self.open_state()?, "command-line")
+        record::open_log(&config.audit, &self.open_state()?, "command-line")
     }
 
     /// Credentials and grants.
     pub fn open_logins(&self) -> Result<Logins, Fault> {
-        Logins::for_command(&self.load_config(Vec::new())?.config, &self.open_state()?)
+        Logins::for_command(&self.load_config(Vec::new())?.config.credentials, &self.open_state()?)
     }
 
     /// Runs a command that has to wait for things.

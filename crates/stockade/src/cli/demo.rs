@@ -2,11 +2,11 @@
 
 use crate::cli::output::{BOLD, DIM, GOOD, print_now};
 use crate::cli::{Context, Reply};
-use crate::demo;
-use crate::error::Fault;
 use clap::Args;
+use engine::error::Fault;
 use serde_json::json;
 use std::net::SocketAddr;
+use testkit::shop;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -45,12 +45,12 @@ pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<Reply, Fault> {
         let human = format!(
             "{GOOD}The shop is open{GOOD:#} at {BOLD}{url}{BOLD:#}\n\
              {DIM}Log in as {} with {}. Stop with Ctrl-C.{DIM:#}\n",
-            demo::EMAIL,
-            demo::PASSWORD,
+            shop::EMAIL,
+            shop::PASSWORD,
         );
         print_now(context, &Reply::new(human, json!({ "serving": true, "url": url })))?;
         tokio::select! {
-            served = demo::serve(listener) => served.map_err(failed),
+            served = shop::serve(listener) => served.map_err(failed),
             stopped = tokio::signal::ctrl_c() => stopped.map_err(failed),
             _ = terminate.recv() => Ok(()),
         }

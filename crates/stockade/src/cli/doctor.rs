@@ -4,8 +4,8 @@ use crate::cli::output::{self, BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Context, Reply};
 use crate::doctor::leak::{self, Report};
 use crate::doctor::{self, Check, Verdict};
-use crate::error::Fault;
 use clap::Args;
+use engine::error::Fault;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 

@@ -3,11 +3,11 @@
 use crate::cli::allow::ByOperator;
 use crate::cli::output::{BAD, DIM, GOOD, progress};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::Fault;
-use crate::logins::told::{self, Standing};
-use crate::logins::{By, Logins, parse_lifetime};
 use anstyle::Style;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
+use engine::logins::told::{self, Standing};
+use engine::logins::{By, Logins, parse_lifetime};
 use jiff::Timestamp;
 use policy::{Name, Tenant};
 use serde_json::json;

@@ -2,10 +2,10 @@
 
 use crate::cli::output::{BAD, GOOD};
 use crate::cli::{Column, Reply, Table};
-use crate::error::{Fault, with_causes};
-use crate::state;
 use anstyle::Style;
 use clap::{Args, Subcommand};
+use engine::error::{Fault, with_causes};
+use engine::state;
 use serde_json::json;
 
 #[derive(Debug, Args)]

@@ -2,9 +2,9 @@
 
 use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::Fault;
 use anstyle::Style;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use jiff::Timestamp;
 use policy::{Actor, Scope, Tenant};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Logs: to standard error only, because standard output belongs to answers and to MCP.
 
-use crate::error::Fault;
+use engine::error::Fault;
 use std::io::{self, IsTerminal};
 use tracing::Level;
 use tracing_subscriber::filter::filter_fn;

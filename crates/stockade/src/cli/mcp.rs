@@ -1,13 +1,13 @@
 //! `stockade mcp`: MCP over standard input and output, for one client.
 
 use crate::cli::{Context, Reply};
-use crate::control::Control;
-use crate::error::Fault;
-use crate::mcp;
-use crate::stop::Stop;
-use crate::storage::Storage;
 use clap::Args;
+use engine::control::Control;
+use engine::error::Fault;
+use engine::stop::Stop;
+use engine::storage::Storage;
 use policy::{Actor, Scope, Tenant};
+use server::mcp;
 use std::sync::Arc;
 
 #[derive(Debug, Args)]

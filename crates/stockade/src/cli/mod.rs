@@ -33,9 +33,9 @@ pub use context::Context;
 pub use output::Reply;
 pub use table::{Column, Table};
 
-use crate::error::Fault;
 use clap::{Parser, Subcommand};
 use context::Global;
+use engine::error::Fault;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

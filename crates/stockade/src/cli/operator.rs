@@ -7,13 +7,13 @@ use crate::cli::allow::{allow, blocking, check};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::terminal::Asker;
 use crate::cli::{Column, Context, Reply, Table};
-use crate::client;
-use crate::error::Fault;
-use crate::operator;
-use crate::storage::{FIRST_OPERATOR, LINK_LIFETIME, OperatorToken, Storage, StorageError};
 use audit::EventKind;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
+use engine::storage::{FIRST_OPERATOR, LINK_LIFETIME, OperatorToken, Storage, StorageError};
 use serde_json::json;
+use server::client;
+use server::operator;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 

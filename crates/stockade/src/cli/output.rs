@@ -1,8 +1,8 @@
 //! How answers and errors are printed.
 
 use crate::cli::{Context, FAILURE};
-use crate::error::{Fault, in_quotes};
 use anstyle::{AnsiColor, Style};
+use engine::error::{Fault, in_quotes};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -2,14 +2,14 @@
 //!
 //! The verbs and their flags are made from the API's own actions and schemas, so that they cannot differ.
 
-use crate::api::{ACTIONS, ApiAction, parameters};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::{Context, Reply};
-use crate::client;
-use crate::error::Fault;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use engine::error::Fault;
 use policy::{Actor, Scope, Tenant};
 use serde_json::{Map, Value, json};
+use server::api::{ACTIONS, ApiAction, parameters};
+use server::client;
 
 const EXAMPLES: &str = "\
 These act through the `stockade serve` that runs from the same state folder,

@@ -2,11 +2,11 @@
 
 use super::audit::unreadable;
 use crate::cli::{Context, Reply};
-use crate::error::Fault;
-use crate::record;
 use audit::Entry;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::Args;
+use engine::error::Fault;
+use engine::record;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -3,16 +3,18 @@
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply, operator};
 use crate::config::{Config, Override};
-use crate::control::Control;
-use crate::error::Fault;
-use crate::stop::Stop;
-use crate::storage::{AgentKey, FIRST_OPERATOR, Storage};
-use crate::{demo, server};
+use ::server::http as server;
+use ::server::operator::Desk;
 use clap::Args;
+use engine::control::Control;
+use engine::error::Fault;
+use engine::stop::Stop;
+use engine::storage::{AgentKey, FIRST_OPERATOR, Storage};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use testkit::shop;
 use tokio::net::TcpListener;
 
 #[derive(Debug, Args)]
@@ -53,15 +55,16 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         }
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start(&config, &state, storage).await?);
+        let desk = Desk::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
-        let way_in = way_in(context, &control, bound.address).await?;
+        let way_in = way_in(context, &desk, &control.storage, bound.address).await?;
         let shown = Shown { key: key.as_ref(), way_in: &way_in, joining: &joining(context) };
         let banner = banner(&config, bound.address, shown, args.demo, control.is_weaker());
         output::print_now(context, &banner)?;
         drop((key, banner, way_in));
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), &config, webhook, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), desk, &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;
@@ -73,11 +76,11 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
     let failed = |e: std::io::Error| Fault::io("cannot_listen", "cannot serve the demo shop", &e);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    for host in [demo::HOST, demo::FRAME_HOST] {
+    for host in [shop::HOST, shop::FRAME_HOST] {
         config.egress.hosts.0.insert(host.to_owned(), address);
     }
     tokio::spawn(async move {
-        if let Err(error) = demo::serve(listener).await {
+        if let Err(error) = shop::serve(listener).await {
             tracing::error!(%error, "the demo shop stopped");
         }
     });
@@ -86,9 +89,14 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
 
 /// How the operator gets in. A link is shown only to a terminal, where a person sits, and only until there is a
 /// password: then nobody who can start this gets in by starting it.
-async fn way_in(context: &Context, control: &Control, address: SocketAddr) -> Result<String, Fault> {
+async fn way_in(
+    context: &Context,
+    desk: &Desk,
+    storage: &Storage,
+    address: SocketAddr,
+) -> Result<String, Fault> {
     const PASSWORD: &str = "stockade operator password";
-    if context.json() || control.storage.any_operator_password().await? {
+    if context.json() || storage.any_operator_password().await? {
         return Ok(String::new());
     }
     if !std::io::stdout().is_terminal() {
@@ -96,7 +104,7 @@ async fn way_in(context: &Context, control: &Control, address: SocketAddr) -> Re
             "           {DIM}no operator has a password yet; in a terminal: {PASSWORD}{DIM:#}\n"
         ));
     }
-    let token = control.desk.link_at_start(FIRST_OPERATOR).await?;
+    let token = desk.link_at_start(FIRST_OPERATOR).await?;
     let link = operator::link_address(&operator::console_address(address), &token);
     Ok(format!(
         "  {BOLD}Log in{BOLD:#}   {link}\n           {DIM}works once, within ten minutes; then set a password: {PASSWORD}{DIM:#}\n"

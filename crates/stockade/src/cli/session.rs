@@ -2,11 +2,11 @@
 
 use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::client;
-use crate::error::Fault;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use policy::{Actor, Scope, Tenant};
 use serde_json::{Value, json};
+use server::client;
 use std::io::{BufRead, Read};
 use zeroize::Zeroizing;
 
@@ -103,7 +103,7 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     };
     let path = id.map_or_else(
         || "/v1/sessions".to_owned(),
-        |id| format!("/v1/sessions/{}{what}", client::segment(id)),
+        |id| format!("/v1/sessions/{}{what}", client::path_segment(id)),
     );
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {

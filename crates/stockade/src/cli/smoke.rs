@@ -2,11 +2,11 @@
 
 use crate::cli::output::{self, BAD, DIM, GOOD, line};
 use crate::cli::{Context, Reply};
-use crate::control::Control;
-use crate::error::Fault;
 use crate::smoke::{self, Report, Step};
-use crate::storage::Storage;
 use clap::Args;
+use engine::control::Control;
+use engine::error::Fault;
+use engine::storage::Storage;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -2,10 +2,10 @@
 
 use crate::cli::output::{GOOD, progress};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::{Fault, with_causes};
-use crate::state;
 use ::jail::template::{BuildOptions, Flavour, Store, Template, TemplateError};
 use clap::{Args, Subcommand, ValueEnum};
+use engine::error::{Fault, with_causes};
+use engine::state;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -2,13 +2,13 @@
 //!
 //! `/dev/tty` and not standard input, so that a password is typed by whoever sits there, whatever the pipes are.
 
-use crate::error::Fault;
-use crate::operator::Password;
+use engine::error::Fault;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
 };
+use server::operator::Password;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::time::Duration;

@@ -4,9 +4,9 @@ use crate::cli::approvals::{LoginArgs, ask_password, card, seconds_left};
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::terminal::Keys;
 use crate::cli::{Context, Reply};
-use crate::client::Visit;
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
+use server::client::Visit;
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -3,80 +3,16 @@
 //! Only names and places stand here. What is secret comes from a file or a variable, never from the configuration, which
 //! people copy, show and check in.
 
-use crate::config::reader::Section;
+use crate::config::reader::{ReadSection, Section};
 use crate::config::schema::absolute_path;
-use crate::config::values::{
-    KvLogin, MasterKeyPlace, Seconds, Shown, VaultBackend, choice, domains, optional, scalar, seconds, text,
-    truth,
-};
+use crate::config::values::{Shown, choice, domains, optional, scalar, seconds, text, truth};
 use crate::config::yaml::{Field, Kind, Node};
-use policy::{Actor, DomainPattern, Tenant};
+use engine::settings::{
+    Credentials, KvLogin, KvServer, Seconds, Sops, StandingGrant, StoreSettings, VaultBackend,
+};
+use policy::{Actor, Tenant};
 use serde_json::{Value, json};
 use vault::GrantedHost;
-
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    pub vault_backend: VaultBackend,
-    /// The mount and path in a vault, or the folder of sops files.
-    pub vault_path: String,
-    pub vault: KvServer,
-    pub sops: Sops,
-    pub store: StoreSettings,
-    /// Whether `standing` counts.
-    pub auto_inject: bool,
-    /// Grants that exist without anybody issuing them.
-    pub standing: Vec<StandingGrant>,
-    /// Where a signed-in session may go without asking, beside the sites it is signed in to.
-    pub egress: Vec<DomainPattern>,
-    /// How long a grant lives if nobody says otherwise.
-    pub grant_lifetime: Seconds,
-}
-
-/// A server of HashiCorp Vault or OpenBao.
-#[derive(Clone, Debug)]
-pub struct KvServer {
-    pub address: Option<String>,
-    pub namespace: Option<String>,
-    pub ca_file: Option<String>,
-    /// The mount of the secrets, where its name has more than one part.
-    pub mount: Option<String>,
-    pub auth: KvLogin,
-    /// The mount of the login.
-    pub auth_mount: Option<String>,
-    pub token_file: Option<String>,
-    pub role_id: Option<String>,
-    pub secret_id_file: Option<String>,
-    /// The token or secret id is a wrapping token that holds it.
-    pub wrapped: bool,
-    pub role: Option<String>,
-    /// Where Kubernetes puts it if absent.
-    pub jwt_file: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Sops {
-    /// `vault_path` if absent.
-    pub folder: Option<String>,
-    pub age_key_file: Option<String>,
-}
-
-/// Our own table. Grants, and cookies that wait to be accepted, are in the same database whatever the backend.
-#[derive(Clone, Debug)]
-pub struct StoreSettings {
-    /// A file with the address of a PostgreSQL database, which has a password in it.
-    pub database_url_file: Option<String>,
-    /// The variable if it is set, else the file.
-    pub key: Option<MasterKeyPlace>,
-    pub key_file: Option<String>,
-}
-
-/// An operator's word that an agent may be signed in to these hosts whenever it asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandingGrant {
-    pub tenant: Tenant,
-    pub actor: Actor,
-    pub hosts: Vec<GrantedHost>,
-}
 
 const DAY: u32 = 24 * 60 * 60;
 const MOST_STANDING: usize = 200;
@@ -85,8 +21,8 @@ const MOST_HOSTS: usize = 32;
 const STANDING: &str =
     "a list of standing grants, each with 'actor', 'hosts' and, unless it is default, 'tenant',";
 
-impl Credentials {
-    pub(super) fn read(s: &mut Section) -> Credentials {
+impl ReadSection for Credentials {
+    fn read(s: &mut Section) -> Credentials {
         Credentials {
             // S1's example says `vault`. That needs an address, and the default has to work without one.
             vault_backend: s.get("vault_backend", VaultBackend::Store, choice),
@@ -113,7 +49,7 @@ impl Credentials {
     }
 }
 
-impl KvServer {
+impl ReadSection for KvServer {
     fn read(s: &mut Section) -> KvServer {
         let plain = || text(512, |c| c.is_ascii_graphic(), "a name without blanks");
         KvServer {

@@ -1,7 +1,7 @@
 //! What can be wrong with a configuration, each with its place.
 
 use crate::config::reader::Origin;
-use crate::error::{Fault, with_causes};
+use engine::error::{Fault, with_causes};
 use std::io;
 use std::path::PathBuf;
 

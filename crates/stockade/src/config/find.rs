@@ -2,8 +2,9 @@
 
 use crate::config::error::{ConfigError, ConfigErrors, LARGEST_FILE};
 use crate::config::reader::{Entry, Origin, Override, Reader};
-use crate::config::schema::Config;
+use crate::config::schema::read_root;
 use crate::config::yaml::{self, Node, YamlError};
+use engine::settings::Config;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -142,7 +143,7 @@ fn read(file: Option<&Path>, text: &str, overrides: &[Override]) -> Result<Loade
         }
     })?;
     let mut reader = Reader::new(name.clone(), overrides);
-    let config = reader.read(root.as_deref(), Config::read);
+    let config = reader.read(root.as_deref(), read_root);
     ConfigErrors::from_found(reader.problems)?;
     Ok(Loaded { config, file: file.map(Path::to_path_buf), entries: reader.entries })
 }

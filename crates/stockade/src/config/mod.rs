@@ -15,15 +15,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use credentials::{Credentials, KvServer, Sops, StandingGrant, StoreSettings};
+pub use engine::settings::*;
 pub use error::{ConfigError, ConfigErrors};
 pub use find::{Loaded, Places, load};
 pub use reader::{Entry, Origin, Override};
-pub use schema::{
-    Anchor, Audit, Config, Container, Egress, Hitl, ScreenshotSettings, Server, SnapshotSettings,
-};
-pub use values::{
-    Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
-    VaultBackend,
-};
 pub use yaml::{YamlError, read as read_yaml};

@@ -13,6 +13,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+/// Settings that are read from one section of the file.
+pub trait ReadSection {
+    fn read(section: &mut Section) -> Self;
+}
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {

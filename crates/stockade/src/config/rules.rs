@@ -1,10 +1,8 @@
 //! The operator's rules as the file has them, and the settings that the policy is made of.
 
-use crate::approvals::ApprovalSettings;
-use crate::config::schema::Config;
 use crate::config::values::{Shown, scalar};
 use crate::config::yaml::{Field, Kind, Node};
-use policy::{CustomRule, Operator, Risk, RuleText, Settings, Subject};
+use policy::{CustomRule, Operator, Risk, RuleText, Subject};
 use serde_json::{Map, Value, json};
 
 /// At most this many: each is tried on every action.
@@ -14,30 +12,6 @@ const LONGEST_TEXT: usize = 200;
 const EXPECTED: &str = "a list of rules, each with 'tools', 'risk', 'conditions' and 'description',";
 const CONDITION: &str = "a condition of 'param' or 'fact' and one of 'equals', 'not_equals', 'one_of', 'contains', \
     'starts_with', 'ends_with', 'matches', 'not_matches',";
-
-impl Config {
-    /// What the policy decides by.
-    pub fn policy(&self) -> Settings {
-        Settings {
-            levels: self.hitl.levels,
-            asks: self.hitl.enabled,
-            trusted: self.hitl.trusted_domains.clone(),
-            sensitive: self.hitl.sensitive_domains.clone(),
-            allowlist: self.domain_allowlist.clone(),
-            home: None,
-            rules: self.hitl.rules.clone(),
-            credential_scan: self.credential_scan,
-        }
-    }
-
-    /// How people are asked.
-    pub fn approvals(&self) -> ApprovalSettings {
-        ApprovalSettings {
-            timeout: self.hitl.approval_timeout.duration(),
-            most_a_minute: self.hitl.approvals_per_minute,
-        }
-    }
-}
 
 pub(super) fn rules(node: &Node) -> Result<Vec<CustomRule>, String> {
     match &node.kind {
@@ -198,7 +172,7 @@ mod tests {
         let shown = read.shown();
         let again = rules(&parse(&shown.to_string()).unwrap().unwrap()).unwrap();
         assert_eq!(again.shown(), shown);
-        let policy = Policy::new(Settings { rules: read, ..Settings::default() });
+        let policy = Policy::new(policy::Settings { rules: read, ..policy::Settings::default() });
         let target = Target::Role { role: "button".into(), name: Some("Delete".into()), index: 0 };
         let assessed = policy.assess(&Action::Click(Click::on(target)), &Facts::default(), Mode::Clean);
         assert_eq!((assessed.rule.as_str(), assessed.risk), ("rule 2", Risk::High));

@@ -3,166 +3,28 @@
 //! S1's keys keep S1's names, meanings and defaults; S2's, S3's, S4's and ours stand beside them. Read
 //! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
 
-use crate::config::credentials::Credentials;
-use crate::config::reader::Section;
+use crate::config::reader::{ReadSection, Section};
 use crate::config::rules::rules;
 use crate::config::values::{
-    Hosts, Network, PictureFormat, Recording, ScreenKind, Seconds, Size, choice, domains, fraction, hosts,
-    https_address, loopback_address, number, optional, seconds, size, text, truth, webhook,
+    choice, domains, fraction, hosts, https_address, loopback_address, number, optional, seconds, size, text,
+    truth, webhook,
 };
-use policy::{CustomRule, DomainPattern, ImageFormat, Level, Levels};
+use engine::settings::{
+    Anchor, Audit, Config, Container, Credentials, Egress, Hitl, Hosts, Network, PictureFormat, Recording,
+    ScreenKind, ScreenshotSettings, Seconds, Server, Size, SnapshotSettings, Webhook,
+};
+use policy::{ImageFormat, Level, Levels};
 use std::net::{Ipv4Addr, SocketAddr};
-
-/// What stands under `security.browser`.
-#[derive(Clone, Debug)]
-pub struct Config {
-    pub enabled: bool,
-    /// How long a session lives unless it is opened for less.
-    pub session_timeout: Seconds,
-    pub max_actions_per_session: u32,
-    pub max_concurrent_sessions: u32,
-    /// The longest life that a session can be given (S3).
-    pub max_session_minutes: u32,
-    pub action_timeout: Seconds,
-    /// How often an idle browser is asked for a sign of life; one that gives none ends its session (S4).
-    pub health_interval: Seconds,
-    pub recording: Recording,
-    /// No session keeps less than this, whatever it asks for.
-    pub recording_floor: Recording,
-    /// Whether agents may read a page's cleaned HTML (S2).
-    pub read_dom: bool,
-    /// The only domains that may be gone to, if there is such a list (S4).
-    pub domain_allowlist: Option<Vec<DomainPattern>>,
-    /// Whether typed text that looks like a credential is refused (S4).
-    pub credential_scan: bool,
-    pub runtime_restart_attempts: u32,
-    pub runtime_warmup_on_start: bool,
-    /// How long bundles are kept (S3).
-    pub artifacts_retention_days: u32,
-    /// Recordings and bundles together; the oldest go first.
-    pub artifacts_max_size: Size,
-    pub bridge_token_seconds: Seconds,
-    pub container_image: String,
-    pub container_name_prefix: String,
-    pub container: Container,
-    pub credentials: Credentials,
-    pub snapshot: SnapshotSettings,
-    pub hitl: Hitl,
-    pub egress: Egress,
-    pub server: Server,
-    pub audit: Audit,
-    pub screenshot: ScreenshotSettings,
-}
-
-#[derive(Clone, Debug)]
-pub struct Container {
-    pub memory_limit: Size,
-    /// In processors: 0.5 is half of one.
-    pub cpu_shares: f64,
-    pub network: Network,
-    /// Processes and threads together.
-    pub pids: u32,
-    pub open_files: u32,
-    pub tmp_size: Size,
-    pub shm_size: Size,
-    pub display: ScreenKind,
-    /// Start even where limits cannot be enforced. Weaker, and said to be so.
-    pub weaker_limits: bool,
-    /// The cgroup under which jails are put; found by itself if absent.
-    pub cgroup_parent: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct SnapshotSettings {
-    /// Whether a secret field has no ref; its value is told in no case.
-    pub exclude_password_fields: bool,
-    pub exclude_hidden_elements: bool,
-    pub max_depth: u32,
-    /// Whether what fields hold is told at all.
-    pub values: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct Hitl {
-    /// False turns asking into denying, never into allowing.
-    pub enabled: bool,
-    pub trusted_domains: Vec<DomainPattern>,
-    pub sensitive_domains: Vec<DomainPattern>,
-    /// What is done about each risk.
-    pub levels: Levels,
-    /// The operator's own rules, in S1's form.
-    pub rules: Vec<CustomRule>,
-    /// What nobody answers in this time is denied.
-    pub approval_timeout: Seconds,
-    pub webhook: Webhook,
-    /// What one session may ask within a minute; more is denied unseen.
-    pub approvals_per_minute: u32,
-    /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
-    pub failures_before_pause: u32,
-}
-
-/// A program that is told of questions and may answer them; off unless both are set.
-#[derive(Clone, Debug)]
-pub struct Webhook {
-    pub url: Option<String>,
-    /// A file of mode 0600 with the secret that both ends have.
-    pub secret_file: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Egress {
-    pub hosts: Hosts,
-}
-
-#[derive(Clone, Debug)]
-pub struct Server {
-    /// Always a loopback address.
-    pub listen: SocketAddr,
-    /// No bearer key is asked for on loopback.
-    pub open: bool,
-    /// Where a proxy of the operator's leads to the console from elsewhere, a phone for one.
-    pub console_url: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Audit {
-    /// The key that signs the log; in the state folder if absent.
-    pub key_file: Option<String>,
-    pub segment_size: Size,
-    pub max_size: Size,
-    pub retention_days: u32,
-    pub image_retention_days: u32,
-    pub image_format: PictureFormat,
-    pub anchor: Anchor,
-}
-
-/// Where signed heads are put beside the log.
-#[derive(Clone, Debug)]
-pub struct Anchor {
-    pub file: Option<String>,
-    pub syslog: bool,
-    pub webhook: Option<String>,
-    /// How often, while the log grows.
-    pub interval: Seconds,
-}
-
-#[derive(Clone, Debug)]
-pub struct ScreenshotSettings {
-    pub format: ImageFormat,
-    /// Width times height of the largest picture that is taken.
-    pub max_pixels: u32,
-    /// How many pictures of a session are kept to be fetched.
-    pub ring: u32,
-}
 
 const DAY: u32 = 24 * 60 * 60;
 
-impl Config {
-    pub(super) fn read(root: &mut Section) -> Config {
-        root.section("security", |security| security.section("browser", Config::read_browser))
-    }
+/// Reads a whole configuration file.
+pub(super) fn read_root(root: &mut Section) -> Config {
+    root.section("security", |security| security.section("browser", Config::read))
+}
 
-    fn read_browser(s: &mut Section) -> Config {
+impl ReadSection for Config {
+    fn read(s: &mut Section) -> Config {
         let enabled = s.get("enabled", true, truth);
         // S3 calls this one deprecated: there is no way to run without a jail.
         s.later("runtime_required", true, truth);
@@ -207,7 +69,7 @@ impl Config {
     }
 }
 
-impl Container {
+impl ReadSection for Container {
     fn read(s: &mut Section) -> Container {
         let container = Container {
             memory_limit: s.get("memory_limit", Size::mib(512), size(Size::mib(128)..=Size::mib(64 * 1024))),
@@ -230,7 +92,7 @@ impl Container {
     }
 }
 
-impl SnapshotSettings {
+impl ReadSection for SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
             exclude_password_fields: s.get("exclude_password_fields", true, truth),
@@ -241,7 +103,7 @@ impl SnapshotSettings {
     }
 }
 
-impl Hitl {
+impl ReadSection for Hitl {
     fn read(s: &mut Section) -> Hitl {
         // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
         // S1's sensitive ones make nothing looser, and stay.
@@ -265,7 +127,7 @@ impl Hitl {
     }
 }
 
-impl Webhook {
+impl ReadSection for Webhook {
     fn read(s: &mut Section) -> Webhook {
         let read = Webhook {
             url: s.get("url", None, optional(webhook)),
@@ -280,7 +142,7 @@ impl Webhook {
     }
 }
 
-impl Server {
+impl ReadSection for Server {
     fn read(s: &mut Section) -> Server {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 7700));
         Server {
@@ -291,7 +153,7 @@ impl Server {
     }
 }
 
-impl Audit {
+impl ReadSection for Audit {
     fn read(s: &mut Section) -> Audit {
         let large = Size::mib(1024 * 1024);
         let audit = Audit {
@@ -315,7 +177,7 @@ impl Audit {
     }
 }
 
-impl ScreenshotSettings {
+impl ReadSection for ScreenshotSettings {
     fn read(s: &mut Section) -> ScreenshotSettings {
         ScreenshotSettings {
             format: s.get("format", ImageFormat::Png, choice),

@@ -1,7 +1,7 @@
 //! Tests of the configuration as a whole: what is accepted, what is refused and how, what wins over what.
 
 use super::*;
-use crate::error::Fault;
+use engine::error::Fault;
 use policy::{DomainPattern, ImageFormat};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,13 +1,15 @@
 //! The kinds of value that a setting can have, how each is read, and how it is shown.
 
 use crate::config::yaml::{Kind, Node};
+use engine::settings::{
+    Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
+    VaultBackend,
+};
 use policy::{DomainPattern, ImageFormat, Level, is_host_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 /// How a value looks in `config show`.
 pub trait Shown {
@@ -37,64 +39,9 @@ impl<T: Shown> Shown for Vec<T> {
     }
 }
 
-/// A whole number of seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seconds(pub u32);
-
-impl Seconds {
-    pub fn duration(self) -> Duration {
-        Duration::from_secs(self.0.into())
-    }
-}
-
 impl Shown for Seconds {
     fn shown(&self) -> Value {
         self.0.into()
-    }
-}
-
-/// A number of bytes, written like `512m` or `1g`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(u64);
-
-impl Size {
-    /// From small to large; `k` is 1,024 bytes, as for Docker and for S1's `512m`.
-    const UNITS: [(char, u64); 3] = [('k', 1 << 10), ('m', 1 << 20), ('g', 1 << 30)];
-
-    pub const fn mib(count: u64) -> Size {
-        Size(count << 20)
-    }
-
-    pub const fn kib(count: u64) -> Size {
-        Size(count << 10)
-    }
-
-    pub fn bytes(self) -> u64 {
-        self.0
-    }
-
-    fn parse(text: &str) -> Option<Size> {
-        let lower = text.to_ascii_lowercase();
-        let unit = Size::UNITS.iter().find(|(letter, _)| lower.ends_with(*letter));
-        let (digits, factor) = match unit {
-            Some((letter, factor)) => (lower.trim_end_matches(*letter), *factor),
-            None => (lower.trim_end_matches('b'), 1),
-        };
-        // Exactly one unit letter: `512mm` is a slip, not half a gigabyte.
-        if lower.len() - digits.len() > 1 {
-            return None;
-        }
-        whole(digits)?.checked_mul(factor).map(Size)
-    }
-}
-
-impl Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fits = |factor: &u64| self.0 > 0 && self.0.is_multiple_of(*factor);
-        match Size::UNITS.iter().rev().find(|(_, factor)| fits(factor)) {
-            Some((letter, factor)) => write!(f, "{}{letter}", self.0 / factor),
-            None => write!(f, "{}", self.0),
-        }
     }
 }
 
@@ -126,38 +73,12 @@ macro_rules! choice {
     };
 }
 
-/// How much of what a session shows is kept (S2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recording {
-    Off,
-    Transient,
-    Audit,
-}
 choice!(Recording { "off" => Recording::Off, "transient" => Recording::Transient, "audit" => Recording::Audit });
 
-/// Whether Chromium draws into memory or on a virtual screen (S4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScreenKind {
-    Headless,
-    Xvfb,
-}
 choice!(ScreenKind { "headless" => ScreenKind::Headless, "xvfb" => ScreenKind::Xvfb });
 
-/// The only network a jail can have; the type exists so that the key can be read and checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    Isolated,
-}
 choice!(Network { "isolated" => Network::Isolated });
 
-/// Where credentials rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VaultBackend {
-    Vault,
-    Sops,
-    Env,
-    Store,
-}
 choice!(VaultBackend {
     "vault" => VaultBackend::Vault,
     "sops" => VaultBackend::Sops,
@@ -165,26 +86,12 @@ choice!(VaultBackend {
     "store" => VaultBackend::Store,
 });
 
-/// How we log in to a vault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KvLogin {
-    Token,
-    AppRole,
-    Kubernetes,
-}
 choice!(KvLogin {
     "token" => KvLogin::Token,
     "approle" => KvLogin::AppRole,
     "kubernetes" => KvLogin::Kubernetes,
 });
 
-/// Where the key is that our own table is sealed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MasterKeyPlace {
-    File,
-    Keyring,
-    Env,
-}
 choice!(MasterKeyPlace {
     "file" => MasterKeyPlace::File,
     "keyring" => MasterKeyPlace::Keyring,
@@ -195,12 +102,6 @@ choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "w
 
 choice!(Level { "allow" => Level::Allow, "trusted" => Level::Trusted, "ask" => Level::Ask, "deny" => Level::Deny });
 
-/// What pictures for the audit are kept as: WebP is small, PNG is exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureFormat {
-    Webp,
-    Png,
-}
 choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
 
 impl Shown for DomainPattern {
@@ -208,10 +109,6 @@ impl Shown for DomainPattern {
         self.as_str().into()
     }
 }
-
-/// Host names that the operator vouches for, and where each is really reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hosts(pub BTreeMap<String, SocketAddr>);
 
 impl Shown for Hosts {
     fn shown(&self) -> Value {

@@ -2,9 +2,9 @@
 
 use super::{Check, Verdict};
 use crate::config::{Config, ScreenKind};
-use crate::control::cgroup_choice;
-use crate::error::Fault;
-use crate::state::{self, State};
+use engine::control::cgroup_choice;
+use engine::error::Fault;
+use engine::state::{self, State};
 use jail::Enforcement;
 use jail::template::{self, Flavour, Store, TemplateError};
 use std::net::TcpListener;
@@ -129,7 +129,7 @@ fn space(name: &'static str, folder: &Path) -> Check {
 
 /// Whether logins in memory could reach the machine's swap.
 pub fn memory() -> Check {
-    if crate::memory::may_be_swapped() {
+    if engine::memory::may_be_swapped() {
         let found = "logins in memory could be written to this machine's swap";
         return Check::hint(
             "memory",
@@ -147,6 +147,6 @@ pub fn port(config: &Config, state: &State) -> Check {
     }
     match TcpListener::bind(address) {
         Ok(_) => Check::good("port", format!("{address} is free")),
-        Err(error) => Check::bad("port", crate::server::cannot_listen(address, &error)),
+        Err(error) => Check::bad("port", server::http::cannot_listen(address, &error)),
     }
 }

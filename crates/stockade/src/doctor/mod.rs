@@ -4,7 +4,7 @@ mod checks;
 pub mod leak;
 
 use crate::config::Config;
-use crate::state::State;
+use engine::state::State;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ impl Check {
         Check { name, verdict: Verdict::Hint, found: found.into(), code: None, mend: Some(mend.into()) }
     }
 
-    fn bad(name: &'static str, fault: crate::error::Fault) -> Check {
+    fn bad(name: &'static str, fault: engine::error::Fault) -> Check {
         let mend = (!fault.hint.is_empty()).then_some(fault.hint);
         Check { name, verdict: Verdict::Bad, found: fault.message, code: Some(fault.code.into_owned()), mend }
     }

@@ -16,7 +16,7 @@ impl Granting {
     pub fn of(home: &Home) -> Granting {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         // As every command does it: the folder is made.
-        drop(stockade::state::State::open(&home.state()).unwrap());
+        drop(engine::state::State::open(&home.state()).unwrap());
         let database = runtime.block_on(async { Database::sqlite(&home.state().join("vault.db")).unwrap() });
         Granting { runtime, grants: Grants::new(database) }
     }

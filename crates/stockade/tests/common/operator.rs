@@ -3,12 +3,12 @@
 use super::Home;
 use super::machine::{PATIENCE, until};
 use audit::{Key, Log, LogOptions};
-use std::time::Duration;
-use stockade::approvals::{
+use engine::approvals::{
     Approval, ApprovalId, ApprovalSettings, Book, Decider, Door, Filter, State, Verdict,
 };
-use stockade::error::Fault;
-use stockade::storage::Storage;
+use engine::error::Fault;
+use engine::storage::Storage;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 pub struct Operator {

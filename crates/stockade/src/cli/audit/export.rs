@@ -2,8 +2,8 @@
 
 use super::{FilterArgs, unreadable};
 use crate::cli::{Context, Reply};
-use crate::error::Fault;
 use clap::{Args, ValueEnum};
+use engine::error::Fault;
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};

@@ -7,9 +7,9 @@ mod told;
 mod verify;
 
 use crate::cli::{Context, Reply};
-use crate::error::Fault;
 use audit::Filter;
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug, Args)]

@@ -3,9 +3,9 @@
 use super::{tail::value, unreadable};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::{Context, Reply};
-use crate::error::Fault;
 use audit::{Entry, Filter};
 use clap::Args;
+use engine::error::Fault;
 use serde_json::{Value, json};
 
 /// Events of one correlation id: an intent, its outcome, and room for a mistake.

@@ -2,9 +2,9 @@
 
 use super::{FilterArgs, told, unreadable};
 use crate::cli::{Context, Reply, output};
-use crate::error::Fault;
 use audit::{Entry, Follower};
 use clap::Args;
+use engine::error::Fault;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -4,10 +4,10 @@ use super::told::{fit, wrapped};
 use super::unreadable;
 use crate::cli::output::{BAD, DIM, GOOD};
 use crate::cli::{Context, Reply};
-use crate::error::Fault;
-use crate::record::Checked;
 use audit::{Head, Key, PublicKey, Report};
 use clap::Args;
+use engine::error::Fault;
+use engine::record::Checked;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub struct VerifyArgs {
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     let given = args.key.as_ref();
     if let Some(bundle) = args.path.as_ref().filter(|path| path.is_file()) {
-        let checked = crate::record::check_bundle(bundle, given).map_err(|e| unreadable(&e))?;
+        let checked = engine::record::check_bundle(bundle, given).map_err(|e| unreadable(&e))?;
         return Ok(reply_on_bundle(&checked, given.is_some()));
     }
     let (folder, own, anchor) = match &args.path {
@@ -36,7 +36,8 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
         None => {
             let state = context.open_state()?;
             let config = context.load_config(Vec::new())?.config;
-            let own = Key::load(&crate::record::key_file(&config, &state)).ok().map(|key| key.public());
+            let own =
+                Key::load(&engine::record::key_file(&config.audit, &state)).ok().map(|key| key.public());
             let anchor = args.anchor.clone().or_else(|| config.audit.anchor.file.as_ref().map(PathBuf::from));
             (state.audit(), own, anchor)
         }
@@ -75,7 +76,7 @@ impl Anchors {
     /// own, and by that all heads of the true one would be somebody else's.
     fn read(file: &Path, only: Option<&PublicKey>) -> Result<Anchors, Fault> {
         let place = audit::plain(&file.display().to_string());
-        let all = crate::record::read_anchors(file).map_err(|e| {
+        let all = engine::record::read_anchors(file).map_err(|e| {
             Fault::io("audit_unreadable", format!("cannot read the anchor file {place}"), &e)
                 .hint_if_none("Name a file of anchored heads that this user may read.")
         })?;

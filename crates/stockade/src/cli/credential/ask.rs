@@ -1,7 +1,7 @@
 //! Asking a person at a terminal for a credential: one thing at a time, and nothing secret on the screen.
 
 use crate::cli::terminal::Keys;
-use crate::error::Fault;
+use engine::error::Fault;
 use vault::{BasicAuth, Cookie, Credential, Entry, Host, SameSite, Secret, Value, VaultError};
 use zeroize::Zeroizing;
 

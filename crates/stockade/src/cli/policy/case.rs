@@ -1,8 +1,8 @@
 //! A case to try the policy on: an action, what was found in the page, and what it is expected to come to.
 
 use crate::config::read_yaml;
-use crate::error::Fault;
 use clap::Args;
+use engine::error::Fault;
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormButton,
     FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll,

@@ -4,10 +4,10 @@ mod case;
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Column, Context, Reply, Table};
-use crate::error::Fault;
 use anstyle::Style;
 use case::{Case, Expected};
 use clap::{Args, Subcommand};
+use engine::error::Fault;
 use policy::{Assessment, Effect, Policy};
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -1,6 +1,5 @@
 //! What was searched and what was found, by the kind of place. Values are never told.
 
-use super::canary::{Canaries, Kind};
 use super::search::{Hit, Searcher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,6 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use testkit::leak_site::canary::{Canaries, Kind};
 
 /// A kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,34 +1,31 @@
 //! `doctor --leak`: canaries in every kind of credential, every tool on a site that echoes them, and a search of all that
 //! came out.
 
-mod canary;
 mod drive;
-mod forms;
 mod ledger;
 mod pixels;
 mod program;
 mod search;
-mod site;
 
-pub use canary::{Canaries, Kind};
-pub use forms::FORMS;
 pub use ledger::{Category, Find};
-pub use site::{BEHAVIOURS, PLACES};
+pub use testkit::leak_site::canary::{Canaries, Kind};
+pub use testkit::leak_site::forms::FORMS;
+pub use testkit::leak_site::{BEHAVIOURS, PLACES};
 
-use crate::error::Fault;
-use crate::state::State;
 use drive::{Drive, PASSWORD};
+use engine::error::Fault;
+use engine::state::State;
 use jiff::Timestamp;
 use ledger::Ledger;
 use policy::Name;
 use program::{Home, files, unfinished};
 use serde::Serialize;
-use site::{HOST, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use testkit::leak_site::{HOST, Site};
 use vault::{Database, GrantRequest, GrantedHost, Grants, Issuer};
 
 /// How the run is made.
@@ -156,7 +153,7 @@ fn grant(home: &Home, canaries: &Canaries, ledger: &mut Ledger) -> Result<String
     let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
     let host = GrantedHost::parse(HOST).map_err(|error| Fault::caused("internal", &error))?;
     let request = GrantRequest {
-        tenant: crate::storage::default_scope()?.tenant,
+        tenant: engine::storage::default_scope()?.tenant,
         issuer: Issuer::Operator,
         operator: name("leak")?,
         origin_session: name("leak")?,

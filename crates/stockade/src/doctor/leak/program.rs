@@ -2,7 +2,7 @@
 //!
 //! Processes, so that standard error at its most verbose, exit codes and what commands print are searched as they are.
 
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Home {
         environment: Vec<(OsString, OsString)>,
         config: &str,
     ) -> Result<Home, Fault> {
-        let folder = std::env::temp_dir().join(format!("stockade-leak-{}", crate::random::token(16)));
+        let folder = std::env::temp_dir().join(format!("stockade-leak-{}", engine::random::token(16)));
         std::fs::DirBuilder::new()
             .mode(0o700)
             .create(&folder)

@@ -3,14 +3,13 @@
 //! It shares nothing with the redactor, which it is there to judge: it undoes every writing it knows, layer by layer, and
 //! looks at the letters and digits that are left.
 
-use super::canary::{Canaries, Kind};
-use super::forms::PART;
 use std::collections::{BTreeSet, HashMap};
+use testkit::leak_site::MARK;
+use testkit::leak_site::canary::{Canaries, Kind};
+use testkit::leak_site::forms::PART;
 
 /// How many layers of escapes are taken off.
 const LAYERS: usize = 4;
-/// What stands around the name of the place where the site put a value.
-const MARK: (&str, &str) = ("zq", "qz");
 /// The farthest that a mark stands before its value.
 const REACH: usize = 4096;
 /// The longest thing between `<` and `>` that is taken for a tag.
@@ -24,11 +23,6 @@ pub struct Hit {
     pub writing: &'static str,
     /// Where the site had put it, if that can be told.
     pub echoed: Option<String>,
-}
-
-/// The mark of a place, to stand before a value in a page.
-pub fn mark(place: &str) -> String {
-    format!("{}{place}{}", MARK.0, MARK.1)
 }
 
 pub struct Searcher {
@@ -263,8 +257,9 @@ fn joined(digits: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::forms::FORMS;
     use super::*;
+    use testkit::leak_site::forms::FORMS;
+    use testkit::leak_site::mark;
 
     #[test]
     fn every_form_of_the_written_list_is_found_as_text_and_in_a_page() {

@@ -2,12 +2,12 @@
 
 use super::super::ledger::Category;
 use super::super::program::unfinished;
-use super::super::site::HOST;
 use super::operator::json_of;
 use super::{Drive, names, not_driven};
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use testkit::leak_site::HOST;
 
 impl Drive<'_> {
     pub(super) fn api(&mut self) -> Result<(), Fault> {

@@ -1,10 +1,10 @@
 //! Every place of a page in every form, and everything that a page does by itself.
 
-use super::super::forms::FORMS;
-use super::super::site::{Answer, BEHAVIOURS, Behaviour};
 use super::Drive;
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
+use testkit::leak_site::forms::FORMS;
+use testkit::leak_site::{Answer, BEHAVIOURS, Behaviour};
 
 /// What is done in every form, and not as it is alone: each leads to another part of a reply.
 const IN_EVERY_FORM: [&str; 4] = ["alert", "confirm", "newtext", "newhash"];

@@ -7,13 +7,13 @@ mod tools;
 
 pub use operator::PASSWORD;
 
-use super::canary::{Canaries, Kind, THEME};
 use super::ledger::{Category, Ledger};
 use super::program::{Agent, Home, Server, unfinished};
-use super::site::{HOST, Site};
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use testkit::leak_site::canary::{Canaries, Kind, THEME};
+use testkit::leak_site::{HOST, Site};
 
 /// The most that a reply may hold.
 const MOST_TOKENS: u32 = 50_000;

@@ -3,7 +3,7 @@
 use super::super::ledger::Category;
 use super::super::program::unfinished;
 use super::Drive;
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::Value;
 
 /// Of the run's own operator; worth nothing afterwards.

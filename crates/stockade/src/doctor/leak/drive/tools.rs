@@ -2,7 +2,7 @@
 
 use super::super::ledger::Category;
 use super::Drive;
-use crate::error::Fault;
+use engine::error::Fault;
 use serde_json::{Value, json};
 
 /// What a guess begins with: too short to be a find itself.

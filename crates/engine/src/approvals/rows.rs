@@ -1,0 +1,190 @@
+//! The rows of questions to people. A row that waits is changed by one statement and so by one answer.
+
+use super::{Approval, ApprovalId, Decider, Door, Filter, Kind, State};
+use crate::storage::{Storage, StorageError, scope, time};
+use jiff::Timestamp;
+use policy::{Name, SessionId};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+/// Whoever asked and is alive closes a question when its time is up; after this many milliseconds nobody is.
+const LONG_OVER: i64 = 60_000;
+
+impl Storage {
+    pub async fn insert_approval(&self, asked: &Approval, owner: &str) -> Result<(), StorageError> {
+        let card = serde_json::to_string(&asked.card).map_err(|source| StorageError::BadCard { source })?;
+        sqlx::query(
+            "INSERT INTO approvals (id, owner, kind, tenant, actor, session, session_name, card, asked_at,
+             expires_at, state, for_session) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)",
+        )
+        .bind(asked.id.as_str())
+        .bind(owner)
+        .bind(asked.kind.as_str())
+        .bind(asked.scope.tenant.as_str())
+        .bind(asked.scope.actor.as_str())
+        .bind(asked.session.as_str())
+        .bind(asked.session_name.as_ref().map(Name::as_str))
+        .bind(card)
+        .bind(asked.asked_at.as_millisecond())
+        .bind(asked.expires_at.as_millisecond())
+        .bind(asked.state.as_str())
+        .execute(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot store a question"))?;
+        Ok(())
+    }
+
+    /// The answered question, or nothing if it did not wait for an answer any more.
+    pub async fn answer_approval(
+        &self,
+        id: &ApprovalId,
+        state: State,
+        by: &Decider,
+        for_session: bool,
+        note: Option<String>,
+        now: Timestamp,
+    ) -> Result<Option<Approval>, StorageError> {
+        let row = sqlx::query(
+            "UPDATE approvals SET state = $1, decided_by = $2, door = $3, decided_at = $4, for_session = $5, note = $6
+             WHERE id = $7 AND state = 'waiting' AND expires_at > $4 RETURNING *",
+        )
+        .bind(state.as_str())
+        .bind(&by.operator)
+        .bind(by.door.as_str())
+        .bind(now.as_millisecond())
+        .bind(i64::from(for_session))
+        .bind(note)
+        .bind(id.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot store an answer"))?;
+        row.map(|row| read(&row)).transpose()
+    }
+
+    /// The question that was closed without an answer, or nothing if it had one.
+    pub async fn close_approval(
+        &self,
+        id: &ApprovalId,
+        state: State,
+        now: Timestamp,
+    ) -> Result<Option<Approval>, StorageError> {
+        let row = sqlx::query(
+            "UPDATE approvals SET state = $1, decided_at = $2 WHERE id = $3 AND state = 'waiting' RETURNING *",
+        )
+        .bind(state.as_str())
+        .bind(now.as_millisecond())
+        .bind(id.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot close a question"))?;
+        row.map(|row| read(&row)).transpose()
+    }
+
+    /// Closes what an earlier run of this owner left, and what is long over, whoever asked.
+    pub async fn interrupt_approvals(
+        &self,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Approval>, StorageError> {
+        let rows = sqlx::query(
+            "UPDATE approvals SET state = 'interrupted', decided_at = $1
+             WHERE state = 'waiting' AND (owner = $2 OR expires_at < $3) RETURNING *",
+        )
+        .bind(now.as_millisecond())
+        .bind(owner)
+        .bind(now.as_millisecond() - LONG_OVER)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot close what was left waiting"))?;
+        rows.iter().map(read).collect()
+    }
+
+    pub async fn approval_came_to(&self, id: &ApprovalId, outcome: &str) -> Result<(), StorageError> {
+        sqlx::query("UPDATE approvals SET outcome = $1 WHERE id = $2")
+            .bind(outcome)
+            .bind(id.as_str())
+            .execute(&self.pool)
+            .await
+            .map_err(StorageError::because("cannot store what came of an approval"))?;
+        Ok(())
+    }
+
+    pub async fn find_approval(&self, id: &ApprovalId) -> Result<Option<Approval>, StorageError> {
+        let row = sqlx::query("SELECT * FROM approvals WHERE id = $1")
+            .bind(id.as_str())
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(StorageError::because("cannot look for a question"))?;
+        row.map(|row| read(&row)).transpose()
+    }
+
+    pub async fn list_approvals(&self, filter: &Filter, most: i64) -> Result<Vec<Approval>, StorageError> {
+        let (tenant, actor) = match &filter.scope {
+            Some(scope) => (scope.tenant.as_str(), scope.actor.as_str()),
+            None => ("", ""),
+        };
+        let rows = sqlx::query(
+            "SELECT * FROM approvals
+             WHERE ($1 = '' OR (tenant = $1 AND actor = $2)) AND ($3 = 0 OR state = 'waiting')
+             ORDER BY CASE state WHEN 'waiting' THEN 0 ELSE 1 END,
+                      CASE state WHEN 'waiting' THEN asked_at ELSE -decided_at END, id
+             LIMIT $4",
+        )
+        .bind(tenant)
+        .bind(actor)
+        .bind(i64::from(filter.only_waiting))
+        .bind(most)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot list the questions"))?;
+        rows.iter().map(read).collect()
+    }
+
+    /// Forgets the oldest of those that are decided.
+    pub async fn prune_approvals(&self, keep: i64) -> Result<(), StorageError> {
+        sqlx::query(
+            "DELETE FROM approvals WHERE state <> 'waiting' AND id NOT IN
+             (SELECT id FROM approvals ORDER BY asked_at DESC LIMIT $1)",
+        )
+        .bind(keep)
+        .execute(&self.pool)
+        .await
+        .map_err(StorageError::because("cannot forget old questions"))?;
+        Ok(())
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<Approval, StorageError> {
+    let failed = StorageError::because("cannot read a question's row");
+    let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
+    let optional = |column: &str| row.try_get::<Option<String>, _>(column).map_err(&failed);
+    let number = |column: &str| row.try_get::<i64, _>(column).map_err(&failed);
+    let bad = |column: &'static str, value: &str| StorageError::BadWord { column, value: value.to_owned() };
+    let (id, kind, state, session) = (text("id")?, text("kind")?, text("state")?, text("session")?);
+    let door = optional("door")?;
+    let name = optional("session_name")?;
+    let decided_at = row.try_get::<Option<i64>, _>("decided_at").map_err(&failed)?;
+    Ok(Approval {
+        kind: Kind::parse(&kind).ok_or_else(|| bad("kind", &kind))?,
+        scope: scope(&text("tenant")?, &text("actor")?)?,
+        session: SessionId::parse(&session).map_err(|_| bad("session", &session))?,
+        session_name: match name {
+            Some(name) => Some(Name::parse(&name).map_err(|_| bad("session_name", &name))?),
+            None => None,
+        },
+        card: serde_json::from_str(&text("card")?).map_err(|source| StorageError::BadCard { source })?,
+        asked_at: time(number("asked_at")?)?,
+        expires_at: time(number("expires_at")?)?,
+        state: State::parse(&state).ok_or_else(|| bad("state", &state))?,
+        decided_by: optional("decided_by")?,
+        door: match door {
+            Some(door) => Some(Door::parse(&door).ok_or_else(|| bad("door", &door))?),
+            None => None,
+        },
+        decided_at: decided_at.map(time).transpose()?,
+        approved_for_session: number("for_session")? != 0,
+        note: optional("note")?,
+        outcome: optional("outcome")?,
+        id: ApprovalId::parse(&id).ok_or_else(|| bad("id", &id))?,
+    })
+}

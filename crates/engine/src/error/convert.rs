@@ -1,0 +1,88 @@
+//! Errors of the crates below, in the one form that callers get.
+
+use super::{Fault, is_disk_full, with_causes};
+use audit::AuditError;
+use browser::BrowserError;
+use egress::Egress;
+use policy::{UrlRefusal, WebUrl};
+
+/// A log that cannot be written stops actions; reading it goes on.
+pub fn audit_fault(error: AuditError) -> Fault {
+    if error.io().is_some_and(is_disk_full) {
+        return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
+    }
+    if matches!(error, AuditError::Corrupt { .. }) {
+        return Fault::new("audit_corrupt", format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
+            "See what happened with `stockade audit verify`; then move the damaged chain's folder away, keep it, and restart.",
+        );
+    }
+    Fault::new("audit_unwritable", format!("nothing is done unrecorded: {}", with_causes(&error)))
+        .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
+        .retryable()
+}
+
+/// A failed navigation is explained by what the proxy saw, which knows more than a net error says.
+pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
+    if let BrowserError::NavigationFailed { url, .. } = &error
+        && let Ok(url) = WebUrl::parse(url.as_str())
+        && let Some(problem) = egress.last_problem(url.host()).or_else(|| egress.newest_problem())
+    {
+        return Fault::new(problem.code(), problem.to_string())
+            .hint(problem.hint())
+            .retryable_if(problem.retryable());
+    }
+    Fault::from(error)
+}
+
+impl From<BrowserError> for Fault {
+    fn from(error: BrowserError) -> Fault {
+        let (code, hint, retryable) = (error.code().to_string(), error.hint(), error.retryable());
+        Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
+    }
+}
+
+impl From<jail::JailError> for Fault {
+    fn from(error: jail::JailError) -> Fault {
+        if matches!(error, jail::JailError::KeeperLost { .. }) {
+            return Fault::caused("sandbox_runtime_required", &error)
+                .hint("No session can be opened without the jails' keeper, and trying again will not help: restart Stockade.");
+        }
+        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+    }
+}
+
+impl From<jail::template::TemplateError> for Fault {
+    fn from(error: jail::template::TemplateError) -> Fault {
+        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+    }
+}
+
+/// An address that is not one, or that no session opens.
+pub fn bad_address(refusal: &UrlRefusal) -> Fault {
+    Fault::new("bad_address", refusal.to_string())
+        .hint("Give a whole address that begins with http:// or https://.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use browser::Words;
+    use jail::JailError;
+
+    #[test]
+    fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
+        let reason = Words::Ours("it did not answer");
+        let broken = base64::DecodeError::InvalidPadding;
+        for (fault, code) in [
+            (audit_fault(AuditError::Gone), "audit_unwritable"),
+            (BrowserError::PageScript { reason }.into(), "page_script_failed"),
+            (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
+            (BrowserError::TabClosed.into(), "tab_closed"),
+            (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
+            (JailError::KeeperLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
+        ] {
+            assert_eq!(fault.code, code);
+            assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The one form an error has at every door: a stable code, a message, a next step.
+
+mod convert;
+
+pub use convert::{audit_fault, bad_address, explain};
+
+use browser::mark_page_text;
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// What a caller gets back when something did not work, whichever door it came through.
+///
+/// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
+/// may be empty. It carries no `source`: causes belong in the log, and are folded into `message` by
+/// [`Fault::caused`] where a person needs them. Words of a page in it are told apart by [`browser::PageText`];
+/// MCP fences them, and everybody else reads them in quotes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    pub code: Cow<'static, str>,
+    #[serde(serialize_with = "quoted")]
+    pub message: String,
+    #[serde(serialize_with = "quoted")]
+    pub hint: String,
+    pub retryable: bool,
+}
+
+/// What to do about a fault of our own.
+const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
+
+impl Fault {
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Fault {
+        let code = code.into();
+        let hint = if code == "internal" { REPORT.to_owned() } else { String::new() };
+        Fault { code, message: message.into(), hint, retryable: false }
+    }
+
+    /// A fault whose message is `error` followed by each of its causes.
+    pub fn caused(code: impl Into<Cow<'static, str>>, error: &dyn Error) -> Fault {
+        Fault::new(code, with_causes(error))
+    }
+
+    /// A failed read or write; a full disk has the same code wherever it is met.
+    pub fn io(code: &'static str, doing: impl fmt::Display, error: &io::Error) -> Fault {
+        if is_disk_full(error) {
+            return Fault::disk_full(doing);
+        }
+        Fault::new(code, format!("{doing}: {error}"))
+    }
+
+    /// A file that cannot be kept.
+    pub fn unwritable(doing: impl fmt::Display, error: &io::Error) -> Fault {
+        Fault::io("state_unwritable", doing, error)
+            .hint_if_none("See that this folder is one, that it can be written, and whose it is.")
+    }
+
+    pub fn disk_full(doing: impl fmt::Display) -> Fault {
+        Fault::new("disk_full", format!("{doing}: no space is left on the disk"))
+            .hint("Free some space on the disk that holds the state folder, then try again.")
+            .retryable()
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = hint.into();
+        self
+    }
+
+    /// A next step, unless there is one already.
+    #[must_use]
+    pub fn hint_if_none(self, hint: impl Into<String>) -> Fault {
+        if self.hint.is_empty() { self.hint(hint) } else { self }
+    }
+
+    #[must_use]
+    pub fn retryable(self) -> Fault {
+        self.retryable_if(true)
+    }
+
+    #[must_use]
+    pub fn retryable_if(mut self, retryable: bool) -> Fault {
+        self.retryable = retryable;
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, in_quotes(&self.message))
+    }
+}
+
+impl Error for Fault {}
+
+/// What a page said, in quotes: for people, logs and programs that take no fences.
+pub fn in_quotes(text: &str) -> String {
+    mark_page_text(text, "\"", "\"")
+}
+
+fn quoted<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&in_quotes(text))
+}
+
+/// Whether an error means that a disk or a quota is full.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// An error and its causes on one line. A cause that the error already names is not said twice.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read the answer")]
+    struct Outer {
+        source: io::Error,
+    }
+
+    #[test]
+    fn a_fault_names_the_causes_once() {
+        let fault = Fault::caused("x", &Outer { source: io::Error::other("the line is dead") });
+        assert_eq!(fault.message, "cannot read the answer: the line is dead");
+    }
+
+    #[test]
+    fn a_full_disk_has_its_own_code_wherever_it_is_met() {
+        let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+        let fault = Fault::io("state_unwritable", "cannot write x", &full);
+        assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let fault = Fault::unwritable("cannot write x", &denied);
+        assert_eq!((fault.code.as_ref(), fault.hint.is_empty()), ("state_unwritable", false));
+    }
+
+    #[test]
+    fn people_and_programs_read_what_a_page_said_in_quotes() {
+        let fault = Fault::new("x", format!("covered by {}", browser::PageText::new("a cat")));
+        assert_eq!(fault.to_string(), "x: covered by \"a cat\"");
+        assert_eq!(serde_json::to_value(&fault).unwrap()["message"], "covered by \"a cat\"");
+    }
+
+    #[test]
+    fn a_fault_has_four_fields_in_json() {
+        let fault = Fault::new("a_code", "a message").hint("a hint");
+        assert_eq!(
+            serde_json::to_string(&fault).unwrap(),
+            r#"{"code":"a_code","message":"a message","hint":"a hint","retryable":false}"#
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Before anything of a signed-in session is told: what its sites have handed out since is a secret too, and a site that
+//! does not know its owner any more is noticed.
+
+use super::Gate;
+use crate::error::Fault;
+use crate::error::audit_fault;
+use crate::logins::{self, handed};
+use crate::session::{Session, Turn};
+use audit::{About, Event, EventKind};
+use browser::{BrowserError, Content, Outcome, TimeLimit};
+use jiff::Timestamp;
+use policy::Origin;
+use std::time::Duration;
+use url::Url;
+
+/// How long a look at cookies and stores may take; a page cannot hold it up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Gate {
+    /// Adds what was handed out to what must not be told. A clean session has nothing to hide.
+    pub(super) async fn learn(&self, session: &Session, turn: &Turn<'_>) -> Result<(), BrowserError> {
+        let Some(released) = &session.login else { return Ok(()) };
+        if !turn.runtime.link.is_alive() {
+            return Ok(());
+        }
+        let origins: Vec<Origin> =
+            released.logins.iter().map(|login| login.credential.origin.clone()).collect();
+        let found = turn.runtime.link.browser.handed_out(&origins, TimeLimit::new(PATIENCE)).await?;
+        if found.lost {
+            tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
+        }
+        if !session.secrets.learn(handed::secrets(&found)) {
+            return Ok(());
+        }
+        for (number, cookies) in handed::rotated(released, &found) {
+            let Some(login) = released.logins.get(number) else { continue };
+            let (tenant, domain) = (&session.scope.tenant, &login.credential.domain);
+            let store = &self.sessions.logins().store;
+            let kept = store.keep_rotated(tenant, &login.id, domain, cookies, Timestamp::now()).await;
+            if let Err(error) = kept {
+                // The session goes on: the login in the vault is as it was.
+                tracing::warn!(%error, credential = %login.id, "cookies that a site rotated are not kept");
+            }
+        }
+        Ok(())
+    }
+
+    /// A page that says that nobody is signed in, told once.
+    pub(super) async fn signed_out(
+        &self,
+        session: &Session,
+        url: &str,
+        outcome: &Outcome,
+    ) -> Result<(), Fault> {
+        let Some(released) = &session.login else { return Ok(()) };
+        let Ok(address) = Url::parse(url) else { return Ok(()) };
+        let origin = Origin::of(url);
+        let text = text_of(outcome).unwrap_or_default();
+        for login in released.logins.iter().filter(|login| login.credential.origin == origin) {
+            let probe = login.credential.probe.as_ref();
+            if !probe.is_some_and(|probe| probe.shows_signed_out(address.path(), text)) {
+                continue;
+            }
+            let domain = login.credential.domain.as_str();
+            if !session.flag_once("credential_expired") {
+                continue;
+            }
+            let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+            let event =
+                Event::new(EventKind::CredentialExpired, about).detail(&format!("{} of {domain}", login.id));
+            self.log.append(&event).await.map_err(audit_fault)?;
+            return Err(logins::expired(
+                domain,
+                "the page is the one that is shown to somebody who is signed out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn text_of(outcome: &Outcome) -> Option<&str> {
+    let snapshot = match outcome {
+        Outcome::Navigated { snapshot, .. } | Outcome::Read(snapshot) => snapshot,
+        Outcome::Acted(after) => after.snapshot.as_ref()?,
+        _ => return None,
+    };
+    Some(match &snapshot.content {
+        Content::Outline(text) | Content::Markdown(text) | Content::Changes { text, .. } => text,
+        Content::Tree(tree) => &tree.text_content,
+    })
+}

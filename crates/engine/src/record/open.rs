@@ -1,0 +1,33 @@
+//! Opens the log as the settings say.
+
+use crate::error::Fault;
+use crate::error::audit_fault;
+use crate::settings::Audit;
+use crate::state::State;
+use audit::{Key, Log, LogOptions};
+use std::path::PathBuf;
+
+/// Where the key that signs heads is kept: apart from the log, and elsewhere altogether if the operator says so.
+pub fn key_file(settings: &Audit, state: &State) -> PathBuf {
+    match &settings.key_file {
+        Some(path) => PathBuf::from(path),
+        None => state.folder().join("keys").join("audit.key"),
+    }
+}
+
+pub fn load_key(settings: &Audit, state: &State) -> Result<Key, Fault> {
+    Key::load_or_create(&key_file(settings, state)).map_err(|error| audit_fault(error.into()))
+}
+
+pub fn open_log(settings: &Audit, state: &State, instance: &str) -> Result<Log, Fault> {
+    let options = LogOptions {
+        key: load_key(settings, state)?,
+        segment_bytes: settings.segment_size.bytes(),
+        most_bytes: settings.max_size.bytes(),
+    };
+    let log = Log::open(&state.audit(), instance, options).map_err(audit_fault)?;
+    if let Err(error) = log.check() {
+        tracing::error!(%error, "the audit log is damaged; every action is refused until it is moved away");
+    }
+    Ok(log)
+}

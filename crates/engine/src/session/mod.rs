@@ -1,0 +1,246 @@
+//! Sessions: one agent's use of one browser, from its opening to the reason it ended.
+
+mod archive;
+mod end;
+mod health;
+mod history;
+mod images;
+mod login;
+mod open;
+mod page_events;
+mod recover;
+mod registry;
+mod runtime;
+mod standing;
+
+pub use archive::Archived;
+pub use end::EndReason;
+pub use history::{Entry, History};
+pub use images::Stored;
+pub use open::{CredentialMode, OpenRequest, RecordMode};
+pub use registry::{Registry, SessionSettings};
+pub use runtime::Phase;
+pub use standing::Whereabouts;
+
+use crate::approvals::{ApprovalId, Given};
+use crate::error::Fault;
+use crate::logins::{Released, Secrets};
+use crate::record::Veil;
+use images::Images;
+use jiff::Timestamp;
+use policy::{DomainPattern, Name, Scope, SessionId};
+use runtime::Runtime;
+use serde::Serialize;
+use standing::Watched;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Calls that may wait for their turn on one session; the next is refused with `session_busy`.
+const MOST_WAITING: usize = 16;
+
+/// One session. Actions on it take turns; its end is told to everyone who waits.
+pub struct Session {
+    pub id: SessionId,
+    pub name: Option<Name>,
+    pub scope: Scope,
+    pub jail: jail::Id,
+    pub credential_mode: CredentialMode,
+    pub record: RecordMode,
+    pub started_at: Timestamp,
+    pub phases: Vec<Phase>,
+    deadline: Instant,
+    lifetime: Duration,
+    most_actions: u32,
+    actions: AtomicU32,
+    waiting: AtomicUsize,
+    end: watch::Sender<Option<Ended>>,
+    runtime: tokio::sync::Mutex<Option<Runtime>>,
+    last_page: Mutex<LastPage>,
+    history: Mutex<History>,
+    /// What records must not tell.
+    pub veil: Arc<Veil>,
+    /// What nothing that goes out may tell.
+    pub secrets: Arc<Secrets>,
+    /// The logins in its browser.
+    pub(crate) login: Option<Released>,
+    /// The sites that it stays on, if it is signed in.
+    home: Option<Vec<DomainPattern>>,
+    /// What the browser calls itself to sites.
+    pub user_agent: String,
+    images: Images,
+    /// What people let it do without asking again.
+    pub given: Arc<Given>,
+    watched: Mutex<Watched>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ended {
+    pub at: Timestamp,
+    pub reason: EndReason,
+}
+
+/// Where the session is, for lists; what a page says of itself.
+#[derive(Clone, Debug, Default)]
+struct LastPage {
+    url: String,
+    title: String,
+}
+
+/// A session as lists and `session show` tell it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    pub session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_name: Option<Name>,
+    pub tenant: String,
+    pub actor: String,
+    pub jail_id: jail::Id,
+    pub provider: &'static str,
+    pub credential_mode: CredentialMode,
+    pub record: RecordMode,
+    pub started_at: Timestamp,
+    pub seconds_left: u64,
+    pub actions: u32,
+    pub max_actions: u32,
+    pub url: String,
+    pub title: String,
+    /// `open`, or the reason it ended.
+    pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<Timestamp>,
+    /// The question for guidance that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_for: Option<ApprovalId>,
+    /// What an operator should know of: `approval_flood`, `credential_typed`, `credential_expired`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<&'static str>,
+}
+
+/// The right to use the browser of a session, one holder at a time.
+pub struct Turn<'a> {
+    pub(crate) runtime: tokio::sync::MappedMutexGuard<'a, Runtime>,
+}
+
+impl Session {
+    pub fn ended(&self) -> Option<Ended> {
+        *self.end.borrow()
+    }
+
+    /// The fault of an ended session; `Ok` while it lives.
+    pub fn check_open(&self) -> Result<(), Fault> {
+        self.ended().map_or(Ok(()), |ended| Err(ended.reason.fault(&self.id)))
+    }
+
+    /// Resolves when the session ends.
+    pub async fn until_ended(&self) -> EndReason {
+        let mut end = self.end.subscribe();
+        match end.wait_for(Option::is_some).await {
+            Ok(ended) => ended.map_or(EndReason::Closed, |ended| ended.reason),
+            // The sender lives in `self`: it cannot be gone while we wait.
+            Err(_) => EndReason::Closed,
+        }
+    }
+
+    /// Waits for a turn, in order of arrival.
+    pub async fn turn(&self) -> Result<Turn<'_>, Fault> {
+        self.check_open()?;
+        let _place = Place::take(&self.waiting, &self.id)?;
+        let guard = tokio::select! {
+            guard = self.runtime.lock() => guard,
+            reason = self.until_ended() => return Err(reason.fault(&self.id)),
+        };
+        self.check_open()?;
+        match tokio::sync::MutexGuard::try_map(guard, Option::as_mut) {
+            Ok(runtime) => Ok(Turn { runtime }),
+            Err(_) => Err(self.ended().map_or(EndReason::Closed, |ended| ended.reason).fault(&self.id)),
+        }
+    }
+
+    /// Counts one action. The one that uses up the budget also ends the session, so none comes after it.
+    pub fn spend_action(&self) -> Result<(), Fault> {
+        let spent = self.actions.fetch_update(Ordering::AcqRel, Ordering::Acquire, |actions| {
+            (actions < self.most_actions).then_some(actions + 1)
+        });
+        spent.map(|_| ()).map_err(|_| EndReason::ActionLimit.fault(&self.id))
+    }
+
+    pub fn actions_left(&self) -> u32 {
+        self.most_actions.saturating_sub(self.actions.load(Ordering::Acquire))
+    }
+
+    pub fn record_action(&self, entry: Entry) {
+        {
+            let mut page = lock(&self.last_page);
+            page.url.clone_from(&entry.url);
+            page.title.clone_from(&entry.title);
+        }
+        lock(&self.history).push(entry);
+    }
+
+    pub fn store_image(&self, bytes: &[u8], format: policy::ImageFormat) -> Result<Stored, Fault> {
+        self.images.put(bytes, format)
+    }
+
+    pub fn image(&self, id: &str) -> Option<Stored> {
+        self.images.find(id)
+    }
+
+    pub fn history(&self) -> History {
+        lock(&self.history).clone()
+    }
+
+    pub fn summary(&self) -> Summary {
+        let ended = self.ended();
+        let page = lock(&self.last_page).clone();
+        let left = self.time_left();
+        Summary {
+            session_id: self.id.clone(),
+            session_name: self.name.clone(),
+            tenant: self.scope.tenant.to_string(),
+            actor: self.scope.actor.to_string(),
+            jail_id: self.jail.clone(),
+            provider: "sandbox",
+            credential_mode: self.credential_mode,
+            record: self.record,
+            started_at: self.started_at,
+            seconds_left: if ended.is_some() { 0 } else { left.as_secs() },
+            actions: self.actions.load(Ordering::Acquire),
+            max_actions: self.most_actions,
+            url: page.url,
+            title: page.title,
+            state: ended.map_or("open", |ended| ended.reason.as_str()),
+            closed_at: ended.map(|ended| ended.at),
+            paused_for: self.paused_for(),
+            flags: self.flags(),
+        }
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, session: &SessionId) -> Result<Place<'a>, Fault> {
+        if waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
+            waiting.fetch_sub(1, Ordering::AcqRel);
+            let message = format!("{MOST_WAITING} calls already wait for session {session}");
+            return Err(Fault::new("session_busy", message)
+                .hint("Wait for an answer before the next call.")
+                .retryable());
+        }
+        Ok(Place(waiting))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A panic elsewhere leaves plain data behind these locks, never a broken invariant.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

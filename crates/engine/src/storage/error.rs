@@ -1,0 +1,130 @@
+//! What can go wrong with the database.
+
+use crate::error::{Fault, is_disk_full, with_causes};
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    #[error("cannot make the database file {}", file.display())]
+    File { file: PathBuf, source: io::Error },
+    #[error("{doing}")]
+    Database { doing: &'static str, source: sqlx::Error },
+    #[error("the database is of version {found}, and this program knows versions up to {known}")]
+    Newer { found: i64, known: i64 },
+    #[error("the database holds a name that is none: tenant '{tenant}', actor '{actor}'")]
+    BadName { tenant: String, actor: String, source: policy::BadName },
+    #[error("the database holds a time that is none: {value}")]
+    BadTime { value: i64, source: jiff::Error },
+    #[error("the database holds a {column} that is none: '{value}'")]
+    BadWord { column: &'static str, value: String },
+    #[error("a question's card cannot be read or written")]
+    BadCard { source: serde_json::Error },
+    #[error("there is no key '{id}'")]
+    UnknownKey { id: String },
+    #[error("the label has {length} characters, and at most {most} fit")]
+    LongLabel { length: usize, most: usize },
+    #[error("there is no operator '{name}'")]
+    UnknownOperator { name: String },
+    #[error("there is an operator '{name}' already")]
+    OperatorExists { name: String },
+    #[error("'{name}' is the only operator")]
+    LastOperator { name: String },
+    #[error("no random numbers")]
+    NoRandomness { source: getrandom::Error },
+}
+
+/// What SQLite's error numbers mean to us.
+enum Sqlite {
+    Full,
+    Busy,
+    Damaged,
+    Other,
+}
+
+impl StorageError {
+    pub(crate) fn because(doing: &'static str) -> impl Fn(sqlx::Error) -> StorageError {
+        move |source| StorageError::Database { doing, source }
+    }
+
+    pub fn code(&self) -> &'static str {
+        match self {
+            StorageError::File { source, .. } if is_disk_full(source) => "disk_full",
+            StorageError::Database { source, .. } => match meaning(source) {
+                Sqlite::Full => "disk_full",
+                Sqlite::Busy => "storage_busy",
+                Sqlite::Damaged => "storage_damaged",
+                Sqlite::Other => "storage_failed",
+            },
+            StorageError::File { .. } | StorageError::NoRandomness { .. } => "storage_failed",
+            StorageError::Newer { .. } => "storage_newer",
+            StorageError::BadName { .. }
+            | StorageError::BadTime { .. }
+            | StorageError::BadWord { .. }
+            | StorageError::BadCard { .. } => "storage_damaged",
+            StorageError::UnknownKey { .. } => "unknown_key",
+            StorageError::LongLabel { .. } => "bad_label",
+            StorageError::UnknownOperator { .. } => "unknown_operator",
+            StorageError::OperatorExists { .. } => "operator_exists",
+            StorageError::LastOperator { .. } => "last_operator",
+        }
+    }
+}
+
+fn meaning(error: &sqlx::Error) -> Sqlite {
+    let number = match error {
+        sqlx::Error::Database(database) => database.code().and_then(|code| code.parse::<i32>().ok()),
+        sqlx::Error::Io(io) if is_disk_full(io) => return Sqlite::Full,
+        sqlx::Error::PoolTimedOut => return Sqlite::Busy,
+        _ => None,
+    };
+    // The lowest byte is the kind; the rest says more about it. 4874 is "cannot make the shared-memory file
+    // larger", which is what a full disk comes to before the database itself is written.
+    if number == Some(4874) {
+        return Sqlite::Full;
+    }
+    match number.map(|number| number & 0xff) {
+        Some(13) => Sqlite::Full,
+        Some(5 | 6) => Sqlite::Busy,
+        Some(11 | 26) => Sqlite::Damaged,
+        _ => Sqlite::Other,
+    }
+}
+
+impl From<StorageError> for Fault {
+    fn from(error: StorageError) -> Fault {
+        let code = error.code();
+        let fault = Fault::new(code, with_causes(&error));
+        match code {
+            "disk_full" => Fault::disk_full(error),
+            "storage_busy" => fault.hint("Another process is writing: try again in a moment.").retryable(),
+            "storage_damaged" => fault.hint(
+                "Put stockade.db in the state folder aside (new keys are then made), or restore a copy of it.",
+            ),
+            "storage_newer" => fault.hint("Use the newer program that wrote it, or another --state folder."),
+            "unknown_key" => fault.hint("`stockade key list` shows the keys and their ids."),
+            "unknown_operator" => fault.hint("`stockade operator list` shows who there is."),
+            "operator_exists" => fault.hint("Choose another name, or `stockade operator password NAME`."),
+            "last_operator" => fault.hint("Add another first: stockade operator add NAME"),
+            "bad_label" => fault.hint("Choose a shorter label."),
+            _ => fault.hint("Check that the state folder can be written to."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_database_is_told_from_one_that_fails() {
+        for (source, code, retryable) in [
+            (sqlx::Error::PoolTimedOut, "storage_busy", true),
+            (sqlx::Error::RowNotFound, "storage_failed", false),
+        ] {
+            let fault = Fault::from(StorageError::because("reading keys")(source));
+            assert_eq!((fault.code.as_ref(), fault.retryable), (code, retryable));
+            assert!(!fault.hint.is_empty());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `page.extract`: the text or the title of the page that the session is on.
+
+use crate::mcp::{Answer, Call, tools};
+use browser::{Content, Outcome, page_block};
+use engine::error::Fault;
+use policy::{Action, Read, ReadFormat};
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+const NAME: &str = "page.extract";
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Arguments {
+    /// The session's id or name
+    session_id: String,
+    /// "text" (default) or "title"
+    #[serde(default)]
+    mode: Mode,
+    /// What the text may cost: 250 to 50000 tokens of four bytes, 6000 if left out
+    #[serde(default)]
+    max_tokens: Option<u32>,
+    /// How long it may take, at most 120; 30 if left out
+    #[serde(default)]
+    timeout_seconds: Option<f64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    #[default]
+    Text,
+    Title,
+}
+
+#[derive(Serialize)]
+struct Fields {
+    session_id: String,
+    url: String,
+    title: String,
+    /// The page's words, in Markdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Elements that did not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
+    actions_left: u32,
+}
+
+pub fn schema() -> Value {
+    schemars::schema_for!(Arguments).to_value()
+}
+
+pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<Answer, Fault> {
+    if let Some(Value::Object(known)) = schema().get("properties") {
+        tools::check_names(NAME, known, &request)?;
+    }
+    let arguments: Arguments = tools::parse(NAME, request)?;
+    let tokens = tools::tokens(NAME, arguments.max_tokens)?;
+    let timeout = tools::timeout(NAME, arguments.timeout_seconds)?;
+    let read = Action::Read(Read { format: ReadFormat::Markdown, tokens, ..Read::default() });
+    let reply = call.act(&arguments.session_id, read, timeout, true).await?;
+    let snapshot = match reply.outcome {
+        Outcome::Read(snapshot) => snapshot,
+        other => return Err(tools::unexpected(other)),
+    };
+    let Content::Markdown(text) = snapshot.content else {
+        return Err(Fault::new("internal", "a page came in another format"));
+    };
+    let wanted = arguments.mode == Mode::Text;
+    let fields = Fields {
+        session_id: reply.session.id.to_string(),
+        url: snapshot.url,
+        title: snapshot.title,
+        text: wanted.then(|| page_block(&text)),
+        left_out: wanted.then_some(snapshot.left_out),
+        actions_left: reply.actions_left,
+    };
+    Answer::new(String::new(), &fields)
+}

@@ -1,0 +1,143 @@
+//! The HTTP API: the manager's action names, each led to the tool that does the same, through the one gate.
+//!
+//! A request is one object: `action`, `session` by id or name, and the action's parameters beside them. The answer
+//! has one form whatever was asked and however it went.
+
+mod extract;
+mod names;
+mod sessions;
+
+pub use names::{ACTIONS, ApiAction, parameters};
+
+use crate::mcp::{Call, fenced_fields, tools};
+use engine::error::Fault;
+use names::Does;
+use rmcp::model::JsonObject;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What every action is answered with.
+#[derive(Serialize)]
+pub struct ActionResult {
+    pub success: bool,
+    pub action: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+impl ActionResult {
+    /// A request that could not even be read.
+    pub fn refused(fault: Fault) -> ActionResult {
+        ActionResult {
+            success: false,
+            action: String::new(),
+            session_id: None,
+            data: None,
+            error: Some(fault),
+        }
+    }
+
+    /// Whether the request is at fault, and not what it asked for.
+    pub fn is_misuse(&self) -> bool {
+        const MISUSE: [&str; 5] =
+            ["unknown_action", "bad_arguments", "bad_selector", "bad_address", "session_required"];
+        self.error.as_ref().is_some_and(|fault| MISUSE.contains(&fault.code.as_ref()))
+    }
+}
+
+pub async fn run(call: &Call<'_>, request: JsonObject) -> ActionResult {
+    let action = match request.get("action") {
+        Some(Value::String(name)) => audit::plain(name),
+        _ => return ActionResult::refused(bad_request("action is one of the action names, as a string")),
+    };
+    let mut session_id = None;
+    let done = perform(call, &action, request, &mut session_id).await;
+    match fenced_fields(done) {
+        Ok(mut data) => {
+            // What stands beside the data is not said in it again.
+            if let Some(fields) = data.as_object_mut() {
+                fields.remove("success");
+                if let Some(Value::String(id)) = fields.remove("session_id") {
+                    session_id = Some(id);
+                }
+            }
+            ActionResult { success: true, action, session_id, data: Some(data), error: None }
+        }
+        Err(fault) => ActionResult { success: false, action, session_id, data: None, error: Some(fault) },
+    }
+}
+
+async fn perform(
+    call: &Call<'_>,
+    name: &str,
+    mut request: JsonObject,
+    session_id: &mut Option<String>,
+) -> Result<crate::mcp::Answer, Fault> {
+    let action = names::find(name)?;
+    request.remove("action");
+    if action.takes_session() {
+        let session = take_session(&mut request)?;
+        // Told with a failure too; whether it is there is for the gate to say.
+        *session_id =
+            call.control.gate.sessions.find(&call.scope, &session).ok().map(|found| found.id.to_string());
+        request.insert("session_id".to_owned(), Value::String(session));
+    }
+    match action.does {
+        Does::Tool { name, preset } => {
+            if let Some((key, value)) = preset {
+                request.insert(key.to_owned(), Value::String(value.to_owned()));
+            }
+            tools::call(call, tools::named(name)?, request).await
+        }
+        Does::Extract => extract::run(call, request).await,
+        Does::ListSessions => sessions::list(call, request),
+        Does::ShowSession => sessions::show(call, request),
+        Does::ArchiveSession => sessions::archive(call, request).await,
+    }
+}
+
+/// Sessions are named in every call: by one of these, with an id or a name. There is no other routing.
+const SESSION: [&str; 3] = ["session", "session_id", "session_name"];
+
+fn take_session(request: &mut JsonObject) -> Result<String, Fault> {
+    let mut given = SESSION.iter().filter_map(|key| request.remove(*key));
+    match (given.next(), given.next()) {
+        (Some(Value::String(session)), None) => Ok(session),
+        (Some(_), None) => Err(bad_request("session is the id or the name of a session, as a string")),
+        (Some(_), Some(_)) => {
+            Err(bad_request("name the session once, by session, session_id or session_name"))
+        }
+        (None, _) => Err(crate::mcp::session_required()),
+    }
+}
+
+pub fn bad_request(why: &str) -> Fault {
+    Fault::new("bad_arguments", why)
+        .hint("Send one JSON object: {\"action\": \"page.goto\", \"session\": \"…\", \"url\": \"…\"}. GET /v1/actions lists all of them.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_session_is_named_once_and_as_text() {
+        for (request, expected) in [
+            (json!({"session": "s-1"}), Ok("s-1")),
+            (json!({"session_id": "s-1", "url": "x"}), Ok("s-1")),
+            (json!({"session_name": "shop"}), Ok("shop")),
+            (json!({"url": "x"}), Err("session_required")),
+            (json!({"session": 1}), Err("bad_arguments")),
+            (json!({"session": "a", "session_id": "a"}), Err("bad_arguments")),
+        ] {
+            let mut fields = request.as_object().unwrap().clone();
+            let taken = take_session(&mut fields).map_err(|fault| fault.code.into_owned());
+            assert_eq!(taken.as_deref().map_err(String::as_str), expected, "{request}");
+        }
+    }
+}

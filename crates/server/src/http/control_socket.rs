@@ -1,0 +1,106 @@
+//! The socket in the state folder: the owner of that folder lists, closes and archives sessions through it, acts for
+//! any scope, and `stockade mcp` joins a running server through it.
+
+use super::actions;
+use super::guard::answer;
+use super::operator;
+use crate::control_protocol::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
+use crate::mcp;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Extension, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use engine::control::Control;
+use engine::error::Fault;
+use engine::session::EndReason;
+use hyper_util::rt::TokioIo;
+use policy::{Actor, Scope, Tenant};
+use serde_json::json;
+use std::sync::Arc;
+
+/// `console` is where a person finds the console.
+pub fn router(state: operator::SocketState, console: String) -> Router {
+    Router::new()
+        .route("/v1/sessions", get(list))
+        .route("/v1/sessions/{id}", get(show))
+        .route("/v1/sessions/{id}/close", post(close))
+        .route("/v1/sessions/{id}/archive", post(archive))
+        .route(PIPE_PATH, get(pipe))
+        .route(ACTIONS_PATH, post(act))
+        .route("/v1/console", get(move || async move { Json(json!({ "console": console })) }))
+        .merge(operator::socket_router())
+        .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
+        .with_state(state)
+}
+
+async fn list(State(control): State<Arc<Control>>) -> Response {
+    Json(json!({"sessions": control.gate.sessions.list(None)})).into_response()
+}
+
+async fn show(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+    match control.gate.sessions.find_any(&id) {
+        Ok(session) => Json(
+            json!({"session": session.summary(), "phases": session.phases, "history": session.history()}),
+        )
+        .into_response(),
+        Err(fault) => answer(StatusCode::NOT_FOUND, fault),
+    }
+}
+
+async fn close(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+    match control.gate.sessions.find_any(&id) {
+        Ok(session) => {
+            control.gate.sessions.end(&session, EndReason::Closed).await;
+            Json(json!({"session": session.summary()})).into_response()
+        }
+        Err(fault) => answer(StatusCode::NOT_FOUND, fault),
+    }
+}
+
+async fn archive(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+    let session = match control.gate.sessions.find_any(&id) {
+        Ok(session) => session,
+        Err(fault) => return answer(StatusCode::NOT_FOUND, fault),
+    };
+    match control.gate.sessions.archive(&session).await {
+        Ok(archived) => Json(archived).into_response(),
+        Err(fault) => answer(StatusCode::INTERNAL_SERVER_ERROR, fault),
+    }
+}
+
+async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Bytes) -> Response {
+    match headers.get(SCOPE_HEADER).and_then(scope_of) {
+        Some(scope) => actions::post(State(control), Extension(scope), body).await,
+        None => no_scope(),
+    }
+}
+
+fn no_scope() -> Response {
+    answer(StatusCode::BAD_REQUEST, Fault::new("bad_arguments", format!("{SCOPE_HEADER} is tenant/actor")))
+}
+
+async fn pipe(State(control): State<Arc<Control>>, mut request: Request) -> Response {
+    let Some(scope) = request.headers().get(SCOPE_HEADER).and_then(scope_of) else {
+        return no_scope();
+    };
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        let stream = match upgrade.await {
+            Ok(upgraded) => TokioIo::new(upgraded),
+            Err(error) => return tracing::warn!(%error, "a pipe hung up before it joined"),
+        };
+        let (read, write) = tokio::io::split(stream);
+        if let Err(fault) = mcp::serve_pipe(control, scope, read, write).await {
+            tracing::info!(%fault, "a joined pipe ended early");
+        }
+    });
+    let headers = [(header::CONNECTION, "upgrade"), (header::UPGRADE, "mcp")];
+    (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
+}
+
+fn scope_of(value: &HeaderValue) -> Option<Scope> {
+    let (tenant, actor) = value.to_str().ok()?.split_once('/')?;
+    Some(Scope { tenant: Tenant::parse(tenant).ok()?, actor: Actor::parse(actor).ok()? })
+}

@@ -1,0 +1,141 @@
+//! What waits, as pages and as answers.
+
+use super::Doors;
+use super::guard::{Caller, Form, accepts_html, told};
+use super::login::status;
+use crate::console::{self, FormParts, View};
+use crate::operator::form_token;
+use axum::Json;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use engine::approvals::{Approval, ApprovalId, Decider, Door, Filter, Verdict};
+use engine::control::Control;
+use engine::error::Fault;
+use jiff::Timestamp;
+
+/// The console.
+pub async fn page(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
+    show(&doors, &caller, None, console::page).await
+}
+
+/// The part of it that changes, for its script.
+pub async fn live(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
+    show(&doors, &caller, None, |view| Html(console::live(view))).await
+}
+
+/// One question: where an agent's client sends its person.
+pub async fn single(
+    State(doors): State<Doors>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    show(&doors, &caller, Some(&id), console::single_page).await
+}
+
+pub async fn single_live(
+    State(doors): State<Doors>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    show(&doors, &caller, Some(&id), |view| Html(console::single(view))).await
+}
+
+async fn show(
+    doors: &Doors,
+    caller: &Caller,
+    id: Option<&str>,
+    draw: impl Fn(&View) -> Html<String>,
+) -> Response {
+    let book = &doors.control.approvals;
+    let found = match id {
+        Some(id) => find(&doors.control, id).await.map(|found| vec![found]),
+        None => book.list(&Filter::default()).await,
+    };
+    let approvals = match found {
+        Ok(approvals) => approvals,
+        Err(fault) => return (status(&fault), console::refused(&fault)).into_response(),
+    };
+    let form = form_token(&caller.token);
+    let (door, from) = match approvals.first().filter(|_| id.is_some()) {
+        Some(one) => (Door::Elicitation, format!("/operator/live/{}", one.id)),
+        None => (Door::Console, "/operator/live".to_owned()),
+    };
+    draw(&View {
+        operator: &caller.visit.operator,
+        parts: FormParts { form: &form, door },
+        approvals: &approvals,
+        picture: &|approval| book.picture(&approval.id),
+        now: Timestamp::now(),
+        from: &from,
+    })
+    .into_response()
+}
+
+pub async fn picture(State(doors): State<Doors>, Path(id): Path<String>) -> Response {
+    let picture = ApprovalId::parse(&id).and_then(|id| doors.control.approvals.picture(&id));
+    match picture {
+        Some(picture) => ([(header::CONTENT_TYPE, picture.mime)], picture.bytes).into_response(),
+        None => {
+            let fault = Fault::new("not_found", "there is no such picture")
+                .hint("A picture is gone when its question is decided.");
+            (status(&fault), Json(fault)).into_response()
+        }
+    }
+}
+
+/// The answer of a logged-in operator.
+pub async fn answer(
+    State(doors): State<Doors>,
+    Extension(caller): Extension<Caller>,
+    Extension(form): Extension<Form>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let door = if form.get("door") == Door::Elicitation.as_str() { Door::Elicitation } else { Door::Console };
+    let by = Decider { operator: caller.visit.operator, door };
+    let answered = decide(&doors.control, &id, form.get("verdict"), form.get("note"), by).await;
+    match answered {
+        Ok(_) if accepts_html(&headers) => Redirect::to("/console").into_response(),
+        Ok(approval) => Json(approval).into_response(),
+        Err(fault) => told(&headers, &fault, console::refused),
+    }
+}
+
+pub async fn find(control: &Control, id: &str) -> Result<Approval, Fault> {
+    let unknown = || {
+        Fault::new("unknown_approval", "there is no such question")
+            .hint("`stockade approvals` and /console list them.")
+    };
+    let id = ApprovalId::parse(id).ok_or_else(unknown)?;
+    control.approvals.find(&id).await?.ok_or_else(unknown)
+}
+
+/// One verdict in words, from whichever door. What cannot be undone has a word of its own, so that no single press,
+/// and no habit, says it.
+pub async fn decide(
+    control: &Control,
+    id: &str,
+    verdict: &str,
+    note: &str,
+    by: Decider,
+) -> Result<Approval, Fault> {
+    let asked = find(control, id).await?;
+    let note = Some(note.trim()).filter(|note| !note.is_empty()).map(str::to_owned);
+    let verdict = match verdict {
+        "approve" | "approve_session" if asked.card.irreversible => {
+            return Err(Fault::new("confirmation_required", "this cannot be undone, and was approved like what can")
+                .hint("Look at it once more; then say so: the second step in the console, `--irreversible` on the command line, `approve_irreversible` by webhook."));
+        }
+        "approve" | "approve_irreversible" => Verdict::Approve { for_session: false },
+        "approve_session" => Verdict::Approve { for_session: true },
+        "deny" => note.map_or(Verdict::Deny, Verdict::DenyBecause),
+        "resume" => Verdict::Resume { note },
+        "end" => Verdict::End,
+        _ => {
+            return Err(Fault::new("bad_verdict", "there is no such verdict")
+                .hint("It is approve, approve_irreversible, approve_session, deny, resume or end."));
+        }
+    };
+    control.approvals.answer(&asked.id, verdict, &by).await
+}

@@ -1,0 +1,120 @@
+//! Grants and credentials: what there is, a grant issued, a grant taken back. A token is told once, to who asked for it.
+
+use super::Doors;
+use super::guard::{Caller, Form};
+use super::login::status;
+use axum::Json;
+use axum::extract::{Extension, Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use engine::error::Fault;
+use engine::logins::{By, parse_lifetime, told};
+use jiff::Timestamp;
+use policy::{Name, Tenant};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use vault::{GrantRequest, GrantedHost, Issuer};
+
+/// More are not listed.
+const MOST_LISTED: u32 = 100;
+
+#[derive(Deserialize)]
+pub struct Whose {
+    #[serde(default)]
+    tenant: String,
+}
+
+pub async fn list(State(doors): State<Doors>, Query(whose): Query<Whose>) -> Response {
+    answer(async {
+        let now = Timestamp::now();
+        let grants = doors.control.logins.grants.list(&tenant(&whose.tenant)?, MOST_LISTED).await?;
+        Ok(json!({ "grants": grants.iter().map(|grant| told::grant(grant, now)).collect::<Vec<_>>() }))
+    })
+    .await
+}
+
+pub async fn credentials(State(doors): State<Doors>, Query(whose): Query<Whose>) -> Response {
+    answer(async {
+        let (logins, tenant) = (&doors.control.logins, tenant(&whose.tenant)?);
+        let vault = logins.vault()?;
+        let credentials = vault.list(&tenant).await?;
+        let rotated = logins.store.rotated(&tenant).await?;
+        Ok(json!({
+            "backend": vault.name(),
+            "credentials": credentials.iter().map(told::credential).collect::<Vec<_>>(),
+            "rotated": rotated.iter().map(told::waiting).collect::<Vec<_>>(),
+        }))
+    })
+    .await
+}
+
+/// `hosts` with blanks or commas between them; `for`, `many` and `tenant` if they are not the usual ones.
+pub async fn issue(
+    State(doors): State<Doors>,
+    Extension(caller): Extension<Caller>,
+    Extension(form): Extension<Form>,
+) -> Response {
+    answer(async {
+        let tenant = tenant(form.get("tenant"))?;
+        let hosts = form.get("hosts").split([' ', ',', '\n', '\r']).filter(|host| !host.is_empty());
+        let request = GrantRequest {
+            tenant: tenant.clone(),
+            issuer: Issuer::Operator,
+            operator: name(&caller.visit.operator)?,
+            origin_session: name("console")?,
+            hosts: hosts.map(GrantedHost::parse).collect::<Result<_, _>>()?,
+            lifetime: lifetime(form.get("for"))?,
+            single_use: match form.get("many") {
+                "" | "false" => true,
+                "true" => false,
+                _ => return Err(bad("many is true or false")),
+            },
+        };
+        let by = By { log: &doors.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let (token, grant) = doors.control.logins.issue(by, request).await?;
+        Ok(json!({ "token": token.expose_secret(), "grant": told::grant(&grant, Timestamp::now()) }))
+    })
+    .await
+}
+
+pub async fn revoke(
+    State(doors): State<Doors>,
+    Extension(caller): Extension<Caller>,
+    Extension(form): Extension<Form>,
+    Path(id): Path<String>,
+) -> Response {
+    answer(async {
+        let tenant = tenant(form.get("tenant"))?;
+        let by = By { log: &doors.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let grant = doors.control.logins.revoke(by, &id).await?;
+        Ok(json!({ "revoked": told::grant(&grant, Timestamp::now()) }))
+    })
+    .await
+}
+
+async fn answer(work: impl Future<Output = Result<Value, Fault>>) -> Response {
+    match work.await {
+        Ok(told) => Json(told).into_response(),
+        Err(fault) => (status(&fault), Json(fault)).into_response(),
+    }
+}
+
+fn tenant(text: &str) -> Result<Tenant, Fault> {
+    let text = if text.is_empty() { "default" } else { text };
+    Tenant::parse(text).map_err(|error| bad(&format!("tenant: {error}")))
+}
+
+fn lifetime(text: &str) -> Result<Option<Duration>, Fault> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    parse_lifetime(text).map(Some).ok_or_else(|| bad("for is a time such as 90s, 15m or 2h"))
+}
+
+fn bad(why: &str) -> Fault {
+    Fault::new("bad_arguments", why).hint("Fields: form, hosts, and if you like for, many and tenant.")
+}
+
+fn name(text: &str) -> Result<Name, Fault> {
+    Name::parse(text).map_err(|error| Fault::caused("internal", &error))
+}

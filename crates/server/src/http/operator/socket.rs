@@ -1,0 +1,114 @@
+//! The same for the command line, over the control socket: an operator logs in for one command, and out again.
+
+use super::approvals::decide;
+use super::login::status;
+use crate::control_protocol::TOKEN_HEADER;
+use crate::operator::{Desk, Entry, Password, login_required};
+use axum::extract::{FromRef, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use engine::approvals::{Decider, Door, Filter};
+use engine::control::Control;
+use engine::error::Fault;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Deserialize)]
+struct Login {
+    operator: String,
+    password: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    verdict: String,
+    #[serde(default)]
+    note: String,
+}
+
+/// What the routes of the control socket work with.
+#[derive(Clone)]
+pub struct SocketState {
+    pub control: Arc<Control>,
+    pub desk: Desk,
+}
+
+impl FromRef<SocketState> for Arc<Control> {
+    fn from_ref(state: &SocketState) -> Arc<Control> {
+        state.control.clone()
+    }
+}
+
+impl FromRef<SocketState> for Desk {
+    fn from_ref(state: &SocketState) -> Desk {
+        state.desk.clone()
+    }
+}
+
+pub fn router() -> Router<SocketState> {
+    Router::new()
+        .route("/operator/login", post(login))
+        .route("/operator/logout", post(logout))
+        .route("/operator/approvals", get(list))
+        .route("/operator/approvals/{id}", post(answer))
+}
+
+async fn login(State(desk): State<Desk>, Json(login): Json<Login>) -> Response {
+    let password = Password::given(login.password);
+    match desk.by_password(Entry::Socket, &login.operator, password).await {
+        Ok(token) => Json(json!({ "token": token.expose() })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn logout(State(desk): State<Desk>, headers: HeaderMap) -> Response {
+    match desk.leave(token(&headers)).await {
+        Ok(()) => Json(json!({ "left": true })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn list(State(state): State<SocketState>, headers: HeaderMap) -> Response {
+    let listed = async {
+        operator(&state.desk, &headers).await?;
+        state.control.approvals.list(&Filter::default()).await
+    };
+    match listed.await {
+        Ok(approvals) => Json(json!({ "approvals": approvals })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn answer(
+    State(state): State<SocketState>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+    Json(answer): Json<Answer>,
+) -> Response {
+    let answered = async {
+        let operator = operator(&state.desk, &headers).await?;
+        let by = Decider { operator, door: Door::CommandLine };
+        decide(&state.control, &id, &answer.verdict, &answer.note, by).await
+    };
+    match answered.await {
+        Ok(approval) => Json(json!({ "approval": approval })).into_response(),
+        Err(fault) => told(fault),
+    }
+}
+
+async fn operator(desk: &Desk, headers: &HeaderMap) -> Result<String, Fault> {
+    let visit = desk.find(token(headers), true).await?;
+    visit.map(|visit| visit.operator).ok_or_else(login_required)
+}
+
+fn token(headers: &HeaderMap) -> &str {
+    headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn told(fault: Fault) -> Response {
+    let status: StatusCode = status(&fault);
+    (status, Json(fault)).into_response()
+}

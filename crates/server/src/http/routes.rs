@@ -1,0 +1,84 @@
+//! The HTTP routes that an agent or a browser on this machine can reach.
+
+use super::actions;
+use super::guard::{self, Keys, Place};
+use super::mcp_sessions::{self, McpSessions};
+use super::operator::{self, Doors};
+use super::places::{self, Agents, MOST_OF_AGENTS};
+use super::status;
+use crate::mcp;
+use axum::extract::{DefaultBodyLimit, Extension, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use engine::control::Control;
+use engine::error::Fault;
+use policy::Scope;
+use serde_json::json;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+pub fn public(doors: Doors, place: Place, open: bool) -> Router {
+    let (control, stop) = (doors.control.clone(), doors.stop.clone());
+    let keys = Keys { control: control.clone(), open };
+    let for_agents = Router::new()
+        .route("/v1/screenshots/{id}", get(screenshot))
+        .route("/v1/actions", get(actions::list).post(actions::post))
+        .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
+        .with_state(control.clone())
+        .merge(mcp_routes(control.clone(), stop))
+        .layer(middleware::from_fn_with_state(keys, guard::bearer))
+        .layer(middleware::from_fn_with_state(Agents::new(MOST_OF_AGENTS), places::bounded));
+    Router::new()
+        .route("/", get(status::page))
+        .route("/healthz", get(health))
+        .with_state(control)
+        .merge(for_agents)
+        .merge(operator::router(doors))
+        .fallback(nothing_here)
+        .layer(middleware::from_fn_with_state(place, guard::this_machine))
+}
+
+fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
+    let manager = mcp::session_manager();
+    let sessions = McpSessions::new(manager.clone());
+    Router::new()
+        .nest_service("/mcp", mcp::service(control, manager, stop))
+        .layer(middleware::from_fn_with_state(sessions, mcp_sessions::bind))
+}
+
+async fn health(State(control): State<Arc<Control>>) -> Response {
+    Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "sessions": control.gate.sessions.open_count()}))
+        .into_response()
+}
+
+async fn screenshot(
+    State(control): State<Arc<Control>>,
+    Extension(scope): Extension<Scope>,
+    Path(id): Path<String>,
+) -> Response {
+    let gone = || {
+        let fault = Fault::new("unknown_screenshot", "there is no such screenshot")
+            .hint("Screenshots of a session are gone when it closes; take another.");
+        guard::answer(StatusCode::NOT_FOUND, fault)
+    };
+    let Some(stored) = control.gate.sessions.image(&scope, &id) else { return gone() };
+    match tokio::fs::read(&stored.path).await {
+        Ok(bytes) => {
+            let headers = [
+                (header::CONTENT_TYPE, stored.format.mime()),
+                (header::CACHE_CONTROL, "no-store"),
+                (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            ];
+            (headers, bytes).into_response()
+        }
+        Err(_) => gone(),
+    }
+}
+
+async fn nothing_here() -> Response {
+    let fault = Fault::new("not_found", "there is nothing at this address")
+        .hint("Agents use /mcp or /v1/actions; people use /console.");
+    guard::answer(StatusCode::NOT_FOUND, fault)
+}

@@ -1,0 +1,25 @@
+//! `browser_back`: the page before this one.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
+use super::{Effect, describe};
+use engine::error::Fault;
+use policy::Action;
+use rmcp::model::Tool;
+
+pub const NAME: &str = "browser_back";
+
+pub fn tool() -> Tool {
+    describe::<ActionArguments, PageFields>(
+        NAME,
+        "Go back",
+        "Go back to the page before this one, as the back button does, and return it.",
+        Effect::Moves,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: ActionArguments) -> Result<Answer, Fault> {
+    action::perform(call, NAME, arguments, Action::Back).await
+}

@@ -1,0 +1,62 @@
+//! `browser_close_session`: the jail and everything in it is forgotten.
+
+use super::super::answer::{Answer, ErrorFields};
+use super::super::server::Call;
+use engine::error::Fault;
+use engine::session::EndReason;
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const NAME: &str = "browser_close_session";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// The session's id or name; over stdio it may be left out for your own
+    #[serde(default)]
+    session_id: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorFields>,
+}
+
+pub fn tool() -> Tool {
+    Tool::new(
+        NAME,
+        "Close a browser session. Its pages, cookies and screenshots are gone for good. Closing a session \
+that has ended already is fine.",
+        serde_json::Map::new(),
+    )
+    .with_input_schema::<Arguments>()
+    .with_output_schema::<Fields>()
+    .with_annotations(
+        ToolAnnotations::with_title("Close a browser session")
+            .read_only(false)
+            .destructive(true)
+            .idempotent(true)
+            .open_world(false),
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let wanted = call.named_session(arguments.session_id).await?;
+    let sessions = &call.control.gate.sessions;
+    let session = sessions.find(&call.scope, &wanted)?;
+    sessions.end(&session, EndReason::Closed).await;
+    call.forget(session.id.as_str()).await;
+    let closed_at = session.ended().map(|ended| ended.at.to_string());
+    let text = format!("Session {} is closed.", session.id);
+    Answer::new(
+        text,
+        &Fields { success: true, session_id: Some(session.id.to_string()), closed_at, error: None },
+    )
+}

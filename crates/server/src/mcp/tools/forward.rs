@@ -1,0 +1,25 @@
+//! `browser_forward`: the page after this one.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
+use super::{Effect, describe};
+use engine::error::Fault;
+use policy::Action;
+use rmcp::model::Tool;
+
+pub const NAME: &str = "browser_forward";
+
+pub fn tool() -> Tool {
+    describe::<ActionArguments, PageFields>(
+        NAME,
+        "Go forward",
+        "Go forward again after going back, and return the page.",
+        Effect::Moves,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: ActionArguments) -> Result<Answer, Fault> {
+    action::perform(call, NAME, arguments, Action::Forward).await
+}

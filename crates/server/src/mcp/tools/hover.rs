@@ -1,0 +1,39 @@
+//! `browser_hover`: put the mouse over an element.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
+use super::target::TargetArguments;
+use super::{Effect, describe};
+use engine::error::Fault;
+use policy::{Action, Hover};
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub const NAME: &str = "browser_hover";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    #[serde(flatten)]
+    action: ActionArguments,
+    #[serde(flatten)]
+    target: TargetArguments,
+}
+
+pub fn tool() -> Tool {
+    describe::<Arguments, PageFields>(
+        NAME,
+        "Hover over an element",
+        "Put the mouse over an element, as for a menu or a hint that opens by itself, and return the page afterwards. The \
+element is named as for browser_click.",
+        Effect::Acts,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let hover = Hover { target: arguments.target.target(NAME)? };
+    action::perform(call, NAME, arguments.action, Action::Hover(hover)).await
+}

@@ -1,0 +1,50 @@
+//! `browser_navigate`: go to an address.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::action::{self, ActionArguments};
+use super::page::PageFields;
+use super::{Effect, HowFar, describe};
+use engine::error::Fault;
+use policy::{Action, LoadState, Navigate, WebUrl};
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub const NAME: &str = "browser_navigate";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    #[serde(flatten)]
+    action: ActionArguments,
+    /// The address, with http:// or https://
+    url: String,
+    /// The site whose login is meant, if it is not the one of the address; used by signed-in sessions
+    #[serde(default)]
+    #[expect(
+        dead_code,
+        reason = "S1's parameter, accepted; it chooses among granted hosts, and clean sessions have none"
+    )]
+    domain_hint: Option<String>,
+    /// When the page counts as there: "load" (default), "domcontentloaded" or "networkidle"
+    #[serde(default)]
+    #[schemars(with = "Option<HowFar>")]
+    wait_for: Option<LoadState>,
+}
+
+pub fn tool() -> Tool {
+    describe::<Arguments, PageFields>(
+        NAME,
+        "Go to an address",
+        "Go to a web address and return the page as an outline with a ref for every element that can be \
+acted on. Only http: and https: addresses; addresses inside private networks are refused.",
+        Effect::Moves,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let url = WebUrl::parse(&arguments.url).map_err(|refusal| engine::error::bad_address(&refusal))?;
+    let action = Action::Navigate(Navigate { url, wait_for: arguments.wait_for.unwrap_or_default() });
+    action::perform(call, NAME, arguments.action, action).await
+}

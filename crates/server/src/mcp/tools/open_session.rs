@@ -1,0 +1,152 @@
+//! `browser_open_session`: a jailed browser of one's own.
+
+use super::super::answer::{Answer, ErrorFields};
+use super::super::server::Call;
+use super::bad_arguments;
+use engine::error::Fault;
+use engine::logins::Wanted;
+use engine::session::{CredentialMode, OpenRequest, RecordMode};
+use policy::Name;
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vault::{CredentialId, Host, Secret};
+
+pub const NAME: &str = "browser_open_session";
+
+/// As many as a grant can name.
+const MOST_WANTED: usize = 32;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// A name to call the session by, instead of its id: a-z, 0-9, '-', '_' and '.'
+    #[serde(default)]
+    session_name: Option<String>,
+    /// "clean": signed in nowhere (default). "operator": with logins that a person granted
+    #[serde(default)]
+    credential_mode: CredentialMode,
+    /// The sites whose logins are wanted, for credential_mode "operator"; all that the grant is for, if left out
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    domains: Vec<String>,
+    /// The operator's grant (gr_stockade_...), for credential_mode "operator"; not needed where the operator set a standing one
+    #[serde(default)]
+    grant: Option<String>,
+    /// Logins by the names that the operator gave them, where there are several for one site
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    credentials: Vec<String>,
+    /// Screenshots: "transient" keeps the last ones until the session closes, "off" keeps none, "audit" keeps all
+    #[serde(default)]
+    record: Option<RecordMode>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credential_mode: Option<CredentialMode>,
+    /// Hosts whose logins are in the browser
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    signed_in_to: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// Seconds until the session ends by itself
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds_left: Option<u64>,
+    /// Calls the session may still take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorFields>,
+}
+
+pub fn tool() -> Tool {
+    Tool::new(NAME, "Open a browser session: a fresh Chromium in a jail of its own, with an empty profile. Returns the \
+session_id that every other call takes. A session ends by itself after a while and after a number of calls; the reply says when.", serde_json::Map::new())
+        .with_input_schema::<Arguments>()
+        .with_output_schema::<Fields>()
+        .with_annotations(ToolAnnotations::with_title("Open a browser session").read_only(false).destructive(false).idempotent(false).open_world(false))
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let name = match arguments.session_name.as_deref() {
+        Some(text) => {
+            Some(Name::parse(text).map_err(|e| bad_arguments(NAME, &format!("session_name: {e}")))?)
+        }
+        None => None,
+    };
+    if name.as_ref().is_some_and(|name| name.as_str().starts_with("s-")) {
+        return Err(bad_arguments(NAME, "session_name: names that begin with s- are ids"));
+    }
+    let login =
+        wanted(arguments.credential_mode, arguments.grant, &arguments.domains, &arguments.credentials)?;
+    let request = OpenRequest { name, login, record: arguments.record };
+    let session = Box::pin(call.control.gate.open(&call.scope, request)).await?;
+    call.adopt(session.id.as_str()).await;
+    let summary = session.summary();
+    let signed_in = match session.signed_in_to() {
+        hosts if hosts.is_empty() => String::new(),
+        hosts => format!(" Signed in to {}; other sites are asked for.", hosts.join(", ")),
+    };
+    let text = format!(
+        "Session {} is open: {} s and {} calls left.{signed_in} Navigate next.",
+        summary.session_id, summary.seconds_left, summary.max_actions
+    );
+    Answer::new(
+        text,
+        &Fields {
+            success: true,
+            session_id: Some(summary.session_id.to_string()),
+            session_name: summary.session_name.map(|name| name.to_string()),
+            credential_mode: Some(summary.credential_mode),
+            signed_in_to: session.signed_in_to(),
+            record: Some(summary.record),
+            started_at: Some(summary.started_at.to_string()),
+            seconds_left: Some(summary.seconds_left),
+            actions_left: Some(summary.max_actions),
+            error: None,
+        },
+    )
+}
+
+/// What an agent wants to be signed in to, parsed; nothing for a clean session.
+fn wanted(
+    mode: CredentialMode,
+    grant: Option<String>,
+    domains: &[String],
+    credentials: &[String],
+) -> Result<Option<Wanted>, Fault> {
+    if mode == CredentialMode::Clean {
+        let extra = [
+            ("domains", !domains.is_empty()),
+            ("grant", grant.is_some()),
+            ("credentials", !credentials.is_empty()),
+        ];
+        return match extra.into_iter().find(|(_, is_given)| *is_given) {
+            Some((field, _)) => {
+                Err(bad_arguments(NAME, &format!("{field}: goes with credential_mode \"operator\"")))
+            }
+            None => Ok(None),
+        };
+    }
+    if domains.len() > MOST_WANTED || credentials.len() > MOST_WANTED {
+        return Err(bad_arguments(NAME, &format!("domains, credentials: at most {MOST_WANTED}")));
+    }
+    let host = |text: &String| Host::parse(text).map_err(|e| bad_arguments(NAME, &format!("domains: {e}")));
+    let id = |text: &String| {
+        CredentialId::parse(text).map_err(|e| bad_arguments(NAME, &format!("credentials: {e}")))
+    };
+    Ok(Some(Wanted {
+        grant: grant.map(Secret::new),
+        hosts: domains.iter().map(host).collect::<Result<_, _>>()?,
+        credentials: credentials.iter().map(id).collect::<Result<_, _>>()?,
+    }))
+}

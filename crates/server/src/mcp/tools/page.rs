@@ -1,0 +1,323 @@
+//! What a reply tells of the page: the same fields after every action that may change it.
+
+use super::super::answer::{Answer, ErrorFields};
+use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, page_block};
+use engine::error::Fault;
+use engine::gate::Reply;
+use engine::session::Session;
+use policy::Tokens;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a note tells of an address or a message, in bytes; the page can make them as long as it likes.
+const MOST_QUOTED: usize = 300;
+
+#[derive(Serialize, JsonSchema)]
+pub struct PageFields {
+    pub success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// HTTP status of the page, after a navigation
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Where the page is now; the page's own words, as the title is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The same, after redirects
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Whether the action led to another page
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub navigated: Option<bool>,
+    /// The page after the action, as an outline between the marks of this reply: a line an element, with its role, name and ref
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// Instead of it, what is not as it was in the caller's last snapshot, when that is shorter: lines with - are gone,
+    /// lines with + are new, below the path of elements that they are in
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// True when there is changes instead of snapshot
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<bool>,
+    /// The snapshot_id of the reply that changes goes on from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
+    /// A question of the page's that waits: answer it with browser_dialog
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialog: Option<DialogFields>,
+    /// Tabs that the page opened meanwhile; browser_tabs switches to one
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened_tabs: Option<Vec<String>>,
+    /// screenshot_id of the picture that was asked for with after_screenshot
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_screenshot: Option<String>,
+    /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incidents: Option<Vec<&'static str>>,
+    /// What happened on the side: a dialog that was answered, a tab that was opened, a download that was refused, several elements that matched; the page's words in it are between the marks of this reply
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Vec<String>>,
+    /// Calls the session may still take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorFields>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct DialogFields {
+    /// "confirm" or "prompt"
+    pub r#type: String,
+    /// The page's own words
+    pub message: String,
+}
+
+impl PageFields {
+    /// A reply that tells of no page.
+    pub fn empty() -> PageFields {
+        PageFields {
+            success: true,
+            session_id: None,
+            status: None,
+            url: None,
+            final_url: None,
+            title: None,
+            navigated: None,
+            snapshot: None,
+            changes: None,
+            delta: None,
+            since: None,
+            snapshot_id: None,
+            dialog: None,
+            opened_tabs: None,
+            after_screenshot: None,
+            incidents: None,
+            notes: None,
+            actions_left: None,
+            error: None,
+        }
+    }
+}
+
+/// What became of the picture after an action.
+pub enum Picture {
+    Kept(String),
+    /// The session records nothing.
+    NotKept,
+    /// The log says why.
+    NotCovered,
+    Failed(Fault),
+}
+
+/// The answer of whatever may change the page. `index` is the place among the matches, where it is still known.
+pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> Result<Answer, Fault> {
+    let mut notes = Vec::new();
+    let (after, status) = match reply.outcome {
+        Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
+            let (snapshot, question, told) = (Some(snapshot), None, None);
+            (After { url: final_url, title, navigated: true, snapshot, question, told, incidents }, status)
+        }
+        Outcome::Acted(after) => {
+            if after.navigated {
+                notes.push("the page is another one now".to_owned());
+            }
+            (after, None)
+        }
+        other => return Err(unexpected(other)),
+    };
+    notes.extend(after.told);
+    notes.extend(after.incidents.iter().map(told));
+    if reply.matches > 1 {
+        let used = match index {
+            Some(0) => "the first".to_owned(),
+            Some(index) => format!("the one at index {index}"),
+            None => "the one that was asked for, or else the first,".to_owned(),
+        };
+        notes.push(format!(
+            "{} elements matched, and {used} was used; name another by index 0 to {}, or by its ref",
+            reply.matches,
+            reply.matches - 1
+        ));
+    }
+    let after_screenshot = match picture {
+        Some(Picture::Kept(id)) => Some(id),
+        Some(Picture::NotKept) => {
+            notes.push("no picture was kept: this session records none".to_owned());
+            None
+        }
+        Some(Picture::NotCovered) => {
+            notes.push("no picture was kept: what was typed could not be covered in it".to_owned());
+            None
+        }
+        Some(Picture::Failed(fault)) => {
+            notes.push(format!("no picture was taken: {}: {}", fault.code, fault.message));
+            None
+        }
+        None => None,
+    };
+    if let Some(note) = &reply.note {
+        notes.push(format!("the operator says: {note}"));
+    }
+    if reply.actions_left < 10 {
+        notes.push(format!("{} calls are left in this session", reply.actions_left));
+    }
+    let mut text = head(&reply.session, &after.url, &after.title, Tokens::default());
+    if let Some(question) = &after.question {
+        text.push_str(&asked(question));
+    }
+    if let Some(id) = &after_screenshot {
+        text.push_str(&format!("Picture: {id}\n"));
+    }
+    for note in &notes {
+        text.push_str(&format!("Note: {note}\n"));
+    }
+    let serial = after.snapshot.as_ref().map(|snapshot| snapshot.serial);
+    let (page, since) = match after.snapshot.map(|snapshot| snapshot.content) {
+        Some(Content::Outline(text)) => (Some(page_block(&text)), None),
+        Some(Content::Changes { since, text }) => (Some(page_block(&text)), Some(since)),
+        Some(Content::Markdown(_) | Content::Tree(_)) => {
+            return Err(Fault::new("internal", "a page came in another format"));
+        }
+        None => (None, None),
+    };
+    text.push_str(page.as_deref().unwrap_or_default());
+    let (snapshot, changes) = if since.is_none() { (page, None) } else { (None, page) };
+    let opened = after.incidents.iter().filter_map(|incident| match incident {
+        Incident::TabOpened { tab, .. } => Some(tab.to_string()),
+        _ => None,
+    });
+    let opened: Vec<String> = opened.collect();
+    let codes: Vec<_> = after.incidents.iter().map(incident_name).collect();
+    Answer::new(
+        text,
+        &PageFields {
+            success: true,
+            session_id: Some(reply.session.id.to_string()),
+            status,
+            url: Some(after.url.clone()),
+            final_url: Some(after.url),
+            title: Some(after.title),
+            navigated: Some(after.navigated),
+            snapshot,
+            changes,
+            delta: since.map(|_| true),
+            since: since.map(number),
+            snapshot_id: serial.map(number),
+            dialog: after.question.map(|question| DialogFields {
+                r#type: question.kind.to_owned(),
+                message: question.message.as_str().to_owned(),
+            }),
+            opened_tabs: (!opened.is_empty()).then_some(opened),
+            after_screenshot,
+            incidents: (!codes.is_empty()).then_some(codes),
+            notes: (!notes.is_empty()).then_some(notes),
+            actions_left: Some(reply.actions_left),
+            error: None,
+        },
+    )
+}
+
+/// For a tool that got another outcome than its own: a question of the page's came in between, or it is our fault.
+pub fn unexpected(outcome: Outcome) -> Fault {
+    match outcome {
+        Outcome::Acted(After { question: Some(Question { kind, message }), .. }) => {
+            browser::BrowserError::DialogOpen { kind, message }.into()
+        }
+        _ => Fault::new("internal", "an action came to something else"),
+    }
+}
+
+/// A snapshot's name, as its cursors begin with it.
+pub fn number(serial: u64) -> String {
+    format!("c{serial}")
+}
+
+/// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
+pub fn head(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
+    let ours = format!("Session {} · ", session.id);
+    let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
+    let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
+    format!("{ours}{theirs}\n")
+}
+
+fn asked(Question { kind, message }: &Question) -> String {
+    let message = cut(message);
+    format!(
+        "The page has opened a {kind} dialog and waits for the answer; it says {message}\nAnswer it with browser_dialog: \
+nothing else works on this page until then.\n"
+    )
+}
+
+fn incident_name(incident: &Incident) -> &'static str {
+    match incident {
+        Incident::Dialog { .. } => "dialog_answered",
+        Incident::TabOpened { .. } => "tab_opened",
+        Incident::TabGone { .. } => "tab_gone",
+        Incident::TabChanged { .. } => "tab_changed",
+        Incident::UploadRefused => "upload_refused",
+        Incident::PopupClosed { .. } => "popup_closed",
+        Incident::DownloadRefused { .. } => "download_refused",
+        Incident::SchemeRefused { .. } => "blocked_scheme",
+        Incident::StillLoading => "still_loading",
+    }
+}
+
+/// What a reply tells of an address, a title or a message in passing.
+pub fn cut(words: &PageText) -> PageText {
+    words.clone().shortened(MOST_QUOTED)
+}
+
+fn told(incident: &Incident) -> String {
+    match incident {
+        Incident::Dialog { kind, message, accepted } => {
+            let answer = if *accepted { "accepted" } else { "dismissed" };
+            let article = if kind == "alert" { "an" } else { "a" };
+            format!("the page opened {article} {kind} dialog, which was {answer}; it said {}", cut(message))
+        }
+        Incident::TabOpened { tab, url } => {
+            format!("the page opened tab {tab} for {}; browser_tabs switches to it", cut(url))
+        }
+        Incident::TabGone { tab } => format!("tab {tab} is gone"),
+        Incident::TabChanged { tab } => {
+            format!("the tab that was in front is gone, and {tab} is in front now")
+        }
+        Incident::UploadRefused => {
+            "the page asked for a file, which was refused: nothing is uploaded from this machine".to_owned()
+        }
+        Incident::PopupClosed { url } => {
+            format!("the page opened a window too many, which was closed: {}", cut(url))
+        }
+        Incident::DownloadRefused { url } => {
+            format!("the page offered a download, which was refused: {}", cut(url))
+        }
+        Incident::SchemeRefused { scheme } => {
+            format!("the page tried to leave for a {}: address and was taken to about:blank", cut(scheme))
+        }
+        Incident::StillLoading => "the page was still loading when this was taken".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_comes_in_between_is_told_as_one() {
+        let question = Some(Question { kind: "confirm", message: "Sure?".into() });
+        let after = After {
+            url: String::new(),
+            title: String::new(),
+            navigated: false,
+            snapshot: None,
+            question,
+            told: None,
+            incidents: Vec::new(),
+        };
+        assert_eq!(unexpected(Outcome::Acted(after)).code, "dialog_open");
+        assert_eq!(unexpected(Outcome::Tabs(Vec::new())).code, "internal");
+    }
+}

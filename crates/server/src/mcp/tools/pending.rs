@@ -1,0 +1,210 @@
+//! `browser_pending`: what waits for a person, and what came of it.
+
+use super::super::answer::Answer;
+use super::super::server::Call;
+use super::page::{self, PageFields};
+use super::{Effect, bad_arguments, describe};
+use browser::Outcome;
+use engine::approvals::{Approval, ApprovalId, Filter, Kind, State, unknown};
+use engine::error::Fault;
+use jiff::Timestamp;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+pub const NAME: &str = "browser_pending";
+
+/// A call that waits longer is given up by some clients.
+const LONGEST_WAIT: f64 = 45.0;
+/// The latest of those that are decided.
+const MOST_DECIDED: usize = 10;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id behind approval_pending: or session_paused:; all that waits is listed if it is left out
+    #[serde(default)]
+    pending_id: Option<String>,
+    /// How long to wait for the answer, at most 45; 0 if left out
+    #[serde(default)]
+    wait_seconds: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    #[serde(flatten)]
+    page: PageFields,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_id: Option<String>,
+    /// waiting, approved, denied, expired, interrupted, withdrawn, resumed or ended
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    /// What an operator tells you
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// What waits, oldest first, and what was decided last
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Vec<PendingFields>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PendingFields {
+    pending_id: String,
+    session_id: String,
+    /// action, domain or guidance
+    kind: &'static str,
+    /// What is asked for, in a few words
+    action: String,
+    risk: &'static str,
+    state: &'static str,
+    asked_at: String,
+    seconds_left: u64,
+    /// What came of it once it was approved: ok, or the code of an error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<String>,
+}
+
+pub fn tool() -> Tool {
+    describe::<Arguments, Fields>(
+        NAME,
+        "See what waits for a person",
+        "List what waits for a person's answer, or fetch what came of one action by its pending_id: the page after it if \
+it was approved and done, the error if it was not. It does nothing to the page, and cannot answer for the person.",
+        Effect::Reads,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let patience = match arguments.wait_seconds {
+        None => Duration::ZERO,
+        Some(seconds) if (0.0..=LONGEST_WAIT).contains(&seconds) => Duration::from_secs_f64(seconds),
+        Some(_) => return Err(bad_arguments(NAME, &format!("wait_seconds is from 0 to {LONGEST_WAIT}"))),
+    };
+    match arguments.pending_id {
+        Some(wanted) => match fetch(call, &wanted, patience).await {
+            Err(fault) if fault.code.starts_with("approval_pending:") => {
+                told(find(call, &wanted).await?, None)
+            }
+            fetched => fetched,
+        },
+        None => list(call).await,
+    }
+}
+
+async fn find(call: &Call<'_>, wanted: &str) -> Result<Approval, Fault> {
+    let id = ApprovalId::parse(wanted).ok_or_else(|| unknown(wanted))?;
+    let found = call.control.approvals.find(&id).await?;
+    found.filter(|found| found.scope == call.scope).ok_or_else(|| unknown(wanted))
+}
+
+/// What came of one action, if that is known in time.
+pub async fn fetch(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<Answer, Fault> {
+    let found = find(call, wanted).await?;
+    if found.kind == Kind::Guidance {
+        return guidance(call, found, patience).await;
+    }
+    match call.control.gate.pendings.find(&call.scope, &found.id) {
+        Some(pending) => match pending.result(patience).await {
+            Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
+                page::answer(reply, None, None)
+            }
+            Ok(_) => told(
+                found,
+                Some("it was allowed, and what it read is gone with its call: call the tool again"),
+            ),
+            Err(fault) => Err(fault),
+        },
+        // Asked by an earlier run of the control plane, or so long ago that it is forgotten here.
+        None if found.outcome.is_none() => told(found, Some("it was not done, and will not be: ask again")),
+        None => told(found, Some("it was done, and what the page showed then is not kept: read the page")),
+    }
+}
+
+/// What a paused session waits for; told at once when it is there.
+async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> Result<Answer, Fault> {
+    let approvals = &call.control.approvals;
+    let mut changes = approvals.watch();
+    let until = tokio::time::Instant::now() + patience;
+    while found.state == State::Waiting {
+        tokio::select! {
+            // Whichever question it was about: the row is looked at again.
+            _ = changes.recv() => {}
+            () = tokio::time::sleep_until(until) => return told(found, None),
+        }
+        found = approvals.find(&found.id).await?.ok_or_else(|| unknown(found.id.as_str()))?;
+    }
+    told(found, None)
+}
+
+fn told(found: Approval, more: Option<&str>) -> Result<Answer, Fault> {
+    let mut text = format!("{} is {}", found.id, found.state.as_str());
+    if found.state == State::Waiting {
+        text.push_str(&format!(
+            "; {} s are left. Ask again, and do not try another way",
+            seconds_left(&found)
+        ));
+    }
+    let note = found.note.as_ref().map(|note| format!("the operator says: {note}"));
+    for word in note.as_deref().into_iter().chain(more) {
+        text.push_str(&format!(". Note: {word}"));
+    }
+    text.push('\n');
+    let page = PageFields {
+        session_id: Some(found.session.to_string()),
+        notes: more.map(|more| vec![more.to_owned()]),
+        ..PageFields::empty()
+    };
+    let fields = Fields {
+        page,
+        pending_id: Some(found.id.to_string()),
+        state: Some(found.state.as_str()),
+        note: found.note,
+        pending: None,
+    };
+    Answer::new(text, &fields)
+}
+
+async fn list(call: &Call<'_>) -> Result<Answer, Fault> {
+    let filter = Filter { scope: Some(call.scope.clone()), only_waiting: false };
+    let all = call.control.approvals.list(&filter).await?;
+    let waiting = all.iter().take_while(|one| one.state == State::Waiting).count();
+    let listed: Vec<PendingFields> = all.into_iter().take(waiting + MOST_DECIDED).map(fields_of).collect();
+    let mut text = format!("{waiting} questions wait for a person.\n");
+    for one in &listed {
+        let (left, state) = (one.seconds_left, one.state);
+        text.push_str(&format!(
+            "{} {} {} risk: {state}, {left} s left\n",
+            one.pending_id, one.action, one.risk
+        ));
+    }
+    let fields = Fields {
+        page: PageFields::empty(),
+        pending_id: None,
+        state: None,
+        note: None,
+        pending: Some(listed),
+    };
+    Answer::new(text, &fields)
+}
+
+fn fields_of(one: Approval) -> PendingFields {
+    PendingFields {
+        seconds_left: seconds_left(&one),
+        pending_id: one.id.to_string(),
+        session_id: one.session.to_string(),
+        kind: one.kind.as_str(),
+        action: one.card.action,
+        risk: one.card.risk.as_str(),
+        state: one.state.as_str(),
+        asked_at: one.asked_at.to_string(),
+        outcome: one.outcome,
+    }
+}
+
+fn seconds_left(one: &Approval) -> u64 {
+    if one.state != State::Waiting {
+        return 0;
+    }
+    u64::try_from(one.expires_at.duration_since(Timestamp::now()).as_secs()).unwrap_or_default()
+}

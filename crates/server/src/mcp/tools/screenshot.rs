@@ -1,0 +1,126 @@
+//! `browser_screenshot`: the page as a picture.
+
+use super::super::answer::{Answer, ErrorFields};
+use super::super::server::Call;
+use super::target::TargetArguments;
+use super::{Effect, bad_arguments, base64, describe, page, timeout};
+use browser::Outcome;
+use engine::error::Fault;
+use policy::{Action, ImageFormat, Screenshot};
+use rmcp::model::{ContentBlock, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const NAME: &str = "browser_screenshot";
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Arguments {
+    /// The session's id or name; over stdio it may be left out
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(flatten)]
+    target: TargetArguments,
+    /// The whole page instead of the visible part
+    #[serde(default)]
+    full_page: bool,
+    /// "png" (default), "jpeg" or "webp"
+    #[serde(default)]
+    format: Option<Format>,
+    /// Also put the picture into the structured reply as base64; the image itself is always in the reply
+    #[serde(default)]
+    include_base64: bool,
+    /// How long it may take, at most 120; 30 if left out
+    #[serde(default)]
+    timeout_seconds: Option<f64>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Png,
+    Jpeg,
+    Webp,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Fields {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// Fetch the kept picture by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID; fields and
+    /// what was typed are covered in it, and not in the image of this reply
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screenshot_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image_base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    height: Option<u32>,
+    /// What of a very large page is not in the picture
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_off: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured_at: Option<String>,
+    /// The file on the machine that runs Stockade, until the session closes
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persisted_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions_left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorFields>,
+}
+
+pub fn tool() -> Tool {
+    describe::<Arguments, Fields>(
+        NAME,
+        "Take a screenshot",
+        "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
+when layout, colours or images matter.",
+        Effect::Reads,
+    )
+}
+
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+    let target = arguments.target.optional(NAME)?;
+    if target.is_some() && arguments.full_page {
+        return Err(bad_arguments(NAME, "take an element or the full page, not both"));
+    }
+    let timeout = timeout(NAME, arguments.timeout_seconds)?;
+    let session = call.session(arguments.session_id).await?;
+    let format = match arguments.format {
+        None => call.control.screenshot_format,
+        Some(Format::Png) => ImageFormat::Png,
+        Some(Format::Jpeg) => ImageFormat::Jpeg,
+        Some(Format::Webp) => ImageFormat::Webp,
+    };
+    let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, target, format });
+    let reply = call.act(&session, action, timeout, false).await?;
+    let image = match reply.outcome {
+        Outcome::Screenshot(image) => image,
+        other => return Err(page::unexpected(other)),
+    };
+    let encoded = base64(&image.bytes);
+    let text = format!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);
+    let captured_at = reply.image.as_ref().map_or_else(jiff::Timestamp::now, |stored| stored.captured_at);
+    let fields = Fields {
+        success: true,
+        session_id: Some(reply.session.id.to_string()),
+        screenshot_id: reply.image.as_ref().map(|stored| stored.id.clone()),
+        image_base64: arguments.include_base64.then(|| encoded.clone()),
+        mime_type: Some(format.mime().to_owned()),
+        width: Some(image.width),
+        height: Some(image.height),
+        cut_off: image.omitted.map(|o| {
+            format!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)
+        }),
+        captured_at: Some(captured_at.to_string()),
+        persisted_path: reply.image.map(|stored| stored.path.display().to_string()),
+        actions_left: Some(reply.actions_left),
+        error: None,
+    };
+    Ok(Answer::new(text, &fields)?.with(ContentBlock::image(encoded, format.mime())))
+}

@@ -1,0 +1,147 @@
+//! Tells a webhook of each question as it is asked. It holds up nobody: what cannot be told is logged and on record.
+
+use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, Secret, TIME_HEADER};
+use audit::{About, Event, EventKind, Log};
+use engine::approvals::{Approval, ApprovalId, Book, Filter};
+use engine::post::post;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+/// How long one telling may take, and how often it is tried.
+const PATIENCE: Duration = Duration::from_secs(5);
+const TRIES: u32 = 2;
+/// How often it is looked for questions that were not told of.
+const LOOK: Duration = Duration::from_secs(2);
+/// Tellings at once; a question beyond them is not told by webhook.
+const AT_ONCE: usize = 8;
+
+pub struct Teller {
+    pub book: Book,
+    pub log: Log,
+    pub url: url::Url,
+    pub secret: Arc<Secret>,
+    /// Where a person finds the console.
+    pub console: String,
+}
+
+impl Teller {
+    /// Tells until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut changes = self.book.watch();
+        let me = Arc::new((self, AtomicBool::new(true)));
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let mut told = HashSet::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                change = changes.recv() => if change == Err(RecvError::Closed) { return },
+                // Another process of the same state folder may have asked.
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let waiting = me.0.waiting().await;
+            told.retain(|id| waiting.contains(id));
+            for id in waiting.into_iter().filter(|id| told.insert(id.clone())) {
+                let Ok(place) = places.clone().try_acquire_owned() else {
+                    tracing::warn!(approval = %id, "the webhook is too slow; a question was not told");
+                    continue;
+                };
+                let me = me.clone();
+                tokio::spawn(async move {
+                    me.0.tell(&id, &me.1).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+
+    async fn waiting(&self) -> Vec<ApprovalId> {
+        let filter = Filter { only_waiting: true, ..Filter::default() };
+        match self.book.list(&filter).await {
+            Ok(list) => list.into_iter().map(|approval| approval.id).collect(),
+            Err(fault) => {
+                tracing::warn!(%fault, "questions could not be listed for the webhook");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn tell(&self, id: &ApprovalId, well: &AtomicBool) {
+        let approval = match self.book.find(id).await {
+            Ok(Some(approval)) => approval,
+            Ok(None) => return,
+            Err(fault) => return tracing::warn!(%fault, "a question could not be read for the webhook"),
+        };
+        let body = message(&approval, &self.console).to_string();
+        let mut failed = None;
+        for _ in 0..TRIES {
+            match self.send(&body).await {
+                Ok(()) => {
+                    failed = None;
+                    break;
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        let host = self.url.host_str().unwrap_or_default();
+        // Told when it begins to fail and when it is back, not each time.
+        let event = match (&failed, well.swap(failed.is_none(), Ordering::SeqCst)) {
+            (Some(error), true) => {
+                tracing::warn!(%error, host, "the webhook did not take a question");
+                Event::new(EventKind::WebhookFailed, About::stockade()).detail(&format!("{host}: {error}"))
+            }
+            (None, false) => Event::new(EventKind::WebhookRestored, About::stockade()).detail(host),
+            _ => return,
+        };
+        if !self.log.note(&event) {
+            tracing::warn!("that is not on record either");
+        }
+    }
+
+    async fn send(&self, body: &str) -> std::io::Result<()> {
+        let (time, nonce) = (Timestamp::now().as_second(), engine::random::token(24));
+        let signature = self.secret.sign(Direction::Ask, time, &nonce, body.as_bytes());
+        let time = time.to_string();
+        let headers = [(TIME_HEADER, time.as_str()), (NONCE_HEADER, &nonce), (SIGNATURE_HEADER, &signature)];
+        let sending = post(&self.url, &headers, body.to_owned());
+        let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+        tokio::time::timeout(PATIENCE, sending).await.map_err(late)?
+    }
+}
+
+/// What is told: our words by name, what a page wrote under `page_says` and nowhere else.
+fn message(approval: &Approval, console: &str) -> Value {
+    let card = &approval.card;
+    json!({
+        "event": "approval_asked",
+        "approval": approval.id,
+        "kind": approval.kind,
+        "risk": card.risk,
+        "tool": card.tool,
+        "action": card.action,
+        "domain": card.domain,
+        "why": card.description,
+        "rule": card.rule,
+        "irreversible": card.irreversible,
+        "for_session": !card.for_session.is_empty(),
+        "tenant": approval.scope.tenant,
+        "actor": approval.scope.actor,
+        "session": approval.session,
+        "asked_at": approval.asked_at,
+        "expires_at": approval.expires_at,
+        "page_says": {
+            "url": card.url,
+            "element": card.element,
+            "input": card.input,
+            "because": card.because,
+            "for_session": card.for_session,
+        },
+        "console": format!("{console}/approvals/{}", approval.id),
+    })
+}

@@ -1,0 +1,191 @@
+//! Questions told to a program, and its answers: both signed with a secret that they share, each good once and at its time.
+//!
+//! `HMAC-SHA256(secret, "v1.<ask|answer>.<seconds>.<nonce>.<body>")`, in hexadecimal digits. The direction is part of it, so
+//! that what we send can never come back as an answer.
+
+use crate::operator::{same, sign};
+use engine::error::Fault;
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+pub const TIME_HEADER: &str = "x-stockade-timestamp";
+pub const NONCE_HEADER: &str = "x-stockade-nonce";
+pub const SIGNATURE_HEADER: &str = "x-stockade-signature";
+
+/// How far a message's time may be from ours, in seconds.
+const NEAR: i64 = 60;
+/// Nonces that are remembered; only who has the secret can fill this, and then has to wait.
+const MOST_NONCES: usize = 4096;
+const SHORTEST_SECRET: usize = 32;
+const LONGEST_SECRET: u64 = 4096;
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Ask,
+    Answer,
+}
+
+/// The secret that both ends have. It derives nothing, so it cannot be printed or serialised by accident.
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// Reads it from a file of ours that nobody else can read.
+    pub fn read(path: &Path) -> Result<Secret, Fault> {
+        let unsafe_file = |why: String| {
+            Fault::new("webhook_secret", format!("{}: {why}", path.display())).hint(
+                "Make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE). It belongs to the user that runs Stockade.",
+            )
+        };
+        let unreadable = |error: std::io::Error| unsafe_file(error.to_string());
+        let metadata = std::fs::metadata(path).map_err(unreadable)?;
+        if metadata.mode() & 0o077 != 0 {
+            return Err(unsafe_file("others may read this secret; its mode is to be 0600".to_owned()));
+        }
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(unsafe_file("this secret is another user's".to_owned()));
+        }
+        if !metadata.is_file() || metadata.len() > LONGEST_SECRET {
+            return Err(unsafe_file("this is no file with a secret".to_owned()));
+        }
+        let text = std::fs::read(path).map_err(unreadable)?;
+        let secret = text.trim_ascii().to_vec();
+        if secret.len() < SHORTEST_SECRET {
+            return Err(unsafe_file(format!("a secret has at least {SHORTEST_SECRET} characters")));
+        }
+        Ok(Secret(secret))
+    }
+
+    /// The signature of one message.
+    pub fn sign(&self, direction: Direction, time: i64, nonce: &str, body: &[u8]) -> String {
+        let direction = match direction {
+            Direction::Ask => "ask",
+            Direction::Answer => "answer",
+        };
+        let mut message = format!("v1.{direction}.{time}.{nonce}.").into_bytes();
+        message.extend_from_slice(body);
+        sign(&self.0, &message)
+    }
+}
+
+/// A signed message as it came.
+pub struct Message<'a> {
+    pub time: &'a str,
+    pub nonce: &'a str,
+    pub signature: &'a str,
+    pub body: &'a [u8],
+}
+
+/// The nonces of messages whose time is not over.
+#[derive(Default)]
+pub struct Nonces(Mutex<HashMap<String, i64>>);
+
+impl Nonces {
+    /// Whether a message is from who has the secret, of now, and new. Its nonce is used up by that.
+    pub fn check(&self, secret: &Secret, message: &Message, now: i64) -> Result<(), Fault> {
+        let refused = |why: &'static str| {
+            Err(Fault::new("webhook_refused", why)
+                .hint("Sign \"v1.answer.<seconds>.<nonce>.<body>\" as docs/operators.md says, with a new nonce each time."))
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let Message { time, nonce, signature, body } = message;
+        let Ok(time) = time.parse::<i64>() else { return refused("the message has no time") };
+        if !(16..=64).contains(&nonce.len()) || !nonce.chars().all(plain) {
+            return refused("a nonce is 16 to 64 letters, digits, - and _");
+        }
+        if !same(&secret.sign(Direction::Answer, time, nonce, body), signature) {
+            return refused("the signature is not ours");
+        }
+        if time.saturating_sub(now).saturating_abs() > NEAR {
+            return refused("the message is not of this minute");
+        }
+        let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.retain(|_, until| *until >= now);
+        if nonces.contains_key(*nonce) {
+            return refused("the message came before");
+        }
+        if nonces.len() >= MOST_NONCES {
+            return Err(Fault::new("webhook_busy", "too many answers came within two minutes")
+                .hint("Send them again later.")
+                .retryable());
+        }
+        nonces.insert((*nonce).to_owned(), time + NEAR);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn secret() -> Secret {
+        Secret(b"0123456789abcdef0123456789abcdef".to_vec())
+    }
+
+    fn check(nonces: &Nonces, direction: Direction, nonce: &str, time: i64, now: i64, body: &str) -> String {
+        let signature = secret().sign(direction, time, nonce, b"body");
+        let time = time.to_string();
+        let message = Message { time: &time, nonce, signature: &signature, body: body.as_bytes() };
+        match nonces.check(&secret(), &message, now) {
+            Ok(()) => "ok".to_owned(),
+            Err(fault) => crate::seen::seen(format!("{}", fault.code)),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_good_once_in_its_minute_and_as_it_was_signed() {
+        let nonces = Nonces::default();
+        let nonce = "abcdefgh01234567";
+        for (direction, nonce, time, now, body, expected) in [
+            (Direction::Answer, nonce, 1000, 1000, "body", "ok"),
+            (Direction::Answer, nonce, 1000, 1001, "body", "webhook_refused"),
+            (Direction::Answer, "another-nonce-01", 1000, 1001, "changed", "webhook_refused"),
+            (Direction::Ask, "another-nonce-02", 1000, 1001, "body", "webhook_refused"),
+            (Direction::Answer, "another-nonce-03", 1000, 1061, "body", "webhook_refused"),
+            (Direction::Answer, "another-nonce-04", 1100, 1039, "body", "webhook_refused"),
+            (Direction::Answer, "short", 1000, 1000, "body", "webhook_refused"),
+            (Direction::Answer, "another.nonce.05", 1000, 1000, "body", "webhook_refused"),
+            (Direction::Answer, "another-nonce-06", 1060, 1000, "body", "ok"),
+        ] {
+            assert_eq!(check(&nonces, direction, nonce, time, now, body), expected, "{nonce} {time} {now}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_forgotten_in_time() {
+        let nonces = Nonces::default();
+        for number in 0..MOST_NONCES {
+            assert_eq!(
+                check(&nonces, Direction::Answer, &format!("nonce-nonce-{number:05}"), 1000, 1000, "body"),
+                "ok"
+            );
+        }
+        assert_eq!(
+            check(&nonces, Direction::Answer, "nonce-nonce-one-more", 1000, 1000, "body"),
+            "webhook_busy"
+        );
+        assert_eq!(check(&nonces, Direction::Answer, "nonce-nonce-one-more", 1061, 1061, "body"), "ok");
+        assert_eq!(nonces.0.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_secret_is_a_closed_file_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secret");
+        for (text, mode, fits) in [
+            ("0123456789abcdef0123456789abcdef\n", 0o600, true),
+            ("0123456789abcdef0123456789abcdef\n", 0o640, false),
+            ("short\n", 0o600, false),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let read = Secret::read(&file).map_err(|fault| crate::seen::seen(format!("{}", fault.code)));
+            assert_eq!(read.is_ok(), fits, "{text} {mode:o}");
+            assert!(read.is_ok() || read.err().as_deref() == Some("webhook_secret"));
+        }
+        assert!(Secret::read(folder.path()).is_err() && Secret::read(&folder.path().join("none")).is_err());
+    }
+}
