@@ -6,7 +6,10 @@ let cache = null;
 /** @returns {CallCache} */
 export const callCache = () => {
   if (!cache) {
-    cache = { tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, styleHints: null, paint: null, labels: new Map(), active: null, disables: null, edits: null };
+    cache = {
+      tables: new WeakMap(), generates: null, owned: null, slots: new Map(), dotFonts: null, styleHints: null,
+      paint: null, labels: new Map(), active: null, disables: null, edits: null,
+    };
     queueMicrotask(() => { cache = null; });
   }
   return cache;

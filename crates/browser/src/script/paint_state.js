@@ -335,7 +335,8 @@ export const pageScrolling = () => {
     const style = getComputedStyle(root);
     const body = childByTag(root, 'body');
     const held = /hidden|clip/;
-    now.scroll = { rtl: style.direction === 'rtl', locked: held.test(style.overflow) || (body !== null && style.overflow === 'visible' && held.test(getComputedStyle(body).overflow)) };
+    const bodyLocks = body !== null && style.overflow === 'visible' && held.test(getComputedStyle(body).overflow);
+    now.scroll = { rtl: style.direction === 'rtl', locked: held.test(style.overflow) || bodyLocks };
   }
   return now.scroll;
 };

@@ -148,7 +148,10 @@ export const collectMaskText = ({ words, drawings, secrets, again }) => {
     add(null, '\0');
   }
   const observer = new MutationObserver((records) => { if (activeMask === mask) recordChanges(mask, records); });
-  const mask = { starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [], filled: false, frame: 0, sizes: null, measured: null, carried: false };
+  const mask = {
+    starts, nodes, fields, drawn, roots, generates, observer, passed, changes: 0, read: 0, watched: [], inputs, values: [],
+    filled: false, frame: 0, sizes: null, measured: null, carried: false,
+  };
   // A new root may have contained anything meanwhile: it was not observed.
   if (before && roots.some((root) => !before.roots.includes(root))) mask.passed = null;
   activeMask = mask;
@@ -231,7 +234,9 @@ const paintOverflow = (el) => {
 /** @param {Element} el */
 const generatesPositionedContent = (el) => ['::before', '::after'].some((where) => {
   const style = getComputedStyle(el, where);
-  return !['none', 'normal', ''].includes(style.content) && (style.position === 'absolute' || style.position === 'fixed') && style.visibility === 'visible' && style.opacity !== '0';
+  const positioned = style.position === 'absolute' || style.position === 'fixed';
+  const generates = !['none', 'normal', ''].includes(style.content);
+  return generates && positioned && style.visibility === 'visible' && style.opacity !== '0';
 });
 
 // Boxes of [left, top, right, bottom] in the frame's viewport, and whether the whole frame must be masked. `watch` is
