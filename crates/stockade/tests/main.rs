@@ -12,7 +12,6 @@ mod api;
 mod approvals;
 mod approvals_void;
 mod approvals_waiting;
-mod architecture;
 mod audit;
 mod cli_commands;
 mod clients;

@@ -1,0 +1,138 @@
+//! The architecture as a test: crate edges, module cycles, names, the size of files, and where a few dangerous words
+//! may stand.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod edges;
+mod modules;
+mod names;
+mod source;
+
+use source::{SourceFile, is_test, rust_files};
+
+/// Who may use whom. ARCHITECTURE.md has the same table, with reasons.
+const EDGES: &[(&str, &[&str])] = &[
+    ("policy", &[]),
+    ("audit", &["policy"]),
+    ("browser", &["policy"]),
+    ("egress", &[]),
+    ("jail", &[]),
+    ("bridge", &[]),
+    ("vault", &["policy"]),
+    ("engine", &["audit", "bridge", "browser", "egress", "jail", "policy", "vault"]),
+    ("server", &["audit", "browser", "engine", "policy", "vault"]),
+    ("testkit", &["engine"]),
+    ("stockade", &["audit", "browser", "engine", "jail", "policy", "server", "testkit", "vault"]),
+];
+
+/// A file longer than this asks to be split by what it does; tests may be longer.
+const LONGEST_FILE: usize = 500;
+const LONGEST_TEST_FILE: usize = 900;
+
+#[test]
+fn crates_use_only_what_the_table_allows() {
+    assert_eq!(edges::forbidden(&edges::edges(&edges::metadata()), EDGES), [""; 0]);
+}
+
+#[test]
+fn no_crate_has_an_import_cycle_between_its_top_level_modules() {
+    let files = rust_files();
+    let cycles: Vec<String> = EDGES
+        .iter()
+        .filter_map(|(name, _)| {
+            let graph = modules::module_graph(&files, &format!("crates/{name}/src/"));
+            let cycle = modules::find_cycle(&graph)?;
+            Some(format!("{name}: {}", modules::describe(&graph, &cycle)))
+        })
+        .collect();
+    assert!(cycles.is_empty(), "{}", cycles.join("\n"));
+}
+
+#[test]
+fn no_type_name_is_used_for_two_things_in_one_crate() {
+    let files = rust_files();
+    let repeated: Vec<String> =
+        EDGES.iter().flat_map(|(name, _)| names::repeated_types(&files, name)).collect();
+    assert!(repeated.is_empty(), "{}", repeated.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_stays_small() {
+    let mut faults = Vec::new();
+    for SourceFile { path, text } in rust_files() {
+        if !text.starts_with("//! ") {
+            faults.push(format!("{path}: the first line is not a //! purpose"));
+        }
+        let longest = if is_test(&path) { LONGEST_TEST_FILE } else { LONGEST_FILE };
+        let lines = text.lines().count();
+        if lines > longest {
+            faults.push(format!("{path}: {lines} lines, at most {longest}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Where a word may stand, outside of tests.
+fn only_in(word: &str, allowed: &[&str]) {
+    let strays: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|file| !is_test(&file.path) && file.text.contains(word))
+        .map(|file| file.path)
+        .filter(|path| !allowed.iter().any(|prefix| path.starts_with(prefix)))
+        .collect();
+    assert!(strays.is_empty(), "{word:?} may not stand in {strays:?}");
+}
+
+#[test]
+fn only_the_audit_log_turns_a_permit_into_something_performable() {
+    only_in(".recorded()", &["crates/audit/"]);
+}
+
+#[test]
+fn only_the_jail_is_unsafe() {
+    only_in("allow(unsafe_code)", &["crates/jail/"]);
+}
+
+#[test]
+fn only_the_gate_performs_and_only_the_gate_decides() {
+    only_in(".perform(", &["crates/engine/src/gate/", "crates/browser/"]);
+    only_in(".perform_within(", &["crates/engine/src/gate/", "crates/browser/"]);
+    only_in(".decide(", &["crates/engine/src/gate/", "crates/policy/", "crates/audit/src/log.rs"]);
+}
+
+#[test]
+fn only_the_book_turns_a_question_into_a_yes_and_only_the_gate_uses_it() {
+    only_in(".approved_by(", &["crates/engine/src/approvals/", "crates/policy/"]);
+    only_in(".still_holds(", &["crates/engine/src/gate/", "crates/policy/"]);
+    only_in("Bound::new(", &["crates/engine/src/gate/"]);
+}
+
+#[test]
+fn no_door_of_an_agents_knows_how_to_answer_for_a_person() {
+    let agents = ["crates/server/src/mcp/", "crates/server/src/api/", "crates/engine/src/gate/"];
+    for SourceFile { path, text } in rust_files() {
+        if agents.iter().any(|agents| path.starts_with(agents)) {
+            assert!(!text.contains("Verdict") && !text.contains("Decider"), "{path}");
+        }
+    }
+}
+
+#[test]
+fn chromiums_sandbox_is_never_turned_off() {
+    // Spelled in two parts, so that this file does not trip over itself.
+    let word = concat!("--no-", "sandbox");
+    for SourceFile { path, text } in rust_files() {
+        for line in text.lines().filter(|line| line.contains(word)) {
+            let says_no = line.contains("assert") || line.trim_start().starts_with("//");
+            assert!(says_no, "{}: {line}", path);
+        }
+    }
+}
+
+#[test]
+fn no_test_is_ignored_and_nothing_is_left_to_do() {
+    for SourceFile { path, text } in rust_files() {
+        for word in [concat!("#[", "ignore"), concat!("todo", "!("), concat!("unimplemented", "!(")] {
+            assert!(!text.contains(word), "{}: {word}", path);
+        }
+    }
+}
