@@ -7,6 +7,7 @@ use crate::{
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     page::MAX_SCRIPT_REPLY,
+    script::ScriptFunction,
     state::Incidents,
     text::{PageText, cut_at},
 };
@@ -87,8 +88,9 @@ impl Browser {
         let main = self.readable_frames().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
         let largest = MAX_SCRIPT_REPLY + MAX_TEXT * MAX_ENCODED_BYTES;
         let request = PageTextRequest { length: MAX_TEXT };
-        let mut reply: PageTextReply =
-            self.call_script_bounded(largest, &main, "pageText", &request, deadline).await?;
+        let mut reply: PageTextReply = self
+            .call_script_bounded(largest, &main, ScriptFunction::ReadPageText, &request, deadline)
+            .await?;
         if let Some(status) = reply.status.filter(|status| *status == 429 || *status >= 500) {
             let url = PageText::new(wanted.url.as_str());
             return Err(BrowserError::NavigationFailed { url, net_error: format!("HTTP {status}") });

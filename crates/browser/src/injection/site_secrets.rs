@@ -8,6 +8,7 @@ use crate::{
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
     page::MAX_SCRIPT_REPLY,
+    script::ScriptFunction,
     state::Tab,
 };
 use futures_util::future::join_all;
@@ -150,7 +151,7 @@ impl Browser {
             units: MAX_STORAGE_BYTES,
         };
         let command = p::CallFunction::<_, DocumentStorage> {
-            function_declaration: "function(a) { return stockade.storedHere(a); }",
+            function_declaration: ScriptFunction::ReadWebStorage.declaration(),
             unique_context_id: document.world.as_deref()?,
             arguments: [p::ByValue { value: &request }],
             return_by_value: true,

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::{FRAME_WAIT, InputReport, POLL_INTERVAL, QUIESCENCE_WAIT},
+    script::ScriptFunction,
     targeting::{
         ActionabilityCheck, ActionableElement, Element, GuardArming, TargetProblem, TargetUse,
         check_unchanged, check_unchanged_apart_from_position, check_unchanged_visibly,
@@ -194,7 +195,13 @@ impl Browser {
     }
 
     async fn arm(&self, frame: &str, arming: GuardArming, deadline: Deadline) -> Result<(), BrowserError> {
-        self.call_script::<_, bool>(frame, "arm", &arming, deadline.within(FRAME_WAIT)).await?;
+        self.call_script::<_, bool>(
+            frame,
+            ScriptFunction::ArmInputGuard,
+            &arming,
+            deadline.within(FRAME_WAIT),
+        )
+        .await?;
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::ScriptCallError,
+    script::ScriptFunction,
     targeting::{Element, TargetProblem},
     text::{AttributedText, PageText},
 };
@@ -90,7 +91,7 @@ impl Browser {
     pub(crate) async fn call_on_field<A: Serialize>(
         &self,
         element: &Element,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {

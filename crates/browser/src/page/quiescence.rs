@@ -5,6 +5,7 @@ use crate::{
     browser::Browser,
     deadline::Deadline,
     error::BrowserError,
+    script::ScriptFunction,
     snapshot::{FrameReply, SettledPage},
     text::PageText,
 };
@@ -114,9 +115,14 @@ impl Browser {
             }
             _ => {
                 let request = QuiescenceRequest { expecting, anew, wanted: None, count: false };
-                self.call_script::<_, QuiescenceReply>(frame, "rest", &request, limit)
-                    .await
-                    .map(InputReport::from)
+                self.call_script::<_, QuiescenceReply>(
+                    frame,
+                    ScriptFunction::WaitUntilSettled,
+                    &request,
+                    limit,
+                )
+                .await
+                .map(InputReport::from)
             }
         }
     }
@@ -138,7 +144,13 @@ impl Browser {
         let (wanted, known) = self.main_frame_request(frame, prefix);
         let bytes = wanted.bytes;
         let request = QuiescenceRequest { expecting, anew, wanted: Some(wanted), count: !is_counted };
-        let call = self.call_script_bounded::<_, QuiescenceReply>(bytes, frame, "rest", &request, limit);
+        let call = self.call_script_bounded::<_, QuiescenceReply>(
+            bytes,
+            frame,
+            ScriptFunction::WaitUntilSettled,
+            &request,
+            limit,
+        );
         let (mut reply, in_chromium) = if is_counted {
             (call.await?, None)
         } else {

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     script,
+    script::ScriptFunction,
     state::FrameWorld,
     text::{AttributedText, PageText},
 };
@@ -49,7 +50,7 @@ impl Browser {
     pub(crate) async fn call_script<A: Serialize, T: DeserializeOwned>(
         &self,
         frame: &str,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, ScriptCallError> {
@@ -61,16 +62,15 @@ impl Browser {
         &self,
         max_reply: usize,
         frame: &str,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, ScriptCallError> {
-        let declaration = format!("function(a) {{ return stockade.{function}(a); }}");
         for _ in 0..MAX_ATTEMPTS {
             let Some((session, world)) = self.script_world(frame, deadline).await? else { continue };
-            tracing::trace!(function, "calling the page script");
+            tracing::trace!(function = function.name(), "calling the page script");
             let command = p::CallFunction {
-                function_declaration: &declaration,
+                function_declaration: function.declaration(),
                 unique_context_id: &world.unique,
                 arguments: [p::ByValue { value: argument }],
                 return_by_value: true,
@@ -176,8 +176,16 @@ impl Browser {
             let owner = self.connection.call(to, &p::GetFrameOwner { frame_id: frame }, deadline.at).await;
             let Some(owner) = unless_gone(owner, deadline)? else { return Err(ScriptCallError::Gone) };
             let node = owner.backend_node_id;
-            let adopted =
-                self.call_script_with_node(&session, &world, node, "adoptFrame", &frame, deadline).await?;
+            let adopted = self
+                .call_script_with_node(
+                    &session,
+                    &world,
+                    node,
+                    ScriptFunction::RegisterFrame,
+                    &frame,
+                    deadline,
+                )
+                .await?;
             if adopted == Some(true) {
                 let mut state = self.shared.lock();
                 if let Some(child) = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
@@ -196,7 +204,7 @@ impl Browser {
         session: &SessionId,
         world: &FrameWorld,
         backend_node_id: i64,
-        function: &str,
+        function: ScriptFunction,
         argument: &A,
         deadline: Deadline,
     ) -> Result<Option<T>, ScriptCallError> {
@@ -207,9 +215,8 @@ impl Browser {
         let Some(handle) = unless_gone(resolved, deadline)?.and_then(|node| node.object.object_id) else {
             return Ok(None);
         };
-        let declaration = format!("function(node, a) {{ return stockade.{function}(node, a); }}");
         let command = p::CallFunction::<_, T> {
-            function_declaration: &declaration,
+            function_declaration: function.declaration(),
             // Chromium refuses a handle of another world, so the page itself is never called.
             unique_context_id: &world.unique,
             arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: argument }),

@@ -8,6 +8,7 @@ use crate::{
     browser::Browser,
     cdp::{CallError, SessionId, protocol as p},
     deadline::Deadline,
+    script::ScriptFunction,
     state::{CountedWorld, FrameWorld, RootScan},
 };
 use futures_util::future::{join, join_all};
@@ -261,10 +262,9 @@ impl Browser {
         limit: Deadline,
     ) -> Result<CountComparison, ScriptCallError> {
         let request = CountRequest { anew };
-        let seen = renderer
-            .frames
-            .iter()
-            .map(|frame| self.call_script::<_, NodeCount>(frame, "countNodes", &request, limit));
+        let seen = renderer.frames.iter().map(|frame| {
+            self.call_script::<_, NodeCount>(frame, ScriptFunction::CountNodes, &request, limit)
+        });
         let mut there = None;
         let seen = if anew {
             let (seen, counted) = join(join_all(seen), self.count_nodes(&renderer.session, limit)).await;
@@ -321,7 +321,8 @@ impl Browser {
         let mut found_new = false;
         for round in 0..=MAX_NESTING {
             let request = TreesRequest { all: round == 0, bytes: renderer.bytes };
-            let reply: TreesReply = self.call_script(frame, "setOutTrees", &request, limit).await?;
+            let reply: TreesReply =
+                self.call_script(frame, ScriptFunction::QueueTrees, &request, limit).await?;
             is_complete &= reply.whole;
             let trees = (0..reply.trees).map(|at| self.closed_roots_in(&session, &world, at, limit));
             let found: Vec<Vec<i64>> = join_all(trees).await.into_iter().collect::<Result<_, _>>()?;
@@ -330,16 +331,23 @@ impl Browser {
                 is_complete &= new.is_empty();
                 break;
             }
-            let adopted = new
-                .iter()
-                .map(|root| self.call_script_with_node(&session, &world, *root, "adoptRoot", &(), limit));
+            let adopted = new.iter().map(|root| {
+                self.call_script_with_node(
+                    &session,
+                    &world,
+                    *root,
+                    ScriptFunction::RegisterClosedRoot,
+                    &(),
+                    limit,
+                )
+            });
             let adopted: Vec<Option<bool>> = join_all(adopted).await.into_iter().collect::<Result<_, _>>()?;
             is_complete &= !adopted.contains(&Some(false));
             found_new |= adopted.contains(&Some(true));
             let known = new.into_iter().zip(adopted).filter(|(_, adopted)| *adopted == Some(true));
             self.note_roots(frame, known.map(|(root, _)| root));
         }
-        self.call_script::<_, bool>(frame, "rootsLooked", &(), limit).await?;
+        self.call_script::<_, bool>(frame, ScriptFunction::ClearQueuedTrees, &(), limit).await?;
         Ok(RootDiscovery { is_complete, found_new })
     }
 
@@ -353,7 +361,7 @@ impl Browser {
     ) -> Result<Vec<i64>, ScriptCallError> {
         let failed = |error| ScriptCallError::Failed(limit.error(error));
         let tree = p::CallForNode {
-            function_declaration: "function(at) { return stockade.treeAt(at); }",
+            function_declaration: ScriptFunction::QueuedTree.declaration(),
             unique_context_id: &world.unique,
             arguments: [p::ByValue { value: &at }],
             object_group: p::HANDLES,

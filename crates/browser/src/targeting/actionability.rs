@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::{MAX_READABLE_FRAMES, POLL_INTERVAL, ScriptCallError},
+    script::ScriptFunction,
     state::parse_ref,
     text::{AttributedText, PageText},
 };
@@ -248,7 +249,8 @@ impl Browser {
             arming: check.arm,
             options: &self.options.snapshot,
         };
-        let reply = self.call_script(&element.frame, "aim", &request, deadline).await;
+        let reply =
+            self.call_script(&element.frame, ScriptFunction::WaitUntilActionable, &request, deadline).await;
         self.accept_check(element, reply.map_err(|error| gone_as(error, element.stale()))?, deadline).await
     }
 
@@ -321,7 +323,7 @@ impl Browser {
             };
             self.register_frame_owner(&frame, deadline).await.map_err(|error| gone_as(error, stale()))?;
             let request = ProjectionRequest { frame: &frame, x: projected.in_tab.x, y: projected.in_tab.y };
-            let reply = self.call_script(&parent, "through", &request, deadline).await;
+            let reply = self.call_script(&parent, ScriptFunction::MapFramePoint, &request, deadline).await;
             match reply.map_err(|error| gone_as(error, stale()))? {
                 ProjectionReply::Problem { problem, by } => {
                     return Err(problem.into_error(&element.reference, by.map(AttributedText::Page)));

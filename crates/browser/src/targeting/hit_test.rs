@@ -7,6 +7,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::MAX_SCRIPT_REPLY,
+    script::ScriptFunction,
     state::parse_ref,
     text::{AttributedText, PageText},
 };
@@ -60,7 +61,9 @@ impl Browser {
                 }
                 Err(error) => return Err(self.with_crash_status(deadline.error(error)).await),
             };
-        let reply = self.call_script_with_node(&session, &world, hit, "struck", &number, deadline).await;
+        let reply = self
+            .call_script_with_node(&session, &world, hit, ScriptFunction::CheckHit, &number, deadline)
+            .await;
         match reply? {
             None => Err(stale()),
             Some(HitTestReply { problem: Some(problem), by }) => {
@@ -82,7 +85,7 @@ impl Browser {
         };
         let to = Some(&session);
         let find = p::CallFunction::<_, IgnoredAny> {
-            function_declaration: "function(number) { return stockade.editorOf({ number }); }",
+            function_declaration: ScriptFunction::FindEditingHost.declaration(),
             unique_context_id: &world.unique,
             arguments: [p::ByValue { value: &element.number }],
             return_by_value: false,

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::{FRAME_WAIT, MAX_READABLE_FRAMES, POLL_INTERVAL, ScriptCallError},
+    script::ScriptFunction,
     state::parse_ref,
     text::{PageText, cut},
 };
@@ -153,11 +154,14 @@ impl Browser {
         let (by, index) = match target {
             Target::Ref(reference) => return Ok(plain(self.element(reference)?)),
             Target::Point { x, y } => {
-                let (element, point) =
-                    self.descend("at", Some(FramePoint { x: *x, y: *y }), deadline).await?;
+                let (element, point) = self
+                    .descend(ScriptFunction::DescribePoint, Some(FramePoint { x: *x, y: *y }), deadline)
+                    .await?;
                 return Ok(Located { point, ..plain(element) });
             }
-            Target::Focused => return Ok(plain(self.descend("focused", None, deadline).await?.0)),
+            Target::Focused => {
+                return Ok(plain(self.descend(ScriptFunction::DescribeFocus, None, deadline).await?.0));
+            }
             Target::Role { role, name, index } => {
                 lowered = role.trim().to_ascii_lowercase();
                 (SearchBy::Role { role: &lowered, name: name.as_deref() }, *index)
@@ -181,7 +185,7 @@ impl Browser {
     /// Follows a point, or the focus, from the tab's own document into the frame that has it.
     async fn descend(
         &self,
-        function: &'static str,
+        function: ScriptFunction,
         point: Option<FramePoint>,
         deadline: Deadline,
     ) -> Result<(Element, Option<FramePoint>), BrowserError> {
@@ -231,7 +235,7 @@ impl Browser {
             join_all(frames.iter().enumerate().map(|(place, (frame, prefix))| async move {
                 let request = FindRequest { prefix, by, index, look, words, options: &self.options.snapshot };
                 let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-                self.call_script::<_, FindReply>(frame, "find", &request, limit).await
+                self.call_script::<_, FindReply>(frame, ScriptFunction::FindElements, &request, limit).await
             }))
         };
         let is_unchanged = |reply: &Result<FindReply, _>| reply.as_ref().is_ok_and(|found| found.still);

@@ -4,6 +4,7 @@ use crate::{
     browser::{Browser, SnapshotOptions},
     deadline::Deadline,
     error::{BrowserError, StaleRefReason},
+    script::ScriptFunction,
     state::parse_ref,
     text::{PageText, cut},
 };
@@ -88,7 +89,9 @@ impl Browser {
         };
         let request = StaleRefRequest { prefix: &prefix, number, options: &self.options.snapshot };
         // If the page cannot answer, the error has no reason.
-        let Ok(reply) = self.call_script::<_, StaleRefReply>(&frame, "whatBecame", &request, limit).await
+        let Ok(reply) = self
+            .call_script::<_, StaleRefReply>(&frame, ScriptFunction::DescribeStaleRef, &request, limit)
+            .await
         else {
             return BrowserError::StaleRef { reference, reason: None, page_words: None };
         };

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     input::{InputGesture, MousePress},
+    script::ScriptFunction,
     targeting::{Element, Purpose, gone_as},
 };
 use policy::{Check, ElementFacts, LoadState};
@@ -45,7 +46,7 @@ impl Browser {
     async fn checked(&self, element: &Element, deadline: Deadline) -> Result<Option<String>, BrowserError> {
         let argument = serde_json::json!({ "number": element.number });
         let state: CheckboxState = self
-            .call_script(&element.frame, "isChecked", &argument, deadline)
+            .call_script(&element.frame, ScriptFunction::ReadChecked, &argument, deadline)
             .await
             .map_err(|error| gone_as(error, element.stale()))?;
         Ok(state.checked)

@@ -6,6 +6,7 @@ use crate::{
     error::BrowserError,
     input::{InputGesture, KeyStroke},
     page::ScriptCallError,
+    script::ScriptFunction,
     targeting::{Element, TargetUse},
 };
 use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
@@ -202,7 +203,8 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
         let request = InputRequest { number: element.number };
-        let FieldOrders { orders } = self.ask_input(element, "partsOf", &request, deadline).await?;
+        let FieldOrders { orders } =
+            self.ask_input(element, ScriptFunction::ListDatePartOrders, &request, deadline).await?;
         let shown = orders.first().map(Vec::as_slice).unwrap_or_default();
         let date = match text.trim() {
             "" => DateValue::default(),
@@ -211,11 +213,12 @@ impl Browser {
             })?,
         };
         for order in &orders {
-            self.call_on_field(element, "focusField", &request, deadline).await?;
+            self.call_on_field(element, ScriptFunction::FocusField, &request, deadline).await?;
             let strokes = keystrokes(&date, order);
             self.send_guarded_keys(element, target_use, decided, InputGesture::Keys(&strokes), deadline)
                 .await?;
-            let InputValue { value } = self.ask_input(element, "momentIn", &request, deadline).await?;
+            let InputValue { value } =
+                self.ask_input(element, ScriptFunction::ReadDateValue, &request, deadline).await?;
             if value.is_some_and(|value| date.equals(&value)) {
                 return Ok(());
             }
@@ -226,7 +229,7 @@ impl Browser {
     async fn ask_input<T: serde::de::DeserializeOwned + 'static>(
         &self,
         element: &Element,
-        function: &str,
+        function: ScriptFunction,
         request: &InputRequest,
         deadline: Deadline,
     ) -> Result<T, BrowserError> {

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     input::{GuardedInput, InputGesture, InputKind, KeyStroke},
+    script::ScriptFunction,
     targeting::Purpose,
 };
 use policy::{ElementFacts, LoadState, Press, Target};
@@ -35,7 +36,7 @@ impl Browser {
                 if press.target != Target::Focused {
                     self.call_on_field(
                         &element,
-                        "focusField",
+                        ScriptFunction::FocusField,
                         &FocusRequest { number: element.number },
                         deadline,
                     )

@@ -7,6 +7,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::{FRAME_WAIT, ScriptCallError},
+    script::ScriptFunction,
     snapshot::{
         CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page, RenderedView,
         Snapshot, View, merge_frames,
@@ -233,12 +234,15 @@ impl Browser {
         let known = known.filter(|baseline: &FrameBaseline| baseline.links == links);
         request.links = links;
         request.known = known.as_ref().map(|baseline| baseline.serial);
-        let mut answer: FrameReply =
-            self.call_script_bounded(request.bytes, frame, "snapshot", &request, limit).await?;
+        let mut answer: FrameReply = self
+            .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
+            .await?;
         if answer.is_too_large() {
             self.collect_garbage(frame, limit).await?;
             request.swept = true;
-            answer = self.call_script_bounded(request.bytes, frame, "snapshot", &request, limit).await?;
+            answer = self
+                .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
+                .await?;
         }
         let snapshot = answer.into_snapshot(prefix, known.as_ref()).ok_or(ScriptCallError::Gone)?;
         if place == 0 {

@@ -1,7 +1,8 @@
 //! The page as cleaned HTML, if the operator enables it.
 
 use crate::{
-    browser::Browser, deadline::Deadline, error::BrowserError, page::MAX_SCRIPT_REPLY, text::PageText,
+    browser::Browser, deadline::Deadline, error::BrowserError, page::MAX_SCRIPT_REPLY,
+    script::ScriptFunction, text::PageText,
 };
 use policy::ReadDom;
 use serde::{Deserialize, Serialize};
@@ -39,8 +40,15 @@ impl Browser {
         let bytes = read.bytes.min(MAX_BYTES);
         let main = self.readable_frames().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
         let largest = MAX_SCRIPT_REPLY + bytes * MAX_ENCODED_BYTES;
-        let source: Source =
-            self.call_script_bounded(largest, &main, "source", &SourceRequest { bytes }, deadline).await?;
+        let source: Source = self
+            .call_script_bounded(
+                largest,
+                &main,
+                ScriptFunction::SerializeDom,
+                &SourceRequest { bytes },
+                deadline,
+            )
+            .await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
         Ok(CleanedHtml { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })

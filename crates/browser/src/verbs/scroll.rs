@@ -6,6 +6,7 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
+    script::ScriptFunction,
     targeting::{ActionabilityCheck, Element, Purpose, TargetUse, gone_as},
 };
 use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
@@ -76,7 +77,7 @@ impl Browser {
         let horizontal = matches!(direction, Direction::Left | Direction::Right);
         let back = matches!(direction, Direction::Up | Direction::Left);
         let request = ScrollRequest { number: element.map(|element| element.number), horizontal };
-        let before = self.position("scrollState", element, request, deadline).await?;
+        let before = self.position(ScriptFunction::StartScroll, element, request, deadline).await?;
         let length = match distance {
             Distance::Page => before.page * (1.0 - PAGE_OVERLAP),
             Distance::Pixels(pixels) => f64::from(pixels),
@@ -86,7 +87,7 @@ impl Browser {
         let (x, y) = point.unwrap_or((before.x, before.y));
         let (delta_x, delta_y) = if horizontal { (delta, 0.0) } else { (0.0, delta) };
         self.call_tab(&p::TurnWheel { r#type: "mouseWheel", x, y, delta_x, delta_y }, deadline).await?;
-        let after = self.position("scrolled", element, request, deadline).await?;
+        let after = self.position(ScriptFunction::WaitForScrollEnd, element, request, deadline).await?;
         let moved = (after.at - before.at).abs();
         let rest = if back { after.at } else { after.most - after.at };
         Ok(match (moved >= 1.0, rest >= 1.0) {
@@ -100,7 +101,10 @@ impl Browser {
     /// Waits until scrolling has ended after a key that may have started it.
     pub(super) async fn wait_for_scrolling(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let request = ScrollRequest { number: None, horizontal: false };
-        match self.position("scrolled", None, request, deadline.within(SCROLL_TIMEOUT)).await {
+        match self
+            .position(ScriptFunction::WaitForScrollEnd, None, request, deadline.within(SCROLL_TIMEOUT))
+            .await
+        {
             // The page is gone or busy; what follows finds out which.
             Ok(_) | Err(BrowserError::TabClosed | BrowserError::Timeout { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -109,7 +113,7 @@ impl Browser {
 
     async fn position(
         &self,
-        function: &str,
+        function: ScriptFunction,
         element: Option<&Element>,
         request: ScrollRequest,
         deadline: Deadline,

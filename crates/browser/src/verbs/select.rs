@@ -7,6 +7,7 @@ use crate::{
     error::BrowserError,
     input::{GuardedInput, InputGesture, InputKind, KeyStroke, MousePress},
     page::ScriptCallError,
+    script::ScriptFunction,
     targeting::{Element, Purpose, TargetProblem, TargetUse, gone_as},
     text::PageText,
 };
@@ -118,7 +119,8 @@ impl Browser {
         let element = self.element(&list.element)?;
         let masked = self.masked_labels(&element, deadline).await?;
         let request = select_request(select, &element, &[], &masked);
-        let matched = self.call_script(&element.frame, "optionsMeant", &request, deadline).await;
+        let matched =
+            self.call_script(&element.frame, ScriptFunction::ResolveOptions, &request, deadline).await;
         match matched.map_err(|error| gone_as(error, element.stale()))? {
             MatchedOptions::Chosen { chosen } => Ok(chosen
                 .into_iter()
@@ -137,7 +139,7 @@ impl Browser {
         let Some(mask) = self.text_redactor() else { return Ok(MaskedLabels::default()) };
         let argument = serde_json::json!({ "number": element.number, "most": MAX_LABELS });
         let labels: Result<Vec<String>, _> =
-            self.call_script(&element.frame, "optionLabels", &argument, deadline).await;
+            self.call_script(&element.frame, ScriptFunction::ListOptionLabels, &argument, deadline).await;
         let labels = labels.map_err(|error| gone_as(error, element.stale()))?;
         let hidden = labels.iter().enumerate().filter(|(_, label)| mask(label).is_some());
         Ok(MaskedLabels { hidden: hidden.map(|(at, _)| at).collect(), read: Some(labels.len()) })
@@ -154,8 +156,13 @@ impl Browser {
         self.begin_action();
         // Focus first, so that no handler of the page sees the list while it is prepared for the key.
         let number = element.number;
-        self.call_on_field(&element, "focusField", &serde_json::json!({ "number": number }), deadline)
-            .await?;
+        self.call_on_field(
+            &element,
+            ScriptFunction::FocusField,
+            &serde_json::json!({ "number": number }),
+            deadline,
+        )
+        .await?;
         let masked = self.masked_labels(&element, deadline).await?;
         let permitted_request = select_request(select, &element, options, &masked);
         let step = match self.next_select_step(&permitted_request, &element, deadline).await? {
@@ -218,12 +225,16 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<SelectStep, BrowserError> {
-        let step = self.call_script(&element.frame, "choose", request, deadline).await;
+        let step =
+            self.call_script(&element.frame, ScriptFunction::PrepareSelection, request, deadline).await;
         step.map_err(|error| gone_as(error, element.stale()))
     }
 
     async fn restore_list(&self, element: &Element, deadline: Deadline) -> Result<(), BrowserError> {
-        match self.call_script::<_, bool>(&element.frame, "putBack", &(), deadline).await {
+        match self
+            .call_script::<_, bool>(&element.frame, ScriptFunction::RestoreSelection, &(), deadline)
+            .await
+        {
             // A page that is gone shows no list.
             Ok(_) | Err(ScriptCallError::Gone) => Ok(()),
             Err(error) => Err(error.into()),
@@ -241,7 +252,7 @@ impl Browser {
         if self.element(&element.reference).is_err() {
             return Ok(true);
         }
-        match self.call_script(&element.frame, "isChosen", request, deadline).await {
+        match self.call_script(&element.frame, ScriptFunction::CompareSelection, request, deadline).await {
             Ok(SelectionState::Chosen | SelectionState::Gone) | Err(ScriptCallError::Gone) => Ok(true),
             Ok(SelectionState::Other) => Ok(false),
             Err(ScriptCallError::Failed(error)) => Err(error),

@@ -6,6 +6,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     input::{GuardedInput, InputGesture, InputKind, KeyStroke},
+    script::ScriptFunction,
     targeting::{ActionabilityCheck, Element, Purpose, TargetUse, check_unchanged_visibly},
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
@@ -39,7 +40,13 @@ impl Browser {
         self.begin_action();
         self.enter_text(typing, decided, &element, target_use, deadline).await?;
         if typing.submit {
-            self.call_on_field(&element, "enterField", &caret_request(&element, false), deadline).await?;
+            self.call_on_field(
+                &element,
+                ScriptFunction::FocusAndPlaceCaret,
+                &caret_request(&element, false),
+                deadline,
+            )
+            .await?;
             self.send_guarded_keys(
                 &element,
                 target_use,
@@ -64,8 +71,13 @@ impl Browser {
         if let Some(kind) = dates::DateInput::of_type(decided.input_type.as_deref()) {
             return self.enter_date(kind, &typing.text, element, target_use, decided, deadline).await;
         }
-        self.call_on_field(element, "enterField", &caret_request(element, typing.clear_first), deadline)
-            .await?;
+        self.call_on_field(
+            element,
+            ScriptFunction::FocusAndPlaceCaret,
+            &caret_request(element, typing.clear_first),
+            deadline,
+        )
+        .await?;
         let text = typing.text.replace("\r\n", "\n");
         let stroke = KeyStroke::from_chord(&Chord::from(&DELETE));
         let gesture = match (text.is_empty(), typing.clear_first) {

@@ -44,4 +44,5 @@ mod snapshots;
 mod support;
 mod tabs;
 mod target_resolution;
+mod unusual_content;
 mod waiting;

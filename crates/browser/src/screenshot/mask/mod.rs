@@ -16,6 +16,7 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     page::{MAX_READABLE_FRAMES, ScriptCallError},
+    script::ScriptFunction,
 };
 use futures_util::future::join_all;
 use geometry::{FrameMask, FramePlacement};
@@ -296,7 +297,13 @@ impl Browser {
         let read = || {
             join_all(frames.iter().map(|(frame, _)| {
                 let most = if Some(frame) == main { MAX_TEXT_REPLY } else { MAX_CHILD_TEXT_REPLY };
-                self.call_script_bounded::<_, TextReply>(most, frame, "coverText", &request, limit)
+                self.call_script_bounded::<_, TextReply>(
+                    most,
+                    frame,
+                    ScriptFunction::CollectMaskText,
+                    &request,
+                    limit,
+                )
             }))
         };
         let is_unchanged = |reply: &Result<TextReply, _>| reply.as_ref().is_ok_and(|reply| reply.still);
@@ -312,7 +319,7 @@ impl Browser {
                     .call_script_bounded::<_, TransientReply>(
                         MAX_TRANSIENT_REPLY,
                         frame,
-                        "coverPassed",
+                        ScriptFunction::ReadTransientText,
                         &(),
                         limit,
                     )
@@ -389,7 +396,7 @@ impl Browser {
             self.call_script_bounded::<_, MeasureReply>(
                 MAX_MEASURE_REPLY,
                 &frame.id,
-                "coverBoxes",
+                ScriptFunction::MeasureMask,
                 &request,
                 limit,
             )
@@ -413,7 +420,9 @@ impl Browser {
             if frame.opaque {
                 return None;
             }
-            self.call_script::<_, StabilityReply>(&frame.id, "coverHeld", &(), limit).await.ok()
+            self.call_script::<_, StabilityReply>(&frame.id, ScriptFunction::VerifyMask, &(), limit)
+                .await
+                .ok()
         });
         let held: Vec<Option<StabilityReply>> = join_all(held).await;
         let after = self.layout_counts(frames, deadline).await;

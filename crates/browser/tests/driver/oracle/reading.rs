@@ -117,7 +117,8 @@ async fn read_frame(driver: &Driver, session: &SessionId, frame: &str) -> Frame 
     let chromium_time = asked.elapsed();
     let asked = Instant::now();
     let timed: Returned<serde::de::IgnoredAny> =
-        evaluate(driver, session, context, "stockade.snapshot({ prefix: '', nodes: 1e6, bytes: 1e9 })").await;
+        evaluate(driver, session, context, "stockade.takeSnapshot({ prefix: '', nodes: 1e6, bytes: 1e9 })")
+            .await;
     let our_time = asked.elapsed();
     assert!(timed.value.is_some());
     let reading: SnapshotReading =
@@ -166,13 +167,13 @@ const READ_SCRIPT: &str = "(() => {
   while (waiting.length) {
     const node = waiting.pop();
     if (node.nodeType === 1) numbers.set(node, numbers.size);
-    const root = node.nodeType === 1 ? stockade.shadowRoot(node) : null;
+    const root = node.nodeType === 1 ? stockade.shadowRootOf(node) : null;
     const below = root ? [root] : [];
     below.push(...Node.prototype.__lookupGetter__('childNodes').call(node));
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
   }
   const sources = [];
-  const { nodes } = JSON.parse(stockade.snapshot({ prefix: '', nodes: 1e6, bytes: 1e9, sources }));
+  const { nodes } = JSON.parse(stockade.takeSnapshot({ prefix: '', nodes: 1e6, bytes: 1e9, sources }));
   return { nodes, numbered: numbers.size, sources: sources.map((source) => numbers.get(source) ?? null) };
 })()";
 
