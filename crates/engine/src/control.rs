@@ -64,13 +64,13 @@ impl Control {
         crate::memory::close()?;
         let keeper = Arc::new(keeper);
         let instance = keeper.info().instance.to_string();
-        let log = crate::record::open_log(&config.audit, state, &instance)?;
+        let (log, authority) = crate::record::open_log(&config.audit, state, &instance)?;
         let browser_version = template.browser_version().to_owned();
         let weaker = keeper.info().enforcement == Enforcement::Weaker;
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
-        let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
+        let approvals = Book::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
         let settings = settings(config, state, template, &log)?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
         let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone(), logins.clone())?);

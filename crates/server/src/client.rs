@@ -4,12 +4,13 @@ use crate::control_protocol::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::operator::Password;
 use engine::error::Fault;
 use engine::state::State;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
+use http_client::Limits;
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
-use hyper_util::rt::TokioIo;
 use policy::Scope;
+use redact::Secret;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -45,15 +46,15 @@ pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value,
 /// An operator who is logged in at the running server, for as long as one command takes.
 pub struct Visit<'a> {
     state: &'a State,
-    token: String,
+    token: Secret,
 }
 
 impl<'a> Visit<'a> {
     pub async fn enter(state: &'a State, operator: &str, password: &Password) -> Result<Visit<'a>, Fault> {
-        let mut visit = Visit { state, token: String::new() };
+        let mut visit = Visit { state, token: Secret::new(String::new()) };
         let login = json!({ "operator": operator, "password": password.expose() });
         let answer = visit.ask("POST", "/operator/login", Some(&login)).await?;
-        visit.token = answer["token"].as_str().unwrap_or_default().to_owned();
+        visit.token = Secret::new(answer["token"].as_str().unwrap_or_default().to_owned());
         Ok(visit)
     }
 
@@ -61,7 +62,7 @@ impl<'a> Visit<'a> {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(TOKEN_HEADER, &self.token)
+            .header(TOKEN_HEADER, self.token.expose_secret())
             .header("content-type", "application/json")
             .body(Full::from(body.map(Value::to_string).unwrap_or_default()));
         let (ok, answer) = exchange(self.state, request, PATIENCE).await?;
@@ -93,27 +94,26 @@ async fn exchange(
         return Err(Fault::new("not_running", "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
-    tokio::time::timeout(patience, send(stream, request)).await.map_err(|_| {
-        Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
-    })?
+    send(stream, request, patience).await
 }
 
 /// Whether it was answered with success, and the answer.
 async fn send(
     stream: std::os::unix::net::UnixStream,
     request: Request<Full<Bytes>>,
+    patience: Duration,
 ) -> Result<(bool, Value), Fault> {
     stream.set_nonblocking(true).map_err(|e| no_answer(&e))?;
     let stream = UnixStream::from_std(stream).map_err(|e| no_answer(&e))?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| no_answer(&e))?;
-    let carrying = tokio::spawn(connection);
-    let response = sender.send_request(request).await.map_err(|e| no_answer(&e))?;
-    let ok = response.status().is_success();
-    let body = Limited::new(response.into_body(), LARGEST_ANSWER);
-    let bytes = body.collect().await.map_err(|e| Fault::new("not_responding", e.to_string()))?.to_bytes();
-    carrying.abort();
-    Ok((ok, serde_json::from_slice(&bytes).map_err(|e| no_answer(&e))?))
+    let limits = Limits { connect: patience, total: patience, largest_body: Some(LARGEST_ANSWER) };
+    let response = http_client::send_over(stream, request, limits).await.map_err(|error| match error {
+        http_client::HttpError::Timeout { .. } => {
+            Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
+        }
+        error => no_answer(&error),
+    })?;
+    let value = serde_json::from_slice(&response.body).map_err(|e| no_answer(&e))?;
+    Ok((response.status.is_success(), value))
 }
 
 pub use crate::control_protocol::path_segment;
@@ -127,7 +127,7 @@ mod tests {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(theirs);
         let request = Request::builder().uri("/").body(Full::default()).unwrap();
-        let fault = send(ours, request).await.unwrap_err();
+        let fault = send(ours, request, PATIENCE).await.unwrap_err();
         assert_eq!(fault.code, "not_responding");
         assert!(!fault.hint.is_empty());
     }

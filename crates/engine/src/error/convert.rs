@@ -4,7 +4,7 @@ use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
 use browser::BrowserError;
 use egress::Egress;
-use policy::{UrlRefusal, WebUrl};
+use policy::{InvalidUrl, WebUrl};
 
 /// A log that cannot be written stops actions; reading it goes on.
 pub fn audit_fault(error: AuditError) -> Fault {
@@ -58,7 +58,7 @@ impl From<jail::template::TemplateError> for Fault {
 }
 
 /// An address that is not one, or that no session opens.
-pub fn bad_address(refusal: &UrlRefusal) -> Fault {
+pub fn bad_address(refusal: &InvalidUrl) -> Fault {
     Fault::new("bad_address", refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
 }

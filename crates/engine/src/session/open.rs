@@ -8,7 +8,7 @@ use crate::error::Fault;
 use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use browser::{Blank, Browser, cdp};
 use jail::{Id, JailSpec, Keeper, Prepared};
 use jiff::Timestamp;
@@ -75,7 +75,7 @@ impl Registry {
             .map_err(|e| Fault::caused("internal", &e))?;
         let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
-        let about = About::session(scope, &id, Some(jail.as_str()));
+        let about = EventSubject::session(scope, &id, Some(jail.as_str()));
         let leave = match &request.login {
             None => None,
             Some(wanted) => Some(self.consume(scope, wanted, &about).await?),
@@ -111,7 +111,7 @@ impl Registry {
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         event.recording = Some(record.as_str());
-        event.user_agent = Some(audit::plain(&user_agent));
+        event.user_agent = Some(audit::sanitize(&user_agent));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
@@ -203,7 +203,7 @@ impl Registry {
         started: Started,
         jail: &Id,
         login: Option<&Released>,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let Started { blank, closed, renewals, tunnel, egress, mut phases, begun, user_agent } = started;
         let browser = match login {
@@ -289,7 +289,7 @@ impl Registry {
         if let Ok(tail) = self.on_keeper(jail, |keeper, jail| keeper.log_tail(jail)).await
             && !tail.trim().is_empty()
         {
-            fault.message = format!("{}; the jail said: {}", fault.message, audit::plain(tail.trim()));
+            fault.message = format!("{}; the jail said: {}", fault.message, audit::sanitize(tail.trim()));
         }
         fault
     }

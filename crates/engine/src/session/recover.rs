@@ -4,7 +4,7 @@ use super::open::Wire;
 use super::runtime::{Link, Runtime};
 use super::{EndReason, Registry, Session};
 use crate::error::Fault;
-use audit::About;
+use audit::EventSubject;
 use bridge::wire::StageName;
 use browser::{Blank, Browser, Resumed};
 use egress::Egress;
@@ -107,7 +107,7 @@ impl Registry {
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         self.inject(blank, released, egress, &about).await
     }
 

@@ -3,7 +3,7 @@
 use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use jail::Keeper;
 use jiff::Timestamp;
 use policy::{ImageFormat, Name, Scope, SessionId};
@@ -206,7 +206,7 @@ impl Registry {
         drop(runtime);
         self.destroy_jail(session).await;
         session.images.close();
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {
             tracing::error!(%error, session = %session.id, "the end of a session is not on record");
@@ -293,7 +293,7 @@ fn ambiguous(wanted: &str) -> Fault {
 }
 
 fn unknown(wanted: &str) -> Fault {
-    let shown = audit::plain(wanted);
+    let shown = audit::sanitize(wanted);
     Fault::new("unknown_session", format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
 }

@@ -3,7 +3,7 @@
 //! They are escaped, kept in their own direction, cut to a bound, and stand in a box or on a ground that nothing of ours
 //! has, in a type that nothing of ours has. No markup, no attribute and no line of theirs is ever ours.
 
-use audit::plain_within;
+use audit::sanitize_within;
 use engine::html::Text;
 
 /// The longest that is shown of one text, in bytes; the record has more.
@@ -14,13 +14,13 @@ const LONGEST_WORD: usize = 300;
 pub fn said(caption: &'static str, text: &str) -> String {
     format!(
         "<figure class=\"said\"><figcaption>{caption}</figcaption><blockquote><bdi>{}</bdi></blockquote></figure>\n",
-        Text(&plain_within(text, LONGEST))
+        Text(&sanitize_within(text, LONGEST))
     )
 }
 
 /// The same within a line.
 pub fn word(text: &str) -> String {
-    format!("<bdi class=\"word\">{}</bdi>", Text(&plain_within(text, LONGEST_WORD)))
+    format!("<bdi class=\"word\">{}</bdi>", Text(&sanitize_within(text, LONGEST_WORD)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub use teller::Teller;
 use engine::error::Fault;
 
 /// An operator's name, in the form that tenants and actors have.
-pub fn parse_name(name: &str) -> Result<String, policy::BadName> {
+pub fn parse_name(name: &str) -> Result<String, policy::InvalidName> {
     policy::Actor::parse(name).map(|name| name.to_string())
 }
 
@@ -28,7 +28,7 @@ pub fn sign(key: &[u8], message: &[u8]) -> String {
     // An HMAC takes a key of any length; an empty signature fits nothing.
     let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(key) else { return String::new() };
     mac.update(message);
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(mac.finalize().into_bytes())
 }
 
 /// Whether two texts are the same, in a time that does not tell where they differ.

@@ -1,7 +1,7 @@
 //! Tells a webhook of each question as it is asked. It holds up nobody: what cannot be told is logged and on record.
 
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, Secret, TIME_HEADER};
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use engine::approvals::{Approval, ApprovalId, Book, Filter};
 use engine::post::post;
 use jiff::Timestamp;
@@ -94,9 +94,10 @@ impl Teller {
         let event = match (&failed, well.swap(failed.is_none(), Ordering::SeqCst)) {
             (Some(error), true) => {
                 tracing::warn!(%error, host, "the webhook did not take a question");
-                Event::new(EventKind::WebhookFailed, About::stockade()).detail(&format!("{host}: {error}"))
+                Event::new(EventKind::WebhookFailed, EventSubject::stockade())
+                    .detail(&format!("{host}: {error}"))
             }
-            (None, false) => Event::new(EventKind::WebhookRestored, About::stockade()).detail(host),
+            (None, false) => Event::new(EventKind::WebhookRestored, EventSubject::stockade()).detail(host),
             _ => return,
         };
         if !self.log.note(&event) {

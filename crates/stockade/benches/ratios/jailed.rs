@@ -12,13 +12,14 @@ use jail::template::{BuildOptions, Flavour, Store};
 use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
 use jiff::Timestamp;
 use policy::{Name, Scope};
+use redact::Secret;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade::config::{Override, Places, load};
 use tokio::net::UnixListener;
-use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer, Secret};
+use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer};
 
 /// Where the login of the bench belongs. Nobody goes there.
 const SIGNED_IN: &str = "signed-in.test";

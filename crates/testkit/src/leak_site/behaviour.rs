@@ -99,7 +99,7 @@ impl Site {
             })
             .collect();
         let value = self.value(Kind::Header);
-        let hex: String = value.bytes().take(30).map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(&value.as_bytes()[..value.len().min(30)]);
         Html(format!(
             "<!doctype html><meta charset=utf-8><title>Do</title><h1>Do</h1>{buttons}
 <div id=live role=status>nothing yet</div><input id=field aria-label=field>

@@ -3,11 +3,11 @@
 use super::super::answer::Answer;
 use super::super::server::Call;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageFields;
 use super::target::TargetArguments;
-use super::{Effect, describe};
 use engine::error::Fault;
-use policy::{Action, Check};
+use policy::{Action, ActionKind, Check};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub fn tool() -> Tool {
         "Check or uncheck",
         "Check or uncheck a checkbox, radio button or switch, and return the page afterwards. One that is as it should be \
 stays so. The element is named as for browser_click.",
-        Effect::Acts,
+        ActionKind::Check.class(),
     )
 }
 

@@ -4,9 +4,9 @@ use super::super::answer::Answer;
 use super::super::server::Call;
 use super::action::{self, ActionArguments};
 use super::page::PageFields;
-use super::{Effect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, AnswerDialog};
+use policy::{Action, ActionKind, AnswerDialog};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub fn tool() -> Tool {
         "Answer a dialog",
         "Answer the confirm or prompt dialog that a page has opened and waits for, and return the page afterwards. A reply \
 that has a dialog field, or the code dialog_open, says that there is one. Alerts are answered by themselves.",
-        Effect::Acts,
+        ActionKind::Dialog.class(),
     )
 }
 

@@ -39,7 +39,7 @@ use base64::engine::general_purpose::STANDARD;
 use engine::control::Control;
 use engine::error::Fault;
 use futures_util::future::BoxFuture;
-use policy::{Modifiers, Tokens};
+use policy::{ActionClass, Modifiers, TokenBudget};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ pub fn named(name: &str) -> Result<&'static Entry, Fault> {
     let likeness = |entry: &Entry| strsim::jaro_winkler(&entry.tool.name, name);
     let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest.map_or_else(String::new, |entry| format!("The nearest tool is {}.", entry.tool.name));
-    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::plain(name))).hint(hint))
+    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::sanitize(name))).hint(hint))
 }
 
 /// Those that this control plane lists. One that is turned off still says so when it is called.
@@ -120,31 +120,21 @@ pub fn offered(control: &Control) -> impl Iterator<Item = &'static Tool> {
     all().iter().map(|entry| &entry.tool).filter(|tool| control.read_dom || tool.name != read_dom::NAME)
 }
 
-/// What a tool does to the world, as its annotations tell clients.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    Reads,
-    /// Goes somewhere, or shows something else; doing it twice is as good as once.
-    Moves,
-    /// May change something for good.
-    Acts,
-}
-
 /// A tool whose reply is about the web.
 fn describe<A: JsonSchema + 'static, F: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
     about: &'static str,
-    effect: Effect,
+    class: ActionClass,
 ) -> Tool {
     Tool::new(name, about, JsonObject::new())
         .with_input_schema::<A>()
         .with_output_schema::<F>()
         .with_annotations(
             ToolAnnotations::with_title(title)
-                .read_only(effect == Effect::Reads)
-                .destructive(effect == Effect::Acts)
-                .idempotent(effect != Effect::Acts)
+                .read_only(class.is_passive())
+                .destructive(class == ActionClass::Acts)
+                .idempotent(class != ActionClass::Acts)
                 .open_world(true),
         )
 }
@@ -252,7 +242,7 @@ pub fn parse<T: DeserializeOwned + JsonSchema>(tool: &str, arguments: JsonObject
 }
 
 fn bad_arguments(tool: &str, why: &str) -> Fault {
-    Fault::new("bad_arguments", format!("{tool}: {}", audit::plain(why)))
+    Fault::new("bad_arguments", format!("{tool}: {}", audit::sanitize(why)))
         .hint("Look at the tool's input schema and call it again.")
 }
 
@@ -267,10 +257,11 @@ pub fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fau
 }
 
 /// How much a reply may cost.
-pub fn tokens(tool: &str, asked: Option<u32>) -> Result<Tokens, Fault> {
-    let Some(asked) = asked else { return Ok(Tokens::default()) };
-    let (least, most) = (Tokens::LEAST, Tokens::MOST);
-    Tokens::new(asked).ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
+pub fn tokens(tool: &str, asked: Option<u32>) -> Result<TokenBudget, Fault> {
+    let Some(asked) = asked else { return Ok(TokenBudget::default()) };
+    let (least, most) = (TokenBudget::MIN, TokenBudget::MAX);
+    TokenBudget::new(asked)
+        .ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
 }
 
 pub fn base64(bytes: &[u8]) -> String {

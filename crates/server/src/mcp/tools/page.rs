@@ -5,7 +5,7 @@ use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, 
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
-use policy::Tokens;
+use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -165,7 +165,7 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
-    let mut text = head(&reply.session, &after.url, &after.title, Tokens::default());
+    let mut text = head(&reply.session, &after.url, &after.title, TokenBudget::default());
     if let Some(question) = &after.question {
         text.push_str(&asked(question));
     }
@@ -237,7 +237,7 @@ pub fn number(serial: u64) -> String {
 }
 
 /// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
-pub fn head(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
+pub fn head(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
     let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);

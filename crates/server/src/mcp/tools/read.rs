@@ -3,10 +3,10 @@
 use super::super::answer::Answer;
 use super::super::server::Call;
 use super::reading::{ReadingArguments, ReadingFields};
-use super::{Effect, bad_arguments, describe, page};
+use super::{bad_arguments, describe, page};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
-use policy::{Action, Part, Read, ReadFormat};
+use policy::{Action, ActionKind, Part, Read, ReadFormat};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub fn tool() -> Tool {
 so this is for a page that changed by itself, for another format, and for what a snapshot folded: a line like \
 \"… 180 more rows, 35 actionable [open: cursor=c3.120-480]\" is opened by that cursor, an element by its ref as \
 root. To look for something, browser_find is cheaper.",
-        Effect::Reads,
+        ActionKind::Read.class(),
     )
 }
 

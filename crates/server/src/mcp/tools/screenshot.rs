@@ -3,10 +3,10 @@
 use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
 use super::target::TargetArguments;
-use super::{Effect, bad_arguments, base64, describe, page, timeout};
+use super::{bad_arguments, base64, describe, page, timeout};
 use browser::Outcome;
 use engine::error::Fault;
-use policy::{Action, ImageFormat, Screenshot};
+use policy::{Action, ActionKind, ImageFormat, Screenshot};
 use rmcp::model::{ContentBlock, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub fn tool() -> Tool {
         "Take a screenshot",
         "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
 when layout, colours or images matter.",
-        Effect::Reads,
+        ActionKind::Screenshot.class(),
     )
 }
 
