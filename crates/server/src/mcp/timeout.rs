@@ -29,7 +29,11 @@ mod tests {
                 "navigate was not done within 1.5 s",
                 ("browser_action_timeout:goto:1.5s", "goto was not done within 1.5 s"),
             ),
-            ("browser_action_timeout:attach:30s", "too late", ("browser_action_timeout:goto:30s", "too late")),
+            (
+                "browser_action_timeout:attach:30s",
+                "too late",
+                ("browser_action_timeout:goto:30s", "too late"),
+            ),
             ("element_not_found", "navigate", ("element_not_found", "navigate")),
             ("approval_timeout", "navigate", ("approval_timeout", "navigate")),
         ] {

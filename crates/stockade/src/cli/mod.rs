@@ -1,11 +1,11 @@
-//! The command line: what is asked, who answers it, and how the answer is printed.
+//! The command line: parses arguments, runs a command, prints its reply.
 //!
-//! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
-//! this file alone writes it to standard output. Logs, progress and errors go to standard error.
+//! One file per command. A command returns a [`Reply`] in two forms, for people and for programs. `output` writes it to
+//! standard output. Logs, progress and errors go to standard error.
 
-mod allow;
 mod approvals;
 mod audit;
+mod authorize;
 mod config;
 mod context;
 mod credential;
@@ -35,14 +35,14 @@ pub use table::{Column, Table};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
-use context::Global;
+use context::GlobalArgs;
 use engine::error::Fault;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Something was done, but it did not work out.
+/// The command ran and failed.
 const FAILURE: u8 = 1;
-/// What was asked cannot be asked.
+/// The command line is wrong.
 const USAGE: u8 = 2;
 
 #[derive(Debug, Parser)]
@@ -58,7 +58,7 @@ const USAGE: u8 = 2;
 )]
 struct Cli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -194,7 +194,7 @@ fn unknown_action(arguments: &[OsString], error: &clap::Error) -> Option<Fault> 
     let known = cli.find_subcommand(group)?.get_subcommands().map(clap::Command::get_name);
     let similarity = |name: &str| strsim::jaro_winkler(name, verb);
     let nearest = known.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
-    let message = format!("there is no action {:?}", ::audit::plain(&format!("{group}.{verb}")));
+    let message = format!("there is no action {:?}", ::audit::sanitize(&format!("{group}.{verb}")));
     let hint = format!(
         "The nearest action is `stockade {group} {nearest}`; `stockade {group} --help` lists all of them."
     );

@@ -1,4 +1,4 @@
-//! The checks themselves, each a question to the machine.
+//! The checks: kernel, jail host, Chromium, templates, fonts, disk, memory, port.
 
 use super::{Check, Verdict};
 use crate::config::{Config, ScreenKind};
@@ -10,7 +10,7 @@ use jail::template::{self, Flavour, Store, TemplateError};
 use std::net::TcpListener;
 use std::path::Path;
 
-/// Less than this and screenshots, archives and the audit log will soon fail.
+/// With less space than this, screenshots, archives and the audit log fail soon.
 const LITTLE_SPACE: u64 = 500 * 1024 * 1024;
 
 pub fn kernel() -> Check {
@@ -22,7 +22,7 @@ pub fn kernel() -> Check {
     )
 }
 
-/// bubblewrap, namespaces and limits, found out by trying.
+/// bubblewrap, namespaces and limits, checked by trying them.
 pub fn host(config: &Config) -> Vec<Check> {
     let probe = jail::probe_host(&cgroup_choice(config));
     let bubblewrap = match probe.bubblewrap {
@@ -62,12 +62,12 @@ pub fn templates(config: &Config) -> Vec<Check> {
     };
     let looked = state::templates_dir().map_err(Fault::from).and_then(|folder| Ok(Store::open(&folder)?));
     match looked {
-        Ok(store) => vec![template_of(&store, wanted)],
+        Ok(store) => vec![check_template(&store, wanted)],
         Err(fault) => vec![Check::bad("template", fault)],
     }
 }
 
-fn template_of(store: &Store, flavour: Flavour) -> Check {
+fn check_template(store: &Store, flavour: Flavour) -> Check {
     let template = match store.newest(flavour) {
         Ok(template) => template,
         Err(TemplateError::Missing { .. }) => {
@@ -103,16 +103,16 @@ pub fn fonts() -> Check {
 }
 
 pub fn disk(state: &State) -> Vec<Check> {
-    let mut checks = vec![space("state folder", state.folder())];
+    let mut checks = vec![check_space("state folder", state.folder())];
     if let Ok(folder) = state::templates_dir()
         && folder.exists()
     {
-        checks.push(space("template folder", &folder));
+        checks.push(check_space("template folder", &folder));
     }
     checks
 }
 
-fn space(name: &'static str, folder: &Path) -> Check {
+fn check_space(name: &'static str, folder: &Path) -> Check {
     match rustix::fs::statvfs(folder) {
         Ok(disk) => {
             let free = disk.f_bavail * disk.f_frsize;
@@ -127,7 +127,7 @@ fn space(name: &'static str, folder: &Path) -> Check {
     }
 }
 
-/// Whether logins in memory could reach the machine's swap.
+/// Whether credentials in memory could reach the machine's swap.
 pub fn memory() -> Check {
     if engine::memory::may_be_swapped() {
         let found = "logins in memory could be written to this machine's swap";
