@@ -179,11 +179,8 @@ fn outcome_of_wait(home: &Home) -> Option<String> {
 
 #[test]
 fn a_timeout_names_the_action_as_its_caller_did() {
-    // Connections are accepted by the kernel and never answered.
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let settings =
-        format!("    egress:\n      hosts:\n        silent.test: {}\n", silent.local_addr().unwrap());
-    let home = Home::new(&settings);
+    let site = Site::serve(&[("/", "HANG")]);
+    let home = Home::new(&site.setting(&["silent.test"]));
     let server = home.serve(&[]);
     let mut mcp = home.mcp();
     let session = mcp.open();

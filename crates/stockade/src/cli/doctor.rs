@@ -1,4 +1,4 @@
-//! `stockade doctor`: what works here, what does not, what to do; and whether anything leaks.
+//! `stockade doctor`: prints the checks of this machine, or the result of the leak test.
 
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Context, Reply};
@@ -20,7 +20,7 @@ pub struct DoctorArgs {
     leak: bool,
 }
 
-/// Where the findings stand, and how wide they may be.
+/// Column of the findings, and their width.
 const INDENT: usize = 19;
 const WIDTH: usize = 80 - INDENT;
 
@@ -59,7 +59,7 @@ fn render_check(check: &Check) -> String {
     out
 }
 
-/// Finds that people are shown; programs get all.
+/// Findings that are printed; `--json` has all.
 const MOST_SHOWN: usize = 20;
 
 fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
@@ -123,7 +123,7 @@ fn render_leak_report(report: &LeakReport) -> String {
     human
 }
 
-/// Breaks at spaces; a word longer than the line, such as a path, is left whole so that it can be copied.
+/// Wraps at spaces. A word longer than the line, such as a path, stays whole so that it can be copied.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

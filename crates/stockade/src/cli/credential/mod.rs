@@ -1,5 +1,7 @@
-//! `stockade credential`: the logins. Values come from standard input or a prompt and never from arguments, which
-//! every process on the machine can read; and none is ever shown, but for a one-time code to the operator who asks.
+//! `stockade credential`: stores, lists and removes credentials.
+//!
+//! Values come from standard input or a prompt, never from arguments, which every process on the machine can read. None is
+//! ever shown, except a one-time code to an authorized operator.
 
 mod prompt;
 
