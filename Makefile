@@ -7,7 +7,7 @@ export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so one more at once than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench fuzz build lint check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -16,7 +16,7 @@ run: setup build ## Install what is missing, build, try the browser on the demo 
 	@script/run $(ARGS)
 
 build: ## Build the release binaries
-	$(CARGO) build --release --workspace --bins
+	$(CARGO) build --release -p stockade -p bridge
 
 # The first run of cargo builds every program that a test starts, also those of other crates, and runs nothing.
 test: setup-test lint ## Everything that must hold, with all its set-up
@@ -29,6 +29,10 @@ test: setup-test lint ## Everything that must hold, with all its set-up
 # crate's tests/ folder.
 check: lint ## Format, clippy, unit tests and the architecture: what an edit needs, in under a minute
 	$(CARGO) test --workspace --lib --test architecture --quiet
+
+test-programs: ## Build the programs that tests start
+	$(CARGO) build --workspace --bins --examples
+
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check

@@ -43,7 +43,7 @@ async fn a_real_bridge_is_driven_from_start_to_its_last_restart() {
         .args(["--public-key", &signer.public_key(), "--scope", SCOPE, "--target", TARGET])
         .args(["--restarts", "1", "--proxy-port", &free.to_string(), "--"])
         .args(["/bin/bash", "-c", "exec \"$0\" <&3 >&4 3<&- 4>&-"])
-        .arg(program("fake-chromium"))
+        .arg(program("examples/fake-chromium"))
         .spawn()
         .unwrap();
     let tunnel = Tunnel::new(listener, signer, SCOPE.to_owned(), TARGET.to_owned());

@@ -27,7 +27,7 @@ const EGRESS: &str = "egress.json";
 
 impl Session {
     /// What left, and what was asked for. A name that a page made up may hold what nothing may tell.
-    pub(super) fn ledger(&self, egress: &Egress) -> egress::Snapshot {
+    pub(super) fn ledger(&self, egress: &Egress) -> egress::LedgerSnapshot {
         let mut ledger = egress.ledger();
         for entry in &mut ledger.entries {
             entry.host = self.secrets.text(&entry.host).into_owned();

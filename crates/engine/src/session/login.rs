@@ -125,7 +125,7 @@ impl Registry {
     pub(super) fn rules(&self, home: Option<&Vec<DomainPattern>>, given: &Arc<Given>) -> Arc<egress::Rules> {
         let Some(home) = home.cloned() else { return self.settings.egress.clone() };
         let given = given.clone();
-        Arc::new(self.settings.egress.at_home(move |host| {
+        Arc::new(self.settings.egress.restricted_to(move |host| {
             first_match(&home, host).is_some() || first_match(&given.domains(), host).is_some()
         }))
     }

@@ -48,10 +48,7 @@ impl Check {
 /// Runs all checks. Blocks for a second or two and changes nothing.
 pub fn examine(config: &Config, state: &State) -> Vec<Check> {
     let mut checks = vec![checks::kernel()];
-    checks.extend(checks::host(config));
-    checks.push(checks::chromium());
-    checks.extend(checks::templates(config));
-    checks.push(checks::fonts());
+    checks.extend(checks::runtime(config));
     checks.extend(checks::disk(state));
     checks.push(checks::memory());
     checks.push(checks::port(config, state));

@@ -23,7 +23,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("vault", &["http-client", "policy", "redact"]),
     ("engine", &["audit", "bridge", "browser", "egress", "http-client", "jail", "policy", "redact", "vault"]),
     ("server", &["audit", "browser", "engine", "http-client", "policy", "redact", "vault"]),
-    ("testkit", &["engine"]),
+    ("testkit", &["engine", "jail"]),
     ("stockade", &["audit", "browser", "engine", "jail", "policy", "redact", "server", "testkit", "vault"]),
 ];
 

@@ -66,7 +66,7 @@ impl LeakCategory {
 
 /// One canary found in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Finding {
+pub struct LeakFinding {
     pub category: LeakCategory,
     /// The tool, command or file.
     pub place: String,
@@ -82,7 +82,7 @@ pub struct LeakFindings {
     searcher: CanarySearcher,
     searched: BTreeMap<LeakCategory, usize>,
     bytes: u64,
-    finds: BTreeSet<Finding>,
+    finds: BTreeSet<LeakFinding>,
     /// Hashes of searched images.
     pictures: BTreeSet<(LeakCategory, u64)>,
     /// By tool: confirmed guesses, and all guesses.
@@ -121,7 +121,7 @@ impl LeakFindings {
         self.bytes
     }
 
-    pub fn finds(&self) -> &BTreeSet<Finding> {
+    pub fn finds(&self) -> &BTreeSet<LeakFinding> {
         &self.finds
     }
 
@@ -139,7 +139,7 @@ impl LeakFindings {
     fn add_matches(&mut self, category: LeakCategory, place: &str, hits: BTreeSet<CanaryMatch>) {
         for CanaryMatch { kind, writing, echoed } in hits {
             let place = place.to_owned();
-            self.finds.insert(Finding { category, place, canary: kind.as_str(), writing, echoed });
+            self.finds.insert(LeakFinding { category, place, canary: kind.as_str(), writing, echoed });
         }
     }
 
@@ -152,7 +152,7 @@ impl LeakFindings {
         writing: &'static str,
     ) {
         let place = place.to_owned();
-        self.finds.insert(Finding { category, place, canary, writing, echoed: None });
+        self.finds.insert(LeakFinding { category, place, canary, writing, echoed: None });
     }
 
     /// Records a call with the prefix of a canary, and whether the reply confirmed it.

@@ -7,7 +7,7 @@ mod program;
 mod scenario;
 mod search;
 
-pub use findings::{Finding, LeakCategory};
+pub use findings::{LeakCategory, LeakFinding};
 pub use testkit::leak_site::canary::{Canaries, Kind};
 pub use testkit::leak_site::forms::FORMS;
 pub use testkit::leak_site::{BEHAVIOURS, PLACES};
@@ -50,7 +50,7 @@ pub struct LeakReport {
     pub canaries: usize,
     pub forms: usize,
     pub seconds: f64,
-    pub finds: BTreeSet<Finding>,
+    pub finds: BTreeSet<LeakFinding>,
     /// By tool: confirmed guesses of a value's prefix, and all guesses. Confirmed guesses reveal the value letter by
     /// letter, so one is as bad as a finding.
     pub guesses: BTreeMap<String, (usize, usize)>,

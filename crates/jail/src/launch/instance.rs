@@ -6,14 +6,17 @@
 //!                          <jail>/        cdp.sock and egress.sock, mounted into the jail
 //! ```
 
+use super::{Launcher, sockets};
 use crate::cgroup::Cgroups;
 use crate::lock::Lock;
-use crate::{CgroupChoice, Id, JailError, folder};
+use crate::probe::try_namespaces;
+use crate::{CgroupChoice, Enforcement, InstanceId, JailError, JailId, PreparedJail, bwrap, folder};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -26,14 +29,14 @@ const PASSABLE: u32 = 0o711;
 /// What a reaper cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reaped {
-    pub instances: Vec<Id>,
+    pub instances: Vec<InstanceId>,
     pub jails: usize,
     pub processes: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct InstanceReport {
-    pub id: Id,
+    pub id: InstanceId,
     /// Whether its control plane or keeper still holds the lock.
     pub alive: bool,
     /// `None` when the record cannot be read.
@@ -43,19 +46,20 @@ pub struct InstanceReport {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct JailReport {
-    pub id: Id,
+    pub id: JailId,
     /// Empty in the weaker mode, where nothing counts.
     pub pids: Vec<u32>,
     pub memory_bytes: Option<u64>,
 }
 
-/// A live instance of ours.
+/// A live instance on this machine. Locked: no reaper touches it while this, or a share of its lock, is kept.
 #[derive(Debug)]
-pub(crate) struct Instance {
-    pub id: Id,
-    pub dir: PathBuf,
-    pub cgroups: Option<Cgroups>,
-    pub lock: Lock,
+pub struct LocalInstance {
+    id: InstanceId,
+    dir: PathBuf,
+    cgroups: Option<Cgroups>,
+    lock: Lock,
+    bwrap: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,29 +98,42 @@ pub fn list(runtime_dir: &Path) -> Result<Vec<InstanceReport>, JailError> {
     }
     // Held, so that a lock tried here is not mistaken for a live instance by a reaper.
     let _held = hold(runtime_dir)?;
-    folders(runtime_dir)?.into_iter().map(|id| report(&runtime_dir.join(id.as_str()), id)).collect()
+    folders::<InstanceId>(runtime_dir)?
+        .into_iter()
+        .map(|id| report(&runtime_dir.join(id.as_str()), id))
+        .collect()
 }
 
-impl Instance {
-    /// Reaps the dead, then makes a new instance.
-    pub fn make(runtime_dir: &Path, choice: &CgroupChoice) -> Result<(Instance, Reaped), JailError> {
+impl LocalInstance {
+    /// Checks that this host can run jails, reaps dead instances, then makes a new one.
+    pub fn create(runtime_dir: &Path, choice: &CgroupChoice) -> Result<(LocalInstance, Reaped), JailError> {
+        let bwrap = bwrap::find()?;
+        bwrap::check(&bwrap)?;
+        try_namespaces(&bwrap)?;
         make_dir(runtime_dir)?;
         // Until the new lock is taken and the record is written, a reaper would take this one for dead.
         let _held = hold(runtime_dir)?;
         let reaped = reap_held(runtime_dir)?;
 
-        let id = Id::random()?;
+        let id = InstanceId::random()?;
         let dir = runtime_dir.join(id.as_str());
         let cgroups = Cgroups::find(choice, id.clone())?;
-        let made = Instance::fill(id, dir.clone(), cgroups);
+        let made = LocalInstance::fill(id, dir.clone(), cgroups, bwrap);
         if made.is_err() {
-            // The first error is the one to tell; a reaper gets what this leaves.
-            fs::remove_dir_all(&dir).or_else(ignore_missing).map_err(JailError::file("removing", &dir))?;
+            // The caller gets the first error; a reaper gets what this leaves.
+            if let Err(error) = fs::remove_dir_all(&dir).or_else(ignore_missing) {
+                tracing::warn!(%error, "cannot remove the folder of an instance that was not made");
+            }
         }
         Ok((made?, reaped))
     }
 
-    fn fill(id: Id, dir: PathBuf, cgroups: Option<Cgroups>) -> Result<Instance, JailError> {
+    fn fill(
+        id: InstanceId,
+        dir: PathBuf,
+        cgroups: Option<Cgroups>,
+        bwrap: PathBuf,
+    ) -> Result<LocalInstance, JailError> {
         make_dir(&dir)?;
         let path = dir.join(LOCK);
         let lock = Lock::new_file(&path).map_err(JailError::file("locking", &path))?;
@@ -132,13 +149,44 @@ impl Instance {
         if let Some(cgroups) = &record.cgroups {
             cgroups.make()?;
         }
-        Ok(Instance { id, dir, cgroups: record.cgroups, lock })
+        Ok(LocalInstance { id, dir, cgroups: record.cgroups, lock, bwrap })
+    }
+
+    pub fn id(&self) -> &InstanceId {
+        &self.id
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn enforcement(&self) -> Enforcement {
+        self.cgroups.as_ref().map_or(Enforcement::Weaker, Cgroups::enforcement)
+    }
+
+    /// See [`Runtime::prepare`](crate::Runtime::prepare).
+    pub fn prepare(&self, jail: &JailId) -> Result<PreparedJail, JailError> {
+        sockets::prepare(&self.dir, jail)
+    }
+
+    pub fn launcher(&self) -> Launcher {
+        Launcher::new(self.dir.clone(), self.cgroups.clone(), self.bwrap.clone())
+    }
+
+    /// Another holder of the lock, for a child process.
+    pub(crate) fn share_lock(&self) -> io::Result<OwnedFd> {
+        self.lock.share()
+    }
+
+    /// Kills every process and removes the instance. Succeeds when it is gone already.
+    pub fn clear(&self) -> Result<(), JailError> {
+        clear(&self.dir, self.cgroups.as_ref()).map(drop)
     }
 }
 
 /// Kills and removes everything of an instance, its folder last. `Reaped` counts what was there.
-pub(crate) fn clear(dir: &Path, cgroups: Option<&Cgroups>) -> Result<Reaped, JailError> {
-    let mut jails: BTreeSet<Id> = folders(dir)?.into_iter().collect();
+pub(super) fn clear(dir: &Path, cgroups: Option<&Cgroups>) -> Result<Reaped, JailError> {
+    let mut jails: BTreeSet<JailId> = folders(dir)?.into_iter().collect();
     let mut processes = 0;
     if let Some(cgroups) = cgroups {
         for jail in cgroups.jails()? {
@@ -157,7 +205,7 @@ pub(crate) fn clear(dir: &Path, cgroups: Option<&Cgroups>) -> Result<Reaped, Jai
 fn reap_held(runtime_dir: &Path) -> Result<Reaped, JailError> {
     let mut reaped = Reaped::default();
     let mut failed = None;
-    for id in folders(runtime_dir)? {
+    for id in folders::<InstanceId>(runtime_dir)? {
         let dir = runtime_dir.join(id.as_str());
         match reap_one(&dir, &id) {
             Ok(None) => {}
@@ -172,7 +220,7 @@ fn reap_held(runtime_dir: &Path) -> Result<Reaped, JailError> {
     failed.map_or(Ok(reaped), Err)
 }
 
-fn reap_one(dir: &Path, id: &Id) -> Result<Option<Reaped>, JailError> {
+fn reap_one(dir: &Path, id: &InstanceId) -> Result<Option<Reaped>, JailError> {
     let Holder::Dead(_lock) = holder(dir)? else { return Ok(None) };
     let cgroups = record(dir, id)?.and_then(|record| record.cgroups);
     clear(dir, cgroups.as_ref()).map(Some)
@@ -194,23 +242,33 @@ fn holder(dir: &Path) -> Result<Holder, JailError> {
     }
 }
 
-/// `None` when it was never finished, in which case there are no cgroups either.
-fn record(dir: &Path, id: &Id) -> Result<Option<Record>, JailError> {
+/// `None` when it was never finished, in which case there are no cgroups either; or when it names cgroups of others.
+fn record(dir: &Path, id: &InstanceId) -> Result<Option<Record>, JailError> {
     let path = dir.join(RECORD);
     let json = match fs::read(&path) {
         Ok(json) => json,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(JailError::file("reading", &path)(error)),
     };
-    let whole = serde_json::from_slice(&json).ok();
-    Ok(whole.filter(|record: &Record| record.cgroups.as_ref().is_none_or(|groups| groups.belongs_to(id))))
+    let record: Record = match serde_json::from_slice(&json) {
+        Ok(record) => record,
+        Err(error) => {
+            tracing::warn!(%error, instance = %id, "ignoring the unreadable record of an instance");
+            return Ok(None);
+        }
+    };
+    if record.cgroups.as_ref().is_some_and(|groups| !groups.belongs_to(id)) {
+        tracing::warn!(instance = %id, "ignoring the record of an instance that names cgroups of another");
+        return Ok(None);
+    }
+    Ok(Some(record))
 }
 
-fn report(dir: &Path, id: Id) -> Result<InstanceReport, JailError> {
+fn report(dir: &Path, id: InstanceId) -> Result<InstanceReport, JailError> {
     let alive = matches!(holder(dir)?, Holder::Alive);
     let record = record(dir, &id)?;
     let cgroups = record.as_ref().and_then(|record| record.cgroups.as_ref());
-    let mut ids: BTreeSet<Id> = folders(dir)?.into_iter().collect();
+    let mut ids: BTreeSet<JailId> = folders(dir)?.into_iter().collect();
     if let Some(cgroups) = cgroups {
         ids.extend(cgroups.jails()?);
     }
@@ -226,7 +284,7 @@ fn report(dir: &Path, id: Id) -> Result<InstanceReport, JailError> {
 }
 
 /// The folders in `dir` that have the name of an instance or a jail; none when it is gone.
-fn folders(dir: &Path) -> Result<Vec<Id>, JailError> {
+fn folders<T: TryFrom<String> + Ord>(dir: &Path) -> Result<Vec<T>, JailError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -237,7 +295,7 @@ fn folders(dir: &Path) -> Result<Vec<Id>, JailError> {
         let entry = entry.map_err(JailError::file("reading", dir))?;
         let kind = entry.file_type().map_err(JailError::file("reading", dir))?;
         if kind.is_dir()
-            && let Ok(id) = Id::parse(&entry.file_name().to_string_lossy())
+            && let Ok(id) = T::try_from(entry.file_name().to_string_lossy().into_owned())
         {
             found.push(id);
         }
@@ -247,7 +305,7 @@ fn folders(dir: &Path) -> Result<Vec<Id>, JailError> {
 }
 
 /// Keeps other makers and reapers out. Whoever holds it works for a bounded time.
-pub(crate) fn hold(runtime_dir: &Path) -> Result<Lock, JailError> {
+fn hold(runtime_dir: &Path) -> Result<Lock, JailError> {
     Lock::folder(runtime_dir).map_err(JailError::file("locking", runtime_dir))
 }
 
@@ -258,12 +316,12 @@ fn make_dir(dir: &Path) -> Result<(), JailError> {
 
 /// In /tmp anyone could have made it first, to listen on our sockets.
 fn check_dir(dir: &Path) -> Result<(), JailError> {
-    match folder::flaw(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
+    match folder::find_weakness(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
         Some(why) => Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why }),
         None => Ok(()),
     }
 }
 
-pub(crate) fn ignore_missing(error: io::Error) -> io::Result<()> {
+pub(super) fn ignore_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }

@@ -33,14 +33,14 @@ async fn a_site_sees_the_browsers_request_and_nothing_of_the_proxy() {
     );
     let entry = &proxy.entries()[0];
     assert_eq!((entry.method.as_str(), entry.host.as_str(), entry.port), ("GET", "shop.test", 80));
-    assert_eq!((entry.address, entry.verdict), (Some(site.address), Verdict::Allowed));
+    assert_eq!((entry.address, entry.verdict), (Some(site.address), EgressOutcome::Allowed));
     assert_eq!(entry.bytes_up, asked.len() as u64);
     assert!(entry.bytes_down > 2, "{entry:?}");
-    assert_eq!(proxy.egress.last_problem("shop.test"), None);
+    assert_eq!(proxy.egress.last_failure("shop.test"), None);
 }
 
 #[tokio::test]
-async fn the_host_that_was_decided_on_is_the_one_the_site_is_told() {
+async fn the_site_gets_the_host_that_was_decided_on() {
     let site = Site::new(|mut stream| async move {
         let asked = head(&mut stream).await;
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{asked}", asked.len());
@@ -125,7 +125,7 @@ async fn a_tunnel_carries_both_ways_and_is_counted_while_it_is_open() {
 
     let entry = &proxy.entries()[0];
     assert_eq!((entry.method.as_str(), entry.port, entry.address), ("CONNECT", 443, Some(site.address)));
-    assert_eq!((entry.bytes_up, entry.bytes_down, entry.verdict), (5, 5, Verdict::Allowed));
+    assert_eq!((entry.bytes_up, entry.bytes_down, entry.verdict), (5, 5, EgressOutcome::Allowed));
 }
 
 #[tokio::test]

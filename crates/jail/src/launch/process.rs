@@ -1,18 +1,18 @@
-//! One jail in the hands of the keeper: started, watched, ended.
+//! One jail's processes: launched, watched, ended.
 
+use super::JAIL_USERS;
+use super::instance::ignore_missing;
 use super::log::LogTail;
-use super::wire::Setup;
-use super::{JAIL_USERS, JailInfo, JailSpec, JailState};
-use crate::bwrap::{self, Passed};
-use crate::cgroup::Group;
-use crate::instance::ignore_missing;
+use crate::bwrap::{self, PassedFds};
+use crate::cgroup::{Cgroups, Group};
 use crate::spawn::{Launch, launch};
 use crate::wait::{pidfd, wait_readable};
-use crate::{JailError, Stats, seccomp};
+use crate::{JailError, JailId, JailSpec, JailState, JailStats, seccomp};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, geteuid, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -27,31 +27,38 @@ const START_WAIT: Duration = Duration::from_secs(5);
 /// From SIGKILL to the last process gone; usually 10 ms.
 const END_WAIT: Duration = Duration::from_secs(2);
 
-pub(super) struct Jail {
-    info: JailInfo,
+/// What it takes to launch jails into an instance. Can be sent to another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Launcher {
     dir: PathBuf,
-    group: Option<Group>,
-    /// bubblewrap, which waits for PID 1 and dies with it.
-    bwrap: Child,
-    bwrap_fd: OwnedFd,
-    /// The jail's PID 1. `None`: bubblewrap failed before there was one.
-    init_fd: Option<OwnedFd>,
-    log: LogTail,
-    exit: Option<ExitStatus>,
-    /// Kept open: bubblewrap writes its last word here and must not die of a closed pipe instead.
-    status: Status,
+    cgroups: Option<Cgroups>,
+    bwrap: PathBuf,
 }
 
-impl Jail {
-    /// Starts a jail and waits until its program runs.
-    pub fn start(spec: &JailSpec, setup: &Setup) -> Result<Jail, JailError> {
-        let dir = setup.dir.join(spec.id.as_str());
-        let group = setup.cgroups.as_ref().map(|groups| groups.create(&spec.id, &spec.limits)).transpose()?;
-        let mut jail = match Jail::launch(spec, setup, dir, group.clone()) {
+impl Launcher {
+    pub(super) fn new(dir: PathBuf, cgroups: Option<Cgroups>, bwrap: PathBuf) -> Launcher {
+        Launcher { dir, cgroups, bwrap }
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn cgroups(&self) -> Option<&Cgroups> {
+        self.cgroups.as_ref()
+    }
+
+    /// Starts a prepared jail from the file tree at `root`, and waits until its program runs. The jail dies with
+    /// the calling thread.
+    pub fn launch(&self, spec: &JailSpec, root: &Path) -> Result<JailProcess, JailError> {
+        let dir = self.dir.join(spec.id.as_str());
+        let group = self.cgroups.as_ref().map(|groups| groups.create(&spec.id, &spec.limits)).transpose()?;
+        let mut jail = match self.spawn(spec, root, dir, group.clone()) {
             Ok(jail) => jail,
             Err(error) => {
-                if let Some(group) = group {
-                    group.remove()?;
+                // The caller gets the first error; clearing the instance removes what this could not.
+                if let Some(Err(error)) = group.map(|group| group.remove()) {
+                    tracing::warn!(%error, jail = %spec.id, "cannot remove the cgroup of a jail that did not start");
                 }
                 return Err(error);
             }
@@ -65,22 +72,28 @@ impl Jail {
         Err(JailError::StartFailed { id: spec.id.clone(), log: log.trim().to_owned() })
     }
 
-    fn launch(spec: &JailSpec, setup: &Setup, dir: PathBuf, group: Option<Group>) -> Result<Jail, JailError> {
+    fn spawn(
+        &self,
+        spec: &JailSpec,
+        root: &Path,
+        dir: PathBuf,
+        group: Option<Group>,
+    ) -> Result<JailProcess, JailError> {
         let owner = fs::symlink_metadata(&dir).map_err(JailError::file("looking at", &dir))?.uid();
         let user = jail_user(owner, &dir)?;
-        let root = open_folder(&spec.root)?;
+        let root = open_folder(root)?;
         let sockets = open_folder(&dir)?;
         let filter = seccomp::filter_file()?;
         let (status_in, status_out) = pipe()?;
         let (log_in, log_out) = pipe()?;
 
-        let passed = Passed {
+        let passed = PassedFds {
             root: root.as_fd(),
             sockets: sockets.as_fd(),
             filter: filter.as_fd(),
             status: status_out.as_fd(),
         };
-        let mut command = Command::new(&setup.bwrap);
+        let mut command = Command::new(&self.bwrap);
         command.args(bwrap::arguments(&passed, &spec.limits, &spec.env, &spec.command));
         let bwrap = launch(Launch {
             command,
@@ -93,11 +106,43 @@ impl Jail {
             output: log_out,
         })?;
         let bwrap_fd = pidfd(bwrap.id()).map_err(JailError::system("watching a jail"))?;
-        let info = JailInfo { id: spec.id.clone(), pid: 0, uid: owner };
         let (log, status) = (LogTail::new(log_in), Status::new(status_in));
-        Ok(Jail { info, dir, group, bwrap, bwrap_fd, init_fd: None, log, exit: None, status })
+        Ok(JailProcess {
+            id: spec.id.clone(),
+            pid: 0,
+            uid: owner,
+            dir,
+            group,
+            bwrap,
+            bwrap_fd,
+            init_fd: None,
+            log,
+            exit: None,
+            status,
+        })
     }
+}
 
+/// A launched jail: bubblewrap, the jail's PID 1, its cgroup and its output.
+#[derive(Debug)]
+pub struct JailProcess {
+    id: JailId,
+    pid: u32,
+    uid: u32,
+    dir: PathBuf,
+    group: Option<Group>,
+    /// bubblewrap, which waits for PID 1 and dies with it.
+    bwrap: Child,
+    bwrap_fd: OwnedFd,
+    /// The jail's PID 1. `None`: bubblewrap failed before there was one.
+    init_fd: Option<OwnedFd>,
+    log: LogTail,
+    exit: Option<ExitStatus>,
+    /// Kept open: bubblewrap reports its exit here and must not die of a closed pipe instead.
+    status: Status,
+}
+
+impl JailProcess {
     /// `false` when bubblewrap gave up, or took too long.
     fn wait_for_start(&mut self) -> Result<bool, JailError> {
         let deadline = Instant::now() + START_WAIT;
@@ -109,39 +154,48 @@ impl Jail {
             if self.init_fd.is_none()
                 && let Some(pid) = self.status.child_pid()
             {
-                self.info.pid = pid;
-                // Gone already: bubblewrap's end tells which way.
-                self.init_fd = pidfd(pid).ok();
+                self.pid = pid;
+                self.init_fd = match pidfd(pid) {
+                    // Gone already: bubblewrap's exit status says why.
+                    Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => None,
+                    other => Some(other.map_err(JailError::system("watching a jail"))?),
+                };
             }
             if ended {
                 self.reap()?;
                 return Ok(self.status.program_ran());
             }
-            if self.init_fd.is_some() && runs_its_program(self.info.pid) {
+            if self.init_fd.is_some() && runs_its_program(self.pid) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    pub fn info(&self) -> &JailInfo {
-        &self.info
+    /// The jail's PID 1, seen from the host.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The jail's user on the host.
+    pub fn uid(&self) -> u32 {
+        self.uid
     }
 
     pub fn state(&self) -> JailState {
         match self.exit {
-            None => JailState::Running { pid: self.info.pid },
+            None => JailState::Running,
             // bubblewrap hands on its child's code, and 128 + n for signal n.
             Some(status) => JailState::Exited { code: status.code(), signal: status.signal() },
         }
     }
 
-    pub fn stats(&self) -> Result<Option<Stats>, JailError> {
+    pub fn stats(&self) -> Result<Option<JailStats>, JailError> {
         self.group.as_ref().map(Group::stats).transpose()
     }
 
-    pub fn set_cpu(&self, cpu: Option<f64>) -> Result<(), JailError> {
-        self.group.as_ref().map_or(Ok(()), |group| group.set_cpu(cpu))
+    pub fn set_cpu(&self, share: Option<f64>) -> Result<(), JailError> {
+        self.group.as_ref().map_or(Ok(()), |group| group.set_cpu(share))
     }
 
     pub fn log_text(&mut self) -> Result<String, JailError> {
@@ -149,14 +203,14 @@ impl Jail {
         Ok(self.log.text())
     }
 
-    /// What to wait for: output, and the end.
-    pub fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    /// Descriptors that become readable when there is output, or at the end.
+    pub fn event_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let end = self.exit.is_none().then_some(self.bwrap_fd.as_fd());
         self.log.pipe().into_iter().chain(end)
     }
 
     /// Takes in one piece of output, and notices the end.
-    pub fn attend(&mut self) -> Result<(), JailError> {
+    pub fn read_events(&mut self) -> Result<(), JailError> {
         self.log.read().map_err(JailError::system("reading the jail's output"))?;
         self.reap()
     }
@@ -178,15 +232,15 @@ impl Jail {
         }
     }
 
-    /// Kills what runs and removes what is left; the last counts. May be called again if it failed.
-    pub fn end(&mut self) -> Result<Option<Stats>, JailError> {
+    /// Kills what runs and removes what is left; returns the last counts. May be called again if it failed.
+    pub fn end(&mut self) -> Result<Option<JailStats>, JailError> {
         // A cgroup that an earlier, failed, end removed has no counts any more.
-        let there = self.group.as_ref().filter(|group| group.exists());
-        let stats = there.map(Group::stats).transpose()?;
+        let existing = self.group.as_ref().filter(|group| group.exists());
+        let stats = existing.map(Group::stats).transpose()?;
         self.kill()?;
         self.wait_for_end()?;
         if let Some(group) = &self.group {
-            group.kill_all()?.ok_or_else(|| JailError::StillAlive { id: self.info.id.clone() })?;
+            group.kill_all()?.ok_or_else(|| JailError::StillAlive { id: self.id.clone() })?;
             group.remove()?;
         }
         fs::remove_dir_all(&self.dir)
@@ -204,21 +258,22 @@ impl Jail {
             kill(&self.bwrap_fd)?;
         }
         if !init_ended || !ended(&self.bwrap_fd, END_WAIT / 2)? {
-            return Err(JailError::StillAlive { id: self.info.id.clone() });
+            return Err(JailError::StillAlive { id: self.id.clone() });
         }
         self.reap()
     }
 }
 
 /// What bubblewrap reports: the PID of its child, and at the end its exit code, if the program ever ran.
+#[derive(Debug)]
 struct Status {
     pipe: OwnedFd,
     text: Vec<u8>,
 }
 
 impl Status {
-    /// A few hundred bytes are usual; what comes after this is not looked at.
-    const MOST: usize = 4096;
+    /// A few hundred bytes are usual; the rest is ignored.
+    const MAX_BYTES: usize = 4096;
 
     fn new(pipe: OwnedFd) -> Status {
         Status { pipe, text: Vec::new() }
@@ -226,7 +281,7 @@ impl Status {
 
     fn read(&mut self) -> Result<(), JailError> {
         let mut chunk = [0; 1024];
-        while self.text.len() < Status::MOST {
+        while self.text.len() < Status::MAX_BYTES {
             match rustix::io::read(&self.pipe, &mut chunk) {
                 Ok(0) | Err(Errno::AGAIN) => break,
                 Ok(length) => self.text.extend(chunk.iter().take(length)),

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Older output is forgotten.
 const KEPT: usize = 64 * 1024;
 
-/// Read at one go, so that a jail that floods its output cannot keep the keeper from its other work.
+/// Read at one go, so that a jail that floods its output cannot keep its supervisor from its other work.
 const CHUNK: usize = 16 * 1024;
 
 #[derive(Debug)]

@@ -1,5 +1,6 @@
-//! The head of a request from the control plane, and the reply to it.
+//! HTTP with the control plane: the head of a request, and the reply to it.
 
+use crate::log::to_stderr;
 use bridge::token::Refusal;
 use bridge::wire::{MAX_HEAD, Refused, WAIT_HEADER};
 use serde::Serialize;
@@ -76,17 +77,21 @@ impl Request {
         };
         let mut websocket = Handshake::default();
         for header in head.headers.iter() {
-            request.take(header, &mut websocket)?;
+            request.read_header(header, &mut websocket)?;
         }
         request.websocket_key = websocket.complete();
         Ok(Some((request, length)))
     }
 
-    fn take(&mut self, header: &httparse::Header<'_>, websocket: &mut Handshake) -> Result<(), HeadError> {
+    fn read_header(
+        &mut self,
+        header: &httparse::Header<'_>,
+        websocket: &mut Handshake,
+    ) -> Result<(), HeadError> {
         let text = || std::str::from_utf8(header.value).map_err(|_| HeadError::Malformed);
         match header.name.to_ascii_lowercase().as_str() {
             "authorization" => {
-                // Two of them would make it a matter of taste which one counts.
+                // Two headers would be ambiguous.
                 let token = header.value.strip_prefix(b"Bearer ").filter(|_| self.token.is_empty());
                 self.token = token.ok_or(HeadError::Malformed)?.to_vec();
             }
@@ -152,8 +157,12 @@ pub struct Reply {
 
 impl Reply {
     pub fn json(status: Status, body: &impl Serialize) -> Reply {
-        // These bodies are plain structs, which always serialise.
-        Reply { status, body: serde_json::to_vec(body).unwrap_or_default() }
+        let body = serde_json::to_vec(body).unwrap_or_else(|error| {
+            // Cannot happen to these plain structs; the host reports an empty body as garbled.
+            to_stderr(&format!("bridge: cannot serialize a reply: {error}\n"));
+            Vec::new()
+        });
+        Reply { status, body }
     }
 
     pub fn refused(status: Status, code: &str, message: impl ToString) -> Reply {

@@ -1,10 +1,7 @@
-//! Every limit of a jail, by exceeding it.
-#![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
+//! Every limit of a jail, by exceeding it. `crate::home` says of which runtime.
 
-mod common;
-
-use common::{Home, cgroups_of, id};
-use jail::{Enforcement, JailState, Limits};
+use crate::common::{cgroups_of, id};
+use jail::{Enforcement, JailState, Limits, Runtime};
 use std::fs;
 
 const MIB: u64 = 1024 * 1024;
@@ -14,43 +11,43 @@ const ENOSPC: i64 = 28;
 
 #[test]
 fn a_process_that_eats_too_much_memory_is_killed_and_counted_by_the_kernel() {
-    let home = Home::new();
+    let home = crate::home();
     let limits = Limits { memory_bytes: 32 * MIB, ..Limits::default() };
     let said = home.probe(limits, &["eat-in-child"]);
     assert_eq!(said["signal"], 9);
-    let stats = home.keeper().stats(&id("probe")).unwrap().unwrap();
+    let stats = home.runtime().stats(&id("probe")).unwrap().unwrap();
     assert_eq!(stats.oom_kills, 1);
-    assert_eq!(home.keeper().destroy(&id("probe")).unwrap().unwrap().oom_kills, 1);
+    assert_eq!(home.runtime().destroy(&id("probe")).unwrap().unwrap().oom_kills, 1);
 }
 
 #[test]
 fn a_jail_whose_first_process_is_killed_for_memory_ends_and_its_neighbour_does_not() {
-    let home = Home::new();
+    let home = crate::home();
     home.start("neighbour", Limits::default(), &["stay", "1"]);
     home.start("eater", Limits { memory_bytes: 32 * MIB, ..Limits::default() }, &["eat"]);
     assert_eq!(home.wait_for_exit("eater"), JailState::Exited { code: Some(137), signal: None });
-    assert!(home.keeper().destroy(&id("eater")).unwrap().unwrap().oom_kills >= 1);
+    assert!(home.runtime().destroy(&id("eater")).unwrap().unwrap().oom_kills >= 1);
 
-    let stats = home.keeper().stats(&id("neighbour")).unwrap().unwrap();
+    let stats = home.runtime().stats(&id("neighbour")).unwrap().unwrap();
     assert_eq!((stats.oom_kills, stats.pids_limit_hits), (0, 0));
     assert!(stats.memory_bytes > 0 && stats.pids >= 3, "{stats:?}");
-    assert!(matches!(home.keeper().state(&id("neighbour")).unwrap(), Some(JailState::Running { .. })));
+    assert!(matches!(home.runtime().state(&id("neighbour")).unwrap(), Some(JailState::Running)));
 }
 
 #[test]
 fn a_thread_storm_stops_at_the_limit_and_is_counted() {
-    let home = Home::new();
+    let home = crate::home();
     let said = home.probe(Limits { pids: 40, ..Limits::default() }, &["threads"]);
     assert_eq!(said["errno"], EAGAIN);
     let started = said["started"].as_u64().unwrap();
     assert!((30..40).contains(&started), "{started}");
-    assert!(home.keeper().stats(&id("probe")).unwrap().unwrap().pids_limit_hits >= 1);
+    assert!(home.runtime().stats(&id("probe")).unwrap().unwrap().pids_limit_hits >= 1);
 }
 
 #[test]
 fn memory_only_places_are_full_at_their_size() {
     for folder in ["/tmp", "/dev/shm"] {
-        let home = Home::new();
+        let home = crate::home();
         let limits = Limits { tmp_bytes: 2 * MIB, shm_bytes: 2 * MIB, ..Limits::default() };
         let said = home.probe(limits, &["fill", folder]);
         assert_eq!(said["errno"], ENOSPC, "{folder}");
@@ -60,23 +57,23 @@ fn memory_only_places_are_full_at_their_size() {
 
 #[test]
 fn open_files_stop_at_the_limit() {
-    let home = Home::new();
+    let home = crate::home();
     let said = home.probe(Limits { open_files: 64, ..Limits::default() }, &["open-files"]);
     assert_eq!(said["errno"], EMFILE);
     assert!(said["opened"].as_u64().unwrap() < 64);
 }
 
 #[test]
-fn the_processor_is_rationed_only_when_asked() {
-    let home = Home::new();
+fn the_cpu_quota_is_set_only_on_request() {
+    let home = crate::home();
     home.start("busy", Limits::default(), &["stay", "0"]);
-    let keeper = home.keeper();
-    let (quota_file, carried_file) = match keeper.info().enforcement {
+    let runtime = home.runtime();
+    let (quota_file, carried_file) = match runtime.info().enforcement {
         Enforcement::CgroupV1 => ("cpu.cfs_quota_us", "cpu.cfs_burst_us"),
         _ => ("cpu.max", "cpu.max.burst"),
     };
     let knob = |file: &str| {
-        let groups = cgroups_of(keeper.info().instance.as_str());
+        let groups = cgroups_of(runtime.info().instance.as_str());
         let knob = groups.iter().map(|group| group.join("busy").join(file)).find(|knob| knob.exists())?;
         let text = fs::read_to_string(knob).unwrap();
         text.split_whitespace().next().map(str::to_owned)
@@ -87,23 +84,23 @@ fn the_processor_is_rationed_only_when_asked() {
     let unlimited = quota();
     assert!(["-1", "max"].contains(&unlimited.as_str()), "{unlimited}");
     for (share, ration) in [(0.5, "125000"), (2.0, "500000"), (0.25, "62500")] {
-        keeper.set_cpu(&id("busy"), Some(share)).unwrap();
+        runtime.set_cpu(&id("busy"), Some(share)).unwrap();
         assert_eq!(quota(), ration);
         assert!(carries(ration), "{:?}", knob(carried_file));
     }
-    keeper.set_cpu(&id("busy"), None).unwrap();
+    runtime.set_cpu(&id("busy"), None).unwrap();
     assert_eq!(quota(), unlimited);
     assert!(carries("0"));
 }
 
 #[test]
-fn a_jail_that_floods_its_output_is_kept_short_and_the_keeper_goes_on_answering() {
-    let home = Home::new();
+fn a_jail_that_floods_its_output_is_kept_short_and_its_runtime_goes_on_answering() {
+    let home = crate::home();
     home.start("loud", Limits::default(), &["flood"]);
     for _ in 0..20 {
-        assert!(home.keeper().log_tail(&id("loud")).unwrap().len() <= 64 * 1024);
-        assert!(matches!(home.keeper().state(&id("loud")).unwrap(), Some(JailState::Running { .. })));
+        assert!(home.runtime().log_tail(&id("loud")).unwrap().len() <= 64 * 1024);
+        assert!(matches!(home.runtime().state(&id("loud")).unwrap(), Some(JailState::Running)));
     }
     home.start("quiet", Limits::default(), &["stay", "0"]);
-    home.keeper().destroy(&id("loud")).unwrap();
+    home.runtime().destroy(&id("loud")).unwrap();
 }

@@ -1,7 +1,7 @@
-//! What does not pass, and how the browser and the ledger are told.
+//! Refused requests: what the browser sees and what the ledger records.
 
 use super::*;
-use crate::{Range, Reason};
+use crate::{AddressRange, Reason};
 
 #[tokio::test]
 async fn a_refused_plain_request_gets_no_answer_and_the_ledger_says_why() {
@@ -9,17 +9,17 @@ async fn a_refused_plain_request_gets_no_answer_and_the_ledger_says_why() {
     let proxy = Proxy::new(site.address, Options::default());
     let port = site.address.port();
     for (host, reason) in [
-        ("127.0.0.1", Reason::Address(Range::Loopback)),
-        ("127.1", Reason::Address(Range::Loopback)),
-        ("2130706433", Reason::Address(Range::Loopback)),
-        ("0.0.0.0", Reason::Address(Range::Unspecified)),
-        ("[::1]", Reason::Address(Range::Loopback)),
-        ("[::ffff:127.0.0.1]", Reason::Address(Range::Loopback)),
-        ("localhost", Reason::Name(Range::Loopback)),
-        ("shop.test.localhost", Reason::Name(Range::Loopback)),
-        ("private.test", Reason::Address(Range::Private)),
-        ("mapped.test", Reason::Address(Range::Loopback)),
-        ("169.254.169.254", Reason::Address(Range::Metadata)),
+        ("127.0.0.1", Reason::Address(AddressRange::Loopback)),
+        ("127.1", Reason::Address(AddressRange::Loopback)),
+        ("2130706433", Reason::Address(AddressRange::Loopback)),
+        ("0.0.0.0", Reason::Address(AddressRange::Unspecified)),
+        ("[::1]", Reason::Address(AddressRange::Loopback)),
+        ("[::ffff:127.0.0.1]", Reason::Address(AddressRange::Loopback)),
+        ("localhost", Reason::Name(AddressRange::Loopback)),
+        ("shop.test.localhost", Reason::Name(AddressRange::Loopback)),
+        ("private.test", Reason::Address(AddressRange::Private)),
+        ("mapped.test", Reason::Address(AddressRange::Loopback)),
+        ("169.254.169.254", Reason::Address(AddressRange::Metadata)),
     ] {
         let answer =
             proxy.say(format!("GET http://{host}:{port}/ HTTP/1.1\r\nHost: shop.test\r\n\r\n")).await;
@@ -32,7 +32,7 @@ async fn a_refused_plain_request_gets_no_answer_and_the_ledger_says_why() {
         );
         assert!(problem.to_string().contains(&problem.host) && !problem.retryable(), "{problem:?}");
         assert!(problem.hint().contains("egress.hosts"), "{problem:?}");
-        assert_eq!(proxy.entries().last().unwrap().verdict, Verdict::Refused(reason), "{host}");
+        assert_eq!(proxy.entries().last().unwrap().verdict, EgressOutcome::Refused(reason), "{host}");
     }
     assert_eq!(site.visits(), 0);
 }
@@ -68,7 +68,7 @@ async fn a_site_that_fails_leaves_the_browser_without_an_answer() {
         let site = Site::answering(answer).await;
         let proxy = Proxy::new(site.address, Options::default());
         assert_eq!(proxy.say(GET).await, "", "{answer}");
-        assert_eq!(proxy.entries()[0].verdict, Verdict::Failed(reason), "{answer}");
+        assert_eq!(proxy.entries()[0].verdict, EgressOutcome::Failed(reason), "{answer}");
         assert_eq!(proxy.problem("shop.test").reason, reason);
     }
 }
@@ -120,5 +120,5 @@ async fn malformed_requests_reach_no_site() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{request:?}: {answer:?}");
         assert_eq!(site.visits(), 0, "{request:?}");
     }
-    assert!(proxy.entries().iter().all(|entry| entry.verdict == Verdict::Refused(Reason::Malformed)));
+    assert!(proxy.entries().iter().all(|entry| entry.verdict == EgressOutcome::Refused(Reason::Malformed)));
 }

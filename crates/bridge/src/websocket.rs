@@ -1,6 +1,6 @@
-//! One WebSocket to the control plane, carrying Chromium's pipe for as long as its token is renewed.
+//! A WebSocket to the control plane, relaying Chromium's pipe for as long as its token is renewed.
 
-use crate::control::Gate;
+use crate::control::SharedVerifier;
 use crate::pipe::{Attachment, Ending};
 use bridge::token::{Claims, now_ms};
 use bridge::wire::{CLOSE_BROWSER_GONE, CLOSE_REPLACED, CLOSE_TOKEN, CLOSE_TOO_LARGE, MAX_MESSAGE};
@@ -16,21 +16,21 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 /// How long the other side has to take the close frame and answer it. Then the socket just closes.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why the connection ends: with a close frame, or without one because the other side left.
-enum End {
+/// How the connection ends: with a close frame, or without one because the other side left.
+enum ConnectionEnd {
     Close(u16, String),
     Left,
 }
 
-/// Carries messages until one of its reasons to end. `leftover` is what came behind the handshake.
-pub async fn carry(
+/// Relays messages until the connection ends. `leftover` is what came after the handshake.
+pub async fn relay(
     stream: UnixStream,
     leftover: Vec<u8>,
     attachment: Attachment,
     claims: &Claims,
-    gate: &Gate,
+    tokens: &SharedVerifier,
 ) {
     let config =
         WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
@@ -40,20 +40,20 @@ pub async fn carry(
     let deadline = Deadline::new(claims);
     // All run side by side, so that a slow reader cannot hold off the end of its own token.
     let end = tokio::select! {
-        end = inbound(&mut source, to_browser, &deadline, gate) => end,
+        end = inbound(&mut source, to_browser, &deadline, tokens) => end,
         end = outbound(&mut sink, from_browser) => end,
-        () = deadline.passed() => End::Close(CLOSE_TOKEN, "token_expired".to_owned()),
+        () = deadline.passed() => ConnectionEnd::Close(CLOSE_TOKEN, "token_expired".to_owned()),
         ending = ending => match ending {
-            Ok(Ending::Replaced) => End::Close(CLOSE_REPLACED, "replaced by a newer connection".to_owned()),
-            Ok(Ending::TooLarge) => End::Close(CLOSE_TOO_LARGE, "message from chromium too large".to_owned()),
-            Ok(Ending::BrowserGone { what }) => End::Close(CLOSE_BROWSER_GONE, what),
-            Err(_) => End::Close(CLOSE_BROWSER_GONE, "chromium is gone".to_owned()),
+            Ok(Ending::Replaced) => ConnectionEnd::Close(CLOSE_REPLACED, "replaced by a newer connection".to_owned()),
+            Ok(Ending::TooLarge) => ConnectionEnd::Close(CLOSE_TOO_LARGE, "message from chromium too large".to_owned()),
+            Ok(Ending::BrowserGone { what }) => ConnectionEnd::Close(CLOSE_BROWSER_GONE, what),
+            Err(_) => ConnectionEnd::Close(CLOSE_BROWSER_GONE, "chromium is gone".to_owned()),
         },
     };
-    let End::Close(code, reason) = end else { return };
+    let ConnectionEnd::Close(code, reason) = end else { return };
     let frame = CloseFrame { code: code.into(), reason: reason.into() };
-    // Nobody is owed more than the attempt: the connection ends either way.
-    timeout(GOODBYE, async {
+    // One attempt: the connection ends either way.
+    timeout(CLOSE_TIMEOUT, async {
         if sink.send(Message::Close(Some(frame))).await.is_ok() {
             while let Some(Ok(_)) = source.next().await {}
         }
@@ -66,8 +66,8 @@ async fn inbound(
     source: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
     to_browser: mpsc::Sender<Bytes>,
     deadline: &Deadline,
-    gate: &Gate,
-) -> End {
+    tokens: &SharedVerifier,
+) -> ConnectionEnd {
     while let Some(frame) = source.next().await {
         match frame {
             Ok(Message::Text(text)) => {
@@ -77,26 +77,28 @@ async fn inbound(
                 }
             }
             // A fresh token. It never reaches Chromium.
-            Ok(Message::Binary(token)) => match gate.accept(&token) {
+            Ok(Message::Binary(token)) => match tokens.accept(&token) {
                 Ok(claims) => deadline.extend(&claims),
-                Err(refusal) => return End::Close(CLOSE_TOKEN, refusal.code().to_owned()),
+                Err(refusal) => return ConnectionEnd::Close(CLOSE_TOKEN, refusal.code().to_owned()),
             },
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
-            Ok(Message::Close(_)) => return End::Left,
-            Err(Error::Capacity(_)) => return End::Close(CLOSE_TOO_LARGE, "message too large".to_owned()),
-            Err(_) => return End::Left,
+            Ok(Message::Close(_)) => return ConnectionEnd::Left,
+            Err(Error::Capacity(_)) => {
+                return ConnectionEnd::Close(CLOSE_TOO_LARGE, "message too large".to_owned());
+            }
+            Err(_) => return ConnectionEnd::Left,
         }
     }
-    End::Left
+    ConnectionEnd::Left
 }
 
 async fn outbound(
     sink: &mut (impl Sink<Message, Error = Error> + Unpin),
     mut from_browser: mpsc::Receiver<Utf8Bytes>,
-) -> End {
+) -> ConnectionEnd {
     while let Some(text) = from_browser.recv().await {
         if sink.send(Message::Text(text)).await.is_err() {
-            return End::Left;
+            return ConnectionEnd::Left;
         }
     }
     // Detached; why follows by `ending`.
@@ -108,7 +110,7 @@ struct Deadline(Mutex<Instant>);
 
 impl Deadline {
     fn new(claims: &Claims) -> Deadline {
-        Deadline(Mutex::new(moment(claims)))
+        Deadline(Mutex::new(expiry(claims)))
     }
 
     fn get(&self) -> MutexGuard<'_, Instant> {
@@ -117,7 +119,7 @@ impl Deadline {
 
     fn extend(&self, claims: &Claims) {
         let mut deadline = self.get();
-        *deadline = moment(claims).max(*deadline);
+        *deadline = expiry(claims).max(*deadline);
     }
 
     /// Returns once the deadline is reached, however often it was moved on the way.
@@ -132,7 +134,7 @@ impl Deadline {
     }
 }
 
-fn moment(claims: &Claims) -> Instant {
+fn expiry(claims: &Claims) -> Instant {
     Instant::now() + remaining(claims)
 }
 

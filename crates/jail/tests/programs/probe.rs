@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     match said {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let told = writeln!(io::stderr(), "probe: {error}");
-            if told.is_ok() { ExitCode::FAILURE } else { ExitCode::from(2) }
+            let written = writeln!(io::stderr(), "probe: {error}");
+            if written.is_ok() { ExitCode::FAILURE } else { ExitCode::from(2) }
         }
     }
 }

@@ -1,10 +1,13 @@
 //! A control plane in miniature, for tests to start, question and kill.
 //!
-//! `run DIR ROOT COUNT CGROUP` starts that many jails, says so and waits to be killed; `build STORE BRIDGE`
-//! builds a template; `probe CGROUP` looks at the machine. CGROUP is `auto`, `weaker` or a path.
+//! `run DIR STORE COUNT CGROUP` starts that many jails from the newest template, says so and waits to be killed;
+//! `build STORE BRIDGE` builds a template; `probe CGROUP` checks the machine. CGROUP is `auto`, `weaker` or a path.
 
 use jail::template::{BuildOptions, Flavour, Store};
-use jail::{CgroupChoice, Id, JailError, JailSpec, Keeper, KeeperOptions, Limits, probe_host};
+use jail::{
+    CgroupChoice, JailError, JailId, JailSpec, KeeperCommand, Limits, NativeOptions, NativeRuntime, Runtime,
+    probe_host,
+};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +18,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
         ["jail-keeper"] => return jail::keeper::main(),
-        ["run", dir, root, count, cgroup] => run(dir, root, count, cgroup),
+        ["run", dir, store, count, cgroup] => run(dir, store, count, cgroup),
         ["build", store, bridge] => build(store, bridge),
         ["probe", cgroup] => probe(cgroup),
         _ => Err("unknown arguments".into()),
@@ -27,32 +30,39 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(dir: &str, root: &str, count: &str, cgroup: &str) -> Result<(), Box<dyn Error>> {
-    let mut options = KeeperOptions::new(PathBuf::from(dir));
-    options.cgroup = choice(cgroup);
-    let keeper = match Keeper::start(options) {
-        Ok(keeper) => keeper,
+fn run(dir: &str, store: &str, count: &str, cgroup: &str) -> Result<(), Box<dyn Error>> {
+    let options = NativeOptions {
+        runtime_dir: PathBuf::from(dir),
+        templates: PathBuf::from(store),
+        flavour: Flavour::Headless,
+        bridge: PathBuf::new(),
+        cgroup: choice(cgroup),
+        keeper: KeeperCommand::default(),
+    };
+    // Not verified: these tests are not about templates, and hashing one takes a second.
+    let template = Store::open(&options.templates)?.newest(options.flavour)?;
+    let runtime = match NativeRuntime::start_from(template, &options) {
+        Ok(runtime) => runtime,
         Err(error) => {
             say(&format!("refused {} {}", error.code(), error.hint()))?;
             return Err(error.into());
         }
     };
-    let mut listeners = Vec::new();
+    let mut prepared = Vec::new();
     let mut pids = Vec::new();
     for index in 0..count.parse::<usize>()? {
-        let id = Id::parse(&format!("jail-{index}"))?;
-        listeners.push(keeper.prepare(&id)?);
+        let id = JailId::parse(&format!("jail-{index}"))?;
+        prepared.push(runtime.prepare(&id)?);
         let spec = JailSpec {
             id,
-            root: PathBuf::from(root),
             limits: Limits::default(),
-            command: ["/stockade/bridge", "stay", "3"].map(str::to_owned).to_vec(),
+            command: [jail::BRIDGE, "stay", "3"].map(str::to_owned).to_vec(),
             env: Vec::new(),
         };
-        pids.push(keeper.create(&spec)?.pid.to_string());
+        pids.push(runtime.start_jail(&spec)?.pid.to_string());
     }
-    let info = keeper.info();
-    say(&format!("ready {} {} {}", info.instance, info.pid, pids.join(" ")))?;
+    let instance = &runtime.info().instance;
+    say(&format!("ready {instance} {} {}", runtime.keeper_pid(), pids.join(" ")))?;
     loop {
         std::thread::park();
     }
@@ -68,13 +78,13 @@ fn build(store: &str, bridge: &str) -> Result<(), Box<dyn Error>> {
 
 fn probe(cgroup: &str) -> Result<(), Box<dyn Error>> {
     let host = probe_host(&choice(cgroup));
-    let tell = |what: &str, error: Option<&JailError>| match error {
+    let print = |what: &str, error: Option<&JailError>| match error {
         None => say(&format!("{what} fine")),
         Some(error) => say(&format!("{what} {} {}", error.code(), error.hint())),
     };
-    tell("bubblewrap", host.bubblewrap.as_ref().err())?;
-    tell("namespaces", host.namespaces.as_ref().err())?;
-    tell("limits", host.limits.as_ref().err())
+    print("bubblewrap", host.bubblewrap.as_ref().err())?;
+    print("namespaces", host.namespaces.as_ref().err())?;
+    print("limits", host.limits.as_ref().err())
 }
 
 fn choice(text: &str) -> CgroupChoice {
