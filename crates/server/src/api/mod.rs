@@ -9,7 +9,7 @@ mod sessions;
 
 pub use names::{ACTIONS, ApiAction, parameters};
 
-use crate::mcp::{Call, fenced_fields, tools};
+use crate::mcp::{Call, fenced_fields, name_timed_out_action, tools};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use names::Does;
@@ -94,7 +94,7 @@ async fn perform(
             call.control.gate.sessions.find(&call.scope, &session).ok().map(|found| found.id.to_string());
         request.insert("session_id".to_owned(), Value::String(session));
     }
-    match action.does {
+    let done = match action.does {
         Does::Tool { name, preset } => {
             if let Some((key, value)) = preset {
                 request.insert(key.to_owned(), Value::String(value.to_owned()));
@@ -105,6 +105,11 @@ async fn perform(
         Does::ListSessions => sessions::list(call, request),
         Does::ShowSession => sessions::show(call, request),
         Does::ArchiveSession => sessions::archive(call, request).await,
+    };
+    match action.verb() {
+        // The fault of another call, which has that call's name.
+        "pending" => done,
+        verb => done.map_err(|fault| name_timed_out_action(fault, verb)),
     }
 }
 

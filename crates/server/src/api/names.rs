@@ -74,6 +74,11 @@ pub static ACTIONS: [ApiAction; 30] = [
 ];
 
 impl ApiAction {
+    /// Its name without the `page.` or `session.` before it.
+    pub fn verb(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, verb)| verb)
+    }
+
     pub fn takes_session(&self) -> bool {
         !matches!(self.name, "session.start" | "session.list" | "session.pending")
     }

@@ -33,6 +33,7 @@ pub use pending::fetch;
 
 use super::answer::Answer;
 use super::server::Call;
+use super::timeout::name_timed_out_action;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::control::Control;
@@ -214,7 +215,13 @@ pub async fn call(call: &Call<'_>, entry: &Entry, arguments: JsonObject) -> Resu
     if let Some(Value::Object(known)) = entry.tool.input_schema.get("properties") {
         check_names(&entry.tool.name, known, &arguments)?;
     }
-    (entry.run)(call, arguments).await
+    let done = (entry.run)(call, arguments).await;
+    match entry.tool.name.strip_prefix("browser_") {
+        // The fault of another call, which has that call's name.
+        _ if entry.tool.name == pending::NAME => done,
+        Some(action) => done.map_err(|fault| name_timed_out_action(fault, action)),
+        None => done,
+    }
 }
 
 /// An argument that the tool does not have is an error: ignoring it would do something else than was meant.
