@@ -27,7 +27,7 @@
   }
   function cards() { return [...live.querySelectorAll(".card")]; }
 
-  // Times are the server's, told as what is left: this machine's clock may be wrong.
+  // The server sends the time that is left: this machine's clock may be wrong.
   function start(card) {
     card.deadline = performance.now() + Number(card.dataset.left);
   }
@@ -35,8 +35,8 @@
     for (const card of cards()) {
       if (!card.dataset.left) continue;
       const left = Math.max(0, card.deadline - performance.now());
-      const told = card.querySelector(".left");
-      if (told) told.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
+      const remaining = card.querySelector(".left");
+      if (remaining) remaining.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
       const bar = card.querySelector(".bar");
       if (bar) bar.value = left;
       if (left === 0 && !card.classList.contains("over")) {
@@ -91,10 +91,10 @@
       here.append(node);
     }
     for (const name of ["count", "past"]) {
-      const told = next.querySelector(`#${name}`), shown = live.querySelector(`#${name}`);
-      if (told && adopt[name] !== told.innerHTML) {
-        adopt[name] = told.innerHTML;
-        shown.replaceChildren(...told.childNodes);
+      const updated = next.querySelector(`#${name}`), shown = live.querySelector(`#${name}`);
+      if (updated && adopt[name] !== updated.innerHTML) {
+        adopt[name] = updated.innerHTML;
+        shown.replaceChildren(...updated.childNodes);
       }
     }
     if (chosen && !live.contains(chosen)) chosen = null;
@@ -105,7 +105,7 @@
     if (news.length) call(news);
   }
 
-  // The server tells UTC; people live elsewhere.
+  // The server sends UTC; show local time.
   function localise() {
     live.querySelectorAll("time[datetime]").forEach((time) => { time.textContent = new Date(time.dateTime).toLocaleTimeString(); });
     const zone = live.querySelector("[data-zone]");
@@ -122,7 +122,7 @@
     if (wishes.sound.checked) ring();
     if (wishes.notice.checked && Notification.permission === "granted") {
       for (const card of fresh) {
-        const notice = new Notification("A decision is wanted", { body: card.dataset.told, tag: card.id });
+        const notice = new Notification("A decision is wanted", { body: card.dataset.summary, tag: card.id });
         notice.onclick = () => { window.focus(); choose(document.getElementById(card.id)); notice.close(); };
       }
     }
@@ -145,17 +145,17 @@
   live.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (live.classList.contains("settling")) return;
-    const form = event.target, card = form.closest(".card"), told = card.querySelector("output");
+    const form = event.target, card = form.closest(".card"), status = card.querySelector("output");
     const fields = new URLSearchParams(new FormData(form, event.submitter));
     card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
     try {
       const answer = await fetch(form.action, { method: "POST", body: fields, headers: { accept: "application/json" } });
       const said = await answer.json();
-      if (!answer.ok) told.textContent = `${said.message}. ${said.hint}`;
+      if (!answer.ok) status.textContent = `${said.message}. ${said.hint}`;
       if (answer.status === 401) location.assign("/console/login");
       if (!answer.ok && answer.status !== 409) card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
     } catch {
-      told.textContent = "The server does not answer. Nothing was decided.";
+      status.textContent = "The server does not answer. Nothing was decided.";
       card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
     }
     refresh();
@@ -200,6 +200,6 @@
   events.onopen = () => { light.classList.add("on"); refresh(); };
   events.addEventListener("change", refresh);
   events.onerror = () => light.classList.remove("on");
-  // For what the stream does not tell: questions of another process of the same state folder, and no stream at all.
+  // For what the stream does not report: questions of another process of the same state folder, and no stream at all.
   setInterval(refresh, 4000);
 })();

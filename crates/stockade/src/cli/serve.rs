@@ -4,7 +4,7 @@ use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply, operator};
 use crate::config::{Config, Override};
 use ::server::http as server;
-use ::server::operator::Desk;
+use ::server::operator::OperatorAuth;
 use clap::Args;
 use engine::control::Control;
 use engine::error::Fault;
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         flags.push(Override::new("--open", "server.open", "true")?);
     }
     let mut config = context.load_config(flags)?.enabled()?;
-    let webhook = server::WebhookEnd::read(&config)?;
+    let webhook = server::WebhookEndpoint::read(&config)?;
     let state = context.open_state()?;
     let lock = state.lock()?;
     context.block_on(async {
@@ -55,16 +55,16 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         }
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start(&config, &state, storage).await?);
-        let desk = Desk::new(control.storage.clone(), control.log.clone());
+        let auth = OperatorAuth::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
-        let way_in = way_in(context, &desk, &control.storage, bound.address).await?;
+        let way_in = way_in(context, &auth, &control.storage, bound.address).await?;
         let shown = Shown { key: key.as_ref(), way_in: &way_in, joining: &joining(context) };
         let banner = banner(&config, bound.address, shown, args.demo, control.is_weaker());
         output::print_now(context, &banner)?;
         drop((key, banner, way_in));
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), desk, &config, webhook, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), auth, &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;
@@ -91,7 +91,7 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
 /// password: then nobody who can start this gets in by starting it.
 async fn way_in(
     context: &Context,
-    desk: &Desk,
+    auth: &OperatorAuth,
     storage: &Storage,
     address: SocketAddr,
 ) -> Result<String, Fault> {
@@ -104,7 +104,7 @@ async fn way_in(
             "           {DIM}no operator has a password yet; in a terminal: {PASSWORD}{DIM:#}\n"
         ));
     }
-    let token = desk.link_at_start(FIRST_OPERATOR).await?;
+    let token = auth.create_startup_link(FIRST_OPERATOR).await?;
     let link = operator::link_address(&operator::console_address(address), &token);
     Ok(format!(
         "  {BOLD}Log in{BOLD:#}   {link}\n           {DIM}works once, within ten minutes; then set a password: {PASSWORD}{DIM:#}\n"

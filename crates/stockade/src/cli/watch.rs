@@ -6,7 +6,7 @@ use crate::cli::terminal::Keys;
 use crate::cli::{Context, Reply};
 use engine::error::Fault;
 use serde_json::{Value, json};
-use server::client::Visit;
+use server::client::OperatorClient;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> 
     let state = context.open_state()?;
     let password = ask_password(login)?;
     context.block_on(async {
-        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        let visit = OperatorClient::log_in(&state, &login.operator, &password).await?;
         drop(password);
         let mut keys = Keys::open()?;
         output::print_text(&format!(
@@ -28,13 +28,13 @@ pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> 
         ))?;
         let watched = watch(&visit, &mut keys).await;
         drop(keys);
-        visit.leave().await?;
+        visit.log_out().await?;
         watched
     })?;
     Ok(Reply::new(format!("{DIM}Logged out.{DIM:#}\n"), json!({ "watched": true })))
 }
 
-async fn watch(visit: &Visit<'_>, keys: &mut Keys) -> Result<(), Fault> {
+async fn watch(visit: &OperatorClient<'_>, keys: &mut Keys) -> Result<(), Fault> {
     let mut passed = HashSet::new();
     loop {
         let list = visit.ask("GET", "/operator/approvals", None).await?;
@@ -68,7 +68,7 @@ enum Step {
 }
 
 /// Shows one question until it is answered, passed over, or over.
-async fn one(visit: &Visit<'_>, keys: &mut Keys, question: &Value) -> Result<Step, Fault> {
+async fn one(visit: &OperatorClient<'_>, keys: &mut Keys, question: &Value) -> Result<Step, Fault> {
     let id = question["id"].as_str().unwrap_or_default();
     let guidance = question["kind"] == "guidance";
     let irreversible = question["irreversible"] == true;

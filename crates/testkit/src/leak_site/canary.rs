@@ -1,9 +1,9 @@
-//! The values that must not come back: one of each kind of credential, new in each run, and worth nothing.
+//! Canaries: worthless secrets, one of each kind of credential and new in each run, that must not leak.
 
 use engine::random::token;
 use serde_json::{Value, json};
 
-/// Long enough for two halves that each count as a part.
+/// Long enough that each half counts as a leak.
 const LENGTH: usize = 48;
 
 /// What a canary was planted as.
@@ -16,16 +16,16 @@ pub enum Kind {
     Header,
     BasicPassword,
     TotpSeed,
-    /// The next three are the site's own, handed out during the session.
+    /// The site issues the next three during the session.
     RotatedCookie,
     StoredByPage,
     TokenInReply,
-    /// What released all of these: the agent has it, and nothing else may.
+    /// The grant that released all of these. Only the agent may have it.
     Grant,
 }
 
 impl Kind {
-    /// Those that are in the credential, or at the site.
+    /// Kinds in the credential or issued by the site.
     pub const ALL: [Kind; 10] = [
         Kind::CookieHttpOnly,
         Kind::CookieReadable,
@@ -68,7 +68,7 @@ pub struct Canaries(Vec<Canary>);
 
 /// The name that goes with the basic auth password; no secret.
 pub const USER: &str = "canary";
-/// The control: what is marked `secret: false` comes through.
+/// The control: a value marked `secret: false` is not redacted.
 pub const THEME: &str = "dark";
 
 impl Canaries {

@@ -1,11 +1,11 @@
 //! `browser_press_key`: press a key or a chord.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{Effect, bad_arguments, describe};
+use super::{ToolEffect, bad_arguments, describe};
 use engine::error::Fault;
 use policy::{Action, Chord, Press};
 use rmcp::model::Tool;
@@ -16,7 +16,7 @@ pub const NAME: &str = "browser_press_key";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct PressKeyArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -26,16 +26,16 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<PressKeyArguments, PageReply>(
         NAME,
         "Press a key",
         "Press a key, or a key with others held down, and return the page afterwards. It goes to the element named as for \
 browser_click, or to what has the focus. Copying, cutting and pasting are refused. For text use browser_type.",
-        Effect::Acts,
+        ToolEffect::Acts,
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: PressKeyArguments) -> Result<ToolReply, Fault> {
     let chord = Chord::parse(&arguments.key).map_err(|unknown| bad_arguments(NAME, &unknown.to_string()))?;
     let press = Press { target: arguments.target.or_focused(NAME)?, chord };
     action::perform(call, NAME, arguments.action, Action::Press(press)).await
