@@ -1,12 +1,13 @@
-# The two commands that matter are `make run` and `make test`; each does all its own set-up.
+# The two commands that matter are `make run` and `make test`; each does all its own set-up. `make check` is for the
+# edit loop.
 ARGS ?=
 FUZZ_SECONDS ?= 600
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
-# Tests mostly wait for a browser, so one more than there are cores; with many more each waits for the others.
+# Tests mostly wait for a browser, so one more at once than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test bench fuzz build lint check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench fuzz build lint check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -15,13 +16,23 @@ run: setup build ## Install what is missing, build, try the browser on the demo 
 	@script/run $(ARGS)
 
 build: ## Build the release binaries
-	$(CARGO) build --release --workspace --bins
+	$(CARGO) build --release -p stockade -p bridge
 
+# The first run of cargo builds every program that a test starts, also those of other crates, and runs nothing.
 test: setup-test lint ## Everything that must hold, with all its set-up
-	$(CARGO) build --workspace --bins --examples
+	$(CARGO) test --workspace --no-run --quiet
 	rm -rf target/codes && mkdir -p target/codes
 	STOCKADE_CODES_SEEN=$(CURDIR)/target/codes $(CARGO) test --workspace --no-fail-fast
 	@script/codes target/codes
+
+# Unit tests are those in src/. What needs a browser, a network, a service or another program of the workspace is in a
+# crate's tests/ folder.
+check: lint ## Format, clippy, unit tests and the architecture: what an edit needs, in under a minute
+	$(CARGO) test --workspace --lib --test architecture --quiet
+
+test-programs: ## Build the programs that tests start
+	$(CARGO) build --workspace --bins --examples
+
 
 lint: ## Formatting and clippy, warnings are errors
 	$(CARGO) fmt --all --check
@@ -31,7 +42,7 @@ bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios
 
 fuzz: setup-test ## Ten minutes of broken files for each reader of credentials (FUZZ_SECONDS=60 for less)
-	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test fuzz -- --nocapture
+	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test integration fuzz:: -- --nocapture
 
 setup: ## Install what the browser needs on this machine
 	@script/setup run

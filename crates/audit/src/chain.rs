@@ -1,26 +1,27 @@
-//! Chains on disk: `<audit>/chain-1/000000000001.jsonl` and so on, one chain a control plane that runs at a time.
+//! Chains on disk: `<audit>/chain-1/000000000001.jsonl` and so on, one chain for each running control plane.
 //!
-//! A chain outlives the process that writes it: the next one goes on with the first chain that nobody holds.
+//! A chain outlives the process that writes it: the next process continues the first chain that is not locked.
 
+use crate::line::Link;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Control planes that can write at once from one state folder.
-const MOST_CHAINS: usize = 64;
+/// The number of control planes that can share one state folder.
+const MAX_CHAINS: usize = 64;
 const PREFIX: &str = "chain-";
 
-/// A chain's folder, held for as long as this lives; the kernel lets go of it however the process ends.
-pub struct Held {
+/// A locked chain. The kernel releases the lock however the process ends.
+pub struct ChainLock {
     pub folder: PathBuf,
     _lock: File,
 }
 
-/// Takes the first chain that nobody holds, making its folder if there is none.
-pub fn take(audit: &Path) -> io::Result<Held> {
-    for number in 1..=MOST_CHAINS {
+/// Locks the first chain that is not locked, creating its folder if needed.
+pub fn lock_first_free(audit: &Path) -> io::Result<ChainLock> {
+    for number in 1..=MAX_CHAINS {
         let folder = audit.join(format!("{PREFIX}{number}"));
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let lock = OpenOptions::new()
@@ -30,12 +31,12 @@ pub fn take(audit: &Path) -> io::Result<Held> {
             .mode(0o600)
             .open(folder.join("lock"))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(Held { folder, _lock: lock }),
+            Ok(()) => return Ok(ChainLock { folder, _lock: lock }),
             Err(rustix::io::Errno::WOULDBLOCK) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
-    Err(io::Error::other(format!("{MOST_CHAINS} control planes write here already")))
+    Err(io::Error::other(format!("{MAX_CHAINS} control planes write here already")))
 }
 
 /// The folders of all chains, in the order of their numbers.
@@ -72,6 +73,15 @@ impl Segment {
     }
 }
 
+/// The end of a chain.
+pub struct ChainPosition {
+    pub chain: String,
+    pub last: Link,
+    pub begins: Link,
+    /// The segment to go on with, and its length in whole lines; `None` for a new chain.
+    pub segment: Option<(u64, u64)>,
+}
+
 pub fn segment_path(folder: &Path, first: u64) -> PathBuf {
     folder.join(format!("{first:012}.jsonl"))
 }
@@ -100,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_writer_has_a_chain_and_the_next_goes_on_with_it() {
+    fn each_writer_has_its_own_chain_and_the_next_continues_it() {
         let folder = tempfile::tempdir().unwrap();
-        let first = take(folder.path()).unwrap();
-        let second = take(folder.path()).unwrap();
+        let first = lock_first_free(folder.path()).unwrap();
+        let second = lock_first_free(folder.path()).unwrap();
         assert!(first.folder.ends_with("chain-1") && second.folder.ends_with("chain-2"));
         drop(first);
-        assert!(take(folder.path()).unwrap().folder.ends_with("chain-1"));
+        assert!(lock_first_free(folder.path()).unwrap().folder.ends_with("chain-1"));
         assert_eq!(chain_folders(folder.path()).unwrap().len(), 2);
         assert!(chain_folders(&folder.path().join("none")).unwrap().is_empty());
     }

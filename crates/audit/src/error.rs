@@ -1,7 +1,7 @@
-//! Why the log could not be opened or written.
+//! Errors of opening and writing the log.
 
 use crate::key::KeyError;
-use crate::verify::Bad;
+use crate::verify::Defect;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ pub enum AuditError {
     Key(#[from] KeyError),
     #[error("cannot write the audit log")]
     Write { source: Arc<io::Error> },
-    /// What is there is not what was written: nothing is added to it.
-    #[error("the audit log {path} is damaged: {bad}")]
-    Corrupt { path: Arc<PathBuf>, bad: Arc<Bad> },
+    /// The log is not as it was written. Nothing is added to it.
+    #[error("the audit log {path} is damaged: {defect}")]
+    Corrupt { path: Arc<PathBuf>, defect: Arc<Defect> },
     #[error("the audit log's writer is gone")]
     Gone,
     #[error("the audit log is not keeping up")]
@@ -28,7 +28,7 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// The operating system's reason, where there is one: a full disk is worth its own word.
+    /// The cause from the operating system, if any, such as a full disk.
     pub fn io(&self) -> Option<&io::Error> {
         match self {
             AuditError::Open { source, .. } | AuditError::Key(KeyError::File { source, .. }) => Some(source),

@@ -1,21 +1,23 @@
-//! What one line of the log holds.
+//! The events of the log.
 
-use crate::text::{plain, plain_within};
+use crate::error::AuditError;
+use crate::line::LONGEST_LINE;
+use crate::sanitize::{sanitize, sanitize_within};
 use policy::{Scope, SessionId, Tenant};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Addresses and titles of an outcome are cut to this: room for outcomes is set aside beforehand.
-const SHORT: usize = 512;
+/// The size limit of texts in an outcome, whose space is reserved in advance.
+const OUTCOME_TEXT_BYTES: usize = 512;
 
-/// Joins an intent to its outcome.
+/// Links an intent to its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Correlation(pub String);
+pub struct CorrelationId(pub String);
 
-/// Whom and what an event is about.
+/// The tenant, actor and session that an event is about.
 #[derive(Clone, Debug, Serialize)]
-pub struct About {
+pub struct EventSubject {
     pub tenant: String,
     pub actor: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -24,9 +26,9 @@ pub struct About {
     pub jail_id: Option<String>,
 }
 
-impl About {
-    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&str>) -> About {
-        About {
+impl EventSubject {
+    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&str>) -> EventSubject {
+        EventSubject {
             tenant: scope.tenant.to_string(),
             actor: scope.actor.to_string(),
             session_id: session.to_string(),
@@ -34,14 +36,14 @@ impl About {
         }
     }
 
-    /// For what is done about a tenant's credentials and grants, by no agent.
-    pub fn tenant(tenant: &Tenant) -> About {
-        About { tenant: tenant.to_string(), ..About::stockade() }
+    /// For changes to a tenant's credentials and grants, without an agent.
+    pub fn tenant(tenant: &Tenant) -> EventSubject {
+        EventSubject { tenant: tenant.to_string(), ..EventSubject::stockade() }
     }
 
-    /// For what Stockade does by itself. No tenant or actor can have these names.
-    pub fn stockade() -> About {
-        About { tenant: "*".into(), actor: "*".into(), session_id: String::new(), jail_id: None }
+    /// For what Stockade does by itself. `*` is not a valid tenant or actor.
+    pub fn stockade() -> EventSubject {
+        EventSubject { tenant: "*".into(), actor: "*".into(), session_id: String::new(), jail_id: None }
     }
 }
 
@@ -115,7 +117,7 @@ pub enum EventKind {
     /// Cookies that a site rotated went into the vault, or were thrown away, by an operator's word.
     CredentialAccepted,
     CredentialRejected,
-    /// An operator was told a one-time code of it.
+    /// A one-time code of it was shown to an operator.
     CredentialCodeTold,
     MasterKeyRotated,
     /// The webhook did not take a question, or takes them again.
@@ -123,27 +125,27 @@ pub enum EventKind {
     WebhookRestored,
 }
 
-/// A picture kept outside the jail.
+/// A screenshot that is stored outside of the jail.
 #[derive(Clone, Debug, Serialize)]
-pub struct Picture {
+pub struct StoredScreenshot {
     /// Under the state folder.
     pub path: String,
     pub sha256: String,
     /// Its width and height.
     pub size: [u32; 2],
-    /// Where on it the target is: left, top, width and height.
+    /// The rectangle of the target on it: left, top, width and height.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<[i32; 4]>,
 }
 
-/// One event. Text that a page or an agent wrote is cleaned and cut by [`crate::plain`] on its way in.
+/// One event. Text of a page or an agent is passed through [`crate::sanitize`] first.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     pub event_type: EventKind,
     #[serde(flatten)]
-    pub about: About,
+    pub subject: EventSubject,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<Correlation>,
+    pub correlation_id: Option<CorrelationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +178,7 @@ pub struct Event {
     pub recording: Option<&'static str>,
     /// The page just before the action.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot_before: Option<Picture>,
+    pub screenshot_before: Option<StoredScreenshot>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screenshot_path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,10 +190,10 @@ pub struct Event {
 }
 
 impl Event {
-    pub fn new(event_type: EventKind, about: About) -> Event {
+    pub fn new(event_type: EventKind, subject: EventSubject) -> Event {
         Event {
             event_type,
-            about,
+            subject,
             correlation_id: None,
             action: None,
             url: None,
@@ -215,15 +217,15 @@ impl Event {
         }
     }
 
-    pub fn outcome(about: About, correlation: Correlation, action: &'static str) -> Event {
-        let mut event = Event::new(EventKind::Outcome, about);
+    pub fn outcome(subject: EventSubject, correlation: CorrelationId, action: &'static str) -> Event {
+        let mut event = Event::new(EventKind::Outcome, subject);
         event.correlation_id = Some(correlation);
         event.action = Some(action);
         event
     }
 
     pub fn result(mut self, result: &str) -> Event {
-        self.result = Some(plain_within(result, SHORT));
+        self.result = Some(sanitize_within(result, OUTCOME_TEXT_BYTES));
         self
     }
 
@@ -232,15 +234,15 @@ impl Event {
         self
     }
 
-    /// Where it left the browser, or what address it is about.
+    /// The URL and title of the page.
     pub fn at(mut self, url: &str, title: &str) -> Event {
-        let text = |text: &str| (!text.is_empty()).then(|| plain_within(text, SHORT));
+        let text = |text: &str| (!text.is_empty()).then(|| sanitize_within(text, OUTCOME_TEXT_BYTES));
         (self.url, self.title) = (text(url), text(title));
         self
     }
 
     pub fn detail(mut self, detail: &str) -> Event {
-        self.detail = Some(plain(detail));
+        self.detail = Some(sanitize(detail));
         self
     }
 
@@ -249,10 +251,30 @@ impl Event {
         self
     }
 
-    pub fn picture(mut self, picture: Option<Picture>) -> Event {
-        if let Some(Picture { path, sha256, .. }) = picture {
+    pub fn picture(mut self, picture: Option<StoredScreenshot>) -> Event {
+        if let Some(StoredScreenshot { path, sha256, .. }) = picture {
             (self.screenshot_path, self.screenshot_sha256) = (Some(path), Some(sha256));
         }
         self
     }
+}
+
+/// The size of the number, the hashes and the signature of a line.
+const FRAME_BYTES: usize = 512;
+
+#[derive(Serialize)]
+struct Stamped<'a> {
+    timestamp: jiff::Timestamp,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+/// The event and the time, as the fields of a JSON object without its braces.
+pub fn fields(event: &Event) -> Result<String, AuditError> {
+    let text = serde_json::to_string(&Stamped { timestamp: jiff::Timestamp::now(), event })
+        .map_err(|source| AuditError::Encode { source })?;
+    if text.len() + FRAME_BYTES > LONGEST_LINE {
+        return Err(AuditError::TooLong { bytes: text.len() });
+    }
+    Ok(text[1..text.len() - 1].to_owned())
 }

@@ -1,10 +1,10 @@
-//! The signed head: how far a chain has come and where it begins, in a file beside it.
+//! The signed head of a chain: its last line and its first, in a file beside it.
 //!
-//! Two places in the file are written in turn, each in one write of its own block: a crash spoils one at most, and
-//! the other is only one group older. The log is synced before its head is written, so a log may be ahead of its
-//! head after a crash, and never behind it unless it was cut.
+//! The file has two slots that are written in turn, each by one write of its own block: a crash damages one at most, and
+//! the other is only one group older. The log is synced before its head is written, so after a crash a log may be ahead
+//! of its head, and is behind it only if it was truncated.
 
-use crate::hex::{self, Digest};
+use crate::digest::{self, Digest};
 use crate::key::{Key, PublicKey};
 use crate::line::Link;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,9 @@ impl Head {
         let mut head = Head {
             chain: chain.to_owned(),
             seq: last.seq,
-            hash: hex::encode(&last.hash),
+            hash: hex::encode(last.hash),
             begins: begins.seq + 1,
-            begins_after: hex::encode(&begins.hash),
+            begins_after: hex::encode(begins.hash),
             signed_at: jiff::Timestamp::now().to_string(),
             key: key.public().to_string(),
             signature: String::new(),
@@ -73,16 +73,16 @@ impl Head {
 }
 
 fn decode(text: &str) -> Option<Digest> {
-    hex::decode(text.as_bytes())
+    digest::decode(text.as_bytes())
 }
 
 /// What a head file holds.
 #[derive(Debug, Default)]
 pub struct Heads {
     pub newest: Option<Head>,
-    /// Which of the two places the newest is in.
-    place: usize,
-    /// How many places hold something that is no head.
+    /// Which of the two slots the newest is in.
+    slot: usize,
+    /// How many slots hold something that is no head.
     pub damaged: usize,
 }
 
@@ -98,16 +98,16 @@ pub fn read(folder: &Path) -> io::Result<Heads> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(heads),
         Err(error) => return Err(error),
     };
-    for place in 0..2 {
+    for slot in 0..2 {
         let mut block = [0; BLOCK];
-        let length = read_block(&file, place, &mut block)?;
+        let length = read_block(&file, slot, &mut block)?;
         let text = block[..length].trim_ascii();
         if text.is_empty() {
             continue;
         }
         match serde_json::from_slice::<Head>(text).ok().filter(Head::is_genuine) {
             Some(head) if heads.newest.as_ref().is_none_or(|newest| is_newer(&head, newest)) => {
-                (heads.newest, heads.place) = (Some(head), place);
+                (heads.newest, heads.slot) = (Some(head), slot);
             }
             Some(_) => {}
             None => heads.damaged += 1,
@@ -120,10 +120,10 @@ fn is_newer(head: &Head, than: &Head) -> bool {
     (head.seq, head.begins) > (than.seq, than.begins)
 }
 
-fn read_block(file: &File, place: usize, block: &mut [u8]) -> io::Result<usize> {
+fn read_block(file: &File, slot: usize, block: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < BLOCK {
-        match file.read_at(&mut block[length..], (place * BLOCK + length) as u64)? {
+        match file.read_at(&mut block[length..], (slot * BLOCK + length) as u64)? {
             0 => break,
             read => length += read,
         }
@@ -138,7 +138,7 @@ pub struct HeadFile {
 }
 
 impl HeadFile {
-    /// Opens or makes it; both places have their room on the disk from then on.
+    /// Opens or makes it; both slots have their room on the disk from then on.
     pub fn open(folder: &Path, heads: &Heads) -> io::Result<HeadFile> {
         let path = folder.join(NAME);
         let file =
@@ -147,7 +147,7 @@ impl HeadFile {
             file.write_all_at(&[b' '; 2 * BLOCK], 0)?;
             file.sync_all()?;
         }
-        let next = if heads.newest.is_some() { 1 - heads.place } else { 0 };
+        let next = if heads.newest.is_some() { 1 - heads.slot } else { 0 };
         Ok(HeadFile { file, next })
     }
 
@@ -155,7 +155,7 @@ impl HeadFile {
     pub fn write(&mut self, head: &Head) -> io::Result<()> {
         let mut block = serde_json::to_vec(head)?;
         if block.len() >= BLOCK {
-            return Err(io::Error::other("a head does not fit its place"));
+            return Err(io::Error::other("a head does not fit its slot"));
         }
         block.resize(BLOCK - 1, b' ');
         block.push(b'\n');
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spoiled_place_leaves_the_other() {
+    fn a_damaged_slot_leaves_the_other() {
         let folder = tempfile::tempdir().unwrap();
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
         let mut file = HeadFile::open(folder.path(), &Heads::default()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
             file.write(&Head::sign(&key, "c", Link { seq, hash: [1; 32] }, Link::START)).unwrap();
         }
         let heads = read(folder.path()).unwrap();
-        assert_eq!((heads.newest.as_ref().unwrap().seq, heads.damaged, heads.place), (3, 0, 0));
+        assert_eq!((heads.newest.as_ref().unwrap().seq, heads.damaged, heads.slot), (3, 0, 0));
         file.file.write_all_at(b"x", 10).unwrap();
         let heads = read(folder.path()).unwrap();
         assert_eq!((heads.newest.unwrap().seq, heads.damaged), (2, 1));

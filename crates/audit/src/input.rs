@@ -1,15 +1,15 @@
-//! What an action puts into a page, as the log may keep it: what was chosen, never what was typed.
+//! The input of an action as the log may keep it: what was selected, never what was typed.
 
 use policy::{
     Action, Check, Click, Condition, Distance, Facts, Key, MouseButton, Press, Scroll, SelectOption, Tabs,
     Target,
 };
 
-/// Typed text and typed characters are counted; everything else that was chosen is told, an option as its list has it.
-pub fn told(action: &Action, facts: &Facts) -> Option<String> {
+/// Describes the input of an action. Typed text is counted; options are named by their labels in the page.
+pub fn describe_input(action: &Action, facts: &Facts) -> Option<String> {
     match action {
-        Action::Type(typing) => Some(characters(&typing.text)),
-        Action::Press(press) => Some(keys(press)),
+        Action::Type(typing) => Some(count_characters(&typing.text)),
+        Action::Press(press) => Some(describe_chord(press)),
         Action::Select(select) if facts.options.is_empty() => {
             Some(select.options.iter().map(option).collect::<Vec<_>>().join(", "))
         }
@@ -18,7 +18,7 @@ pub fn told(action: &Action, facts: &Facts) -> Option<String> {
             Some(labels.collect::<Vec<_>>().join(", "))
         }
         Action::Check(Check { checked, .. }) => Some(if *checked { "check" } else { "uncheck" }.to_owned()),
-        Action::Click(click) => clicks(click),
+        Action::Click(click) => describe_click(click),
         Action::Scroll(Scroll::By { direction, distance, .. }) => {
             let direction = format!("{direction:?}").to_lowercase();
             Some(match distance {
@@ -27,7 +27,7 @@ pub fn told(action: &Action, facts: &Facts) -> Option<String> {
                 Distance::End => format!("{direction} to the end"),
             })
         }
-        Action::WaitFor(wanted) => Some(awaited(&wanted.condition)),
+        Action::WaitFor(wanted) => Some(describe_condition(&wanted.condition)),
         Action::Tabs(tabs) => Some(match tabs {
             Tabs::List => "list".to_owned(),
             Tabs::New => "new".to_owned(),
@@ -36,7 +36,7 @@ pub fn told(action: &Action, facts: &Facts) -> Option<String> {
         }),
         Action::Dialog(answer) => {
             let verb = if answer.accept { "accept" } else { "dismiss" };
-            let text = answer.text.as_ref().map(|text| format!(" {}", characters(text)));
+            let text = answer.text.as_ref().map(|text| format!(" {}", count_characters(text)));
             Some(format!("{verb}{}", text.unwrap_or_default()))
         }
         Action::Scroll(Scroll::To(_))
@@ -53,16 +53,16 @@ pub fn told(action: &Action, facts: &Facts) -> Option<String> {
     }
 }
 
-fn characters(text: &str) -> String {
+fn count_characters(text: &str) -> String {
     format!("[{} characters]", text.chars().count())
 }
 
-/// A key that writes is typed text, one key at a time.
-fn keys(press: &Press) -> String {
+/// A key that types text is counted, too.
+fn describe_chord(press: &Press) -> String {
     let modifiers = press.chord.modifiers;
     let command = modifiers.control || modifiers.alt || modifiers.meta;
     match press.chord.key {
-        Key::Character(c) if c != ' ' && !command => characters("."),
+        Key::Character(c) if c != ' ' && !command => count_characters("."),
         _ => press.chord.to_string(),
     }
 }
@@ -74,8 +74,8 @@ fn option(option: &SelectOption) -> String {
     }
 }
 
-/// A plain click needs no word.
-fn clicks(click: &Click) -> Option<String> {
+/// Button, count and modifiers of a click; `None` for a plain one.
+fn describe_click(click: &Click) -> Option<String> {
     let button = match click.button {
         MouseButton::Left => "",
         MouseButton::Middle => "middle",
@@ -92,7 +92,7 @@ fn clicks(click: &Click) -> Option<String> {
 }
 
 /// An element as the agent named it.
-pub fn named(target: &Target) -> String {
+pub fn describe_target(target: &Target) -> String {
     match target {
         Target::Ref(text) => format!("ref {text}"),
         Target::Role { role, name: Some(name), .. } => format!("{role} {name:?}"),
@@ -104,12 +104,12 @@ pub fn named(target: &Target) -> String {
     }
 }
 
-fn awaited(condition: &Condition) -> String {
+fn describe_condition(condition: &Condition) -> String {
     match condition {
         Condition::Text(text) => format!("text {text:?}"),
         Condition::TextGone(text) => format!("no text {text:?}"),
-        Condition::Element(target) => named(target),
-        Condition::ElementGone(target) => format!("no {}", named(target)),
+        Condition::Element(target) => describe_target(target),
+        Condition::ElementGone(target) => format!("no {}", describe_target(target)),
         Condition::Url(url) => format!("address {url:?}"),
         Condition::Load(state) => format!("{state:?}").to_lowercase(),
         Condition::Time(time) => format!("{} s", time.as_secs_f64()),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_is_told_and_what_was_typed_is_counted() {
+    fn selected_options_are_named_and_typed_text_is_counted() {
         let text = "hunter2".to_owned();
         let typing =
             TypeText { target: Target::Focused, text: text.clone(), clear_first: false, submit: false };
@@ -147,12 +147,12 @@ mod tests {
             (Action::Click(Click::on(Target::Focused)), None),
             (Action::Back, None),
         ] {
-            assert_eq!(told(&action, &Facts::default()).as_deref(), expected, "{action:?}");
+            assert_eq!(describe_input(&action, &Facts::default()).as_deref(), expected, "{action:?}");
         }
         let options = vec![OptionFacts { label: "Administrator".into(), value: "3".into() }];
         let by_number = vec![SelectOption::Index(3)];
         let choosing = Action::Select(Select { target: Target::Focused, options: by_number });
         let facts = Facts { options, ..Facts::default() };
-        assert_eq!(told(&choosing, &facts).as_deref(), Some("\"Administrator\""));
+        assert_eq!(describe_input(&choosing, &facts).as_deref(), Some("\"Administrator\""));
     }
 }

@@ -1,6 +1,6 @@
-//! The key that signs heads: kept apart from the log, so that whoever can write the one cannot sign for it.
+//! The signing key of the log. It is kept apart from the log, so that write access to the log is not enough to sign it.
 
-use crate::hex;
+use crate::digest;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -29,7 +29,7 @@ pub struct Key(SigningKey);
 pub struct PublicKey(VerifyingKey);
 
 impl Key {
-    /// Reads the key, or makes one if there is none. The file is closed to others from its first moment.
+    /// Reads the key, or creates one. The file is created readable by its owner only.
     pub fn load_or_create(path: &Path) -> Result<Key, KeyError> {
         let failed = |source| KeyError::File { path: path.to_owned(), source };
         loop {
@@ -40,8 +40,8 @@ impl Key {
             if let Some(folder) = path.parent() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
             }
-            match make(path) {
-                // Another process was first; its key is the key.
+            match create(path) {
+                // Another process created it first.
                 Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
                 Ok(()) => {}
@@ -54,7 +54,7 @@ impl Key {
         let file = OpenOptions::new().read(true).open(path);
         file.and_then(|file| file.take(256).read_to_end(&mut text))
             .map_err(|source| KeyError::File { path: path.to_owned(), source })?;
-        let seed = hex::decode::<SEED>(text.trim_ascii_end());
+        let seed = digest::decode::<SEED>(text.trim_ascii_end());
         seed.map(|seed| Key(SigningKey::from_bytes(&seed)))
             .ok_or_else(|| KeyError::NotAKey { path: path.to_owned() })
     }
@@ -63,22 +63,22 @@ impl Key {
         PublicKey(self.0.verifying_key())
     }
 
-    /// `context` keeps a signature made for one thing from meaning anything elsewhere.
+    /// `context` separates the uses of the key: a signature for one is not valid for another.
     pub fn sign(&self, context: &str, message: &[u8]) -> String {
-        hex::encode(&self.0.sign(&framed(context, message)).to_bytes())
+        hex::encode(self.0.sign(&framed(context, message)).to_bytes())
     }
 }
 
 impl PublicKey {
     pub fn parse(text: &str) -> Result<PublicKey, KeyError> {
-        let bytes = hex::decode::<32>(text.trim().as_bytes()).ok_or(KeyError::NotPublic)?;
+        let bytes = digest::decode::<32>(text.trim().as_bytes()).ok_or(KeyError::NotPublic)?;
         let key = VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::NotPublic)?;
         // A weak key would let one signature fit many messages.
         if key.is_weak() { Err(KeyError::NotPublic) } else { Ok(PublicKey(key)) }
     }
 
     pub fn verifies(&self, context: &str, message: &[u8], signature: &str) -> bool {
-        let Some(bytes) = hex::decode::<64>(signature.as_bytes()) else { return false };
+        let Some(bytes) = digest::decode::<64>(signature.as_bytes()) else { return false };
         self.0.verify_strict(&framed(context, message), &Signature::from_bytes(&bytes)).is_ok()
     }
 }
@@ -93,8 +93,8 @@ fn framed(context: &str, message: &[u8]) -> Vec<u8> {
     [context.as_bytes(), b"\0", message].concat()
 }
 
-/// Written beside its place and linked there whole, so that a crash leaves no half key under the name.
-fn make(path: &Path) -> Result<(), KeyError> {
+/// Written to a temporary file and linked into place, so that a crash leaves no partial key.
+fn create(path: &Path) -> Result<(), KeyError> {
     let failed = |source| KeyError::File { path: path.to_owned(), source };
     let mut seed = [0; SEED];
     getrandom::fill(&mut seed).map_err(|source| KeyError::Random { source })?;
@@ -102,7 +102,7 @@ fn make(path: &Path) -> Result<(), KeyError> {
     let write = || {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
-        file.write_all(hex::encode(&seed).as_bytes())?;
+        file.write_all(hex::encode(seed).as_bytes())?;
         file.sync_all()?;
         std::fs::hard_link(&partial, path)
     };
@@ -117,7 +117,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_key_is_made_once_and_closed_to_others() {
+    fn a_key_is_created_once_and_readable_by_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys/audit.key");
         let made = Key::load_or_create(&path).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_means_one_thing() {
+    fn a_signature_is_valid_for_one_context_and_message() {
         let folder = tempfile::tempdir().unwrap();
         let key = Key::load_or_create(&folder.path().join("k")).unwrap();
         let signature = key.sign("head", b"x");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn a_malformed_key_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k");
         std::fs::write(&path, "abc").unwrap();

@@ -1,10 +1,10 @@
 //! The form of a line: `{"seq":…,"prev":"…",` the event `,"sig":"…","hash":"…"}`.
 //!
-//! `prev` is the `hash` of the line before, and `hash` covers every byte that stands before it, so a line cannot
-//! change, move, come or go without a mismatch in a place that can be named. The last line of each group that was
-//! written in one go also has a `sig` over all that stands before it: what ends without one was cut off or added.
+//! `prev` is the `hash` of the line before, and `hash` covers every byte before it. So a line cannot be changed, moved,
+//! added or removed without a mismatch at a known location. The last line of each group that is written at once also has
+//! a `sig` over everything before it: a log that ends without one was truncated or extended.
 
-use crate::hex::{self, Digest, sha256};
+use crate::digest::{self, Digest, sha256};
 use crate::key::{Key, PublicKey};
 
 /// The longest line that is written or read, in bytes.
@@ -15,7 +15,7 @@ const PREV: &str = ",\"prev\":\"";
 const SIG: &str = ",\"sig\":\"";
 const HASH: &str = ",\"hash\":\"";
 
-/// Where a chain stands: the number and hash of its last line.
+/// A point in a chain: the number and hash of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     pub seq: u64,
@@ -27,9 +27,9 @@ impl Link {
     pub const START: Link = Link { seq: 0, hash: [0; 32] };
 }
 
-/// A line, taken apart and found to have its own hash.
+/// A parsed line whose hash is right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedLine {
     pub seq: u64,
     pub prev: Digest,
     pub hash: Digest,
@@ -39,45 +39,47 @@ pub struct Parsed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
-    /// It has not the form of a line.
+pub enum LineDefect {
+    /// It does not have the format of a line.
     Malformed,
-    /// Its text does not have the hash that it says.
+    /// Its hash is wrong.
     Changed,
 }
 
-/// Puts an event, as the fields of a JSON object without its braces, after `last`. The text has no line end.
+/// Formats an event (the fields of a JSON object without its braces) as the line after `last`, without a line end.
 pub fn seal(last: Link, fields: &str, sign: Option<(&Key, &str)>) -> (String, Link) {
     let seq = last.seq + 1;
-    let mut text = format!("{{\"seq\":{seq}{PREV}{}\",{fields}", hex::encode(&last.hash));
+    let mut text = format!("{{\"seq\":{seq}{PREV}{}\",{fields}", hex::encode(last.hash));
     if let Some((key, chain)) = sign {
         let signature = key.sign(CONTEXT, &message(chain, &sha256(text.as_bytes())));
         text.push_str(&format!("{SIG}{signature}\""));
     }
     let hash = sha256(text.as_bytes());
-    text.push_str(&format!("{HASH}{}\"}}", hex::encode(&hash)));
+    text.push_str(&format!("{HASH}{}\"}}", hex::encode(hash)));
     (text, Link { seq, hash })
 }
 
-/// Takes a line apart; nothing of it is believed before its hash fits.
-pub fn parse(line: &[u8]) -> Result<Parsed, Flaw> {
-    let body = line.strip_suffix(b"\"}").ok_or(Flaw::Malformed)?;
-    let (body, hash) = take_last::<32>(body, HASH).ok_or(Flaw::Malformed)?;
-    let rest = line.strip_prefix(b"{\"seq\":").ok_or(Flaw::Malformed)?;
+/// Parses a line and checks its hash.
+pub fn parse(line: &[u8]) -> Result<ParsedLine, LineDefect> {
+    let body = line.strip_suffix(b"\"}").ok_or(LineDefect::Malformed)?;
+    let (body, hash) = take_last::<32>(body, HASH).ok_or(LineDefect::Malformed)?;
+    let rest = line.strip_prefix(b"{\"seq\":").ok_or(LineDefect::Malformed)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = rest.split_at(digits);
-    let seq = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()).ok_or(Flaw::Malformed)?;
-    let prev = rest.strip_prefix(PREV.as_bytes()).and_then(|rest| rest.get(..64)).ok_or(Flaw::Malformed)?;
-    let prev = hex::decode(prev).ok_or(Flaw::Malformed)?;
+    let seq =
+        std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()).ok_or(LineDefect::Malformed)?;
+    let prev =
+        rest.strip_prefix(PREV.as_bytes()).and_then(|rest| rest.get(..64)).ok_or(LineDefect::Malformed)?;
+    let prev = digest::decode(prev).ok_or(LineDefect::Malformed)?;
     if sha256(body) != hash {
-        return Err(Flaw::Changed);
+        return Err(LineDefect::Changed);
     }
     let signature = body.strip_suffix(b"\"").and_then(|body| take_last::<64>(body, SIG));
     let signed = sha256(signature.map_or(body, |(before, _)| before));
-    Ok(Parsed { seq, prev, hash, sig: signature.map(|(_, bytes)| hex::encode(&bytes)), signed })
+    Ok(ParsedLine { seq, prev, hash, sig: signature.map(|(_, bytes)| hex::encode(bytes)), signed })
 }
 
-impl Parsed {
+impl ParsedLine {
     pub fn link(&self) -> Link {
         Link { seq: self.seq, hash: self.hash }
     }
@@ -95,7 +97,7 @@ fn message(chain: &str, signed: &Digest) -> Vec<u8> {
 /// Splits `label` and `N` bytes in hexadecimal off the end.
 fn take_last<'a, const N: usize>(text: &'a [u8], label: &str) -> Option<(&'a [u8], [u8; N])> {
     let (rest, digits) = text.split_at(text.len().checked_sub(N * 2)?);
-    Some((rest.strip_suffix(label.as_bytes())?, hex::decode(digits)?))
+    Some((rest.strip_suffix(label.as_bytes())?, digest::decode(digits)?))
 }
 
 #[cfg(test)]
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_taken_apart_as_it_was_put_together() {
+    fn a_sealed_line_parses() {
         let folder = tempfile::tempdir().unwrap();
         let key = Key::load_or_create(&folder.path().join("k")).unwrap();
         let (first, link) = seal(Link::START, "\"a\":1", None);
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_counts() {
+    fn every_flipped_bit_is_noticed() {
         let (line, _) = seal(Link { seq: 41, hash: [7; 32] }, "\"event\":\"ä\"", None);
         for at in 0..line.len() {
             for bit in 0..8 {

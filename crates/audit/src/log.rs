@@ -1,37 +1,35 @@
-//! The log as the gate uses it: events in, and an intent for every permit.
+//! The log as the gate uses it: appends events, and records an intent for every authorization.
 
+use crate::approval::ApprovalAuthority;
+use crate::authorization::{Authorization, Permitted};
 use crate::chain;
 use crate::error::AuditError;
-use crate::event::{About, Correlation, Event, EventKind, Picture};
+use crate::event::{CorrelationId, Event, EventKind, EventSubject, StoredScreenshot, fields};
 use crate::head::{Head, HeadFile};
 use crate::key::Key;
-use crate::line::LONGEST_LINE;
-use crate::recover::{self, Found};
+use crate::queue::{Answer, Job, Line, LineClass, Queue, Slot};
+use crate::recover::{self, RecoveredChain};
+use crate::sanitize::sanitize;
 use crate::store::Store;
-use crate::text::plain;
-use crate::verify::Bad;
-use crate::writer::{self, Class, Job, Line};
-use policy::{Action, Denial, Facts, Permit, Permitted};
-use serde::Serialize;
+use crate::verify::Defect;
+use crate::writer;
+use policy::{Action, Denial, Facts};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// A disk that hangs for longer holds up no caller; what it writes late is on record without its action.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What the number, the hashes and the signature add to an event.
-const FRAME_BYTES: usize = 512;
+/// A caller waits this long for the disk. A line that is written later is on record without its action.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a log is kept.
+/// How a log is stored.
 pub struct LogOptions {
     pub key: Key,
-    /// A segment that is longer is followed by the next.
+    /// A longer segment is followed by a new one.
     pub segment_bytes: u64,
-    /// The oldest segments go when the log is larger.
+    /// The oldest segments are dropped when the log is larger.
     pub most_bytes: u64,
 }
 
@@ -47,46 +45,53 @@ pub struct Log {
 #[derive(Clone)]
 enum State {
     Open {
-        jobs: SyncSender<Job>,
+        queue: Queue,
         heads: watch::Receiver<Head>,
     },
-    /// It cannot be added to without hiding what was done to it.
-    Corrupt(Arc<Bad>),
+    /// Adding to it would hide the damage.
+    Corrupt(Arc<Defect>),
 }
 
-/// An intent that is durable and has no outcome yet. Dropped without one, it says so in the log.
+/// A durable intent that has no outcome yet. Dropped without one, it is recorded as abandoned.
 #[must_use]
 pub struct Intent {
     log: Log,
-    about: About,
+    subject: EventSubject,
     action: &'static str,
-    pub correlation: Correlation,
-    told: bool,
+    pub correlation: CorrelationId,
+    /// Reserved in the queue for the outcome, so that it can always be handed over; taken when it is.
+    slot: Option<Slot>,
 }
 
-/// What the gate knows of an action beside its permit.
-pub struct Context<'a> {
-    pub about: &'a About,
+/// What the gate knows of an action beside its authorization.
+pub struct ActionContext<'a> {
+    pub subject: &'a EventSubject,
     pub user_agent: &'a str,
-    pub before: Option<Picture>,
-    /// Takes out of a page's or an agent's text what must not be on record.
-    pub veil: &'a (dyn Fn(&str) -> String + Sync),
+    pub before: Option<StoredScreenshot>,
+    /// Redacts text of a page or an agent.
+    pub redact: &'a (dyn Fn(&str) -> String + Sync),
 }
 
 impl Log {
-    /// Takes the first chain in `audit` that nobody holds, mends what a crash left of its end, and notes that.
+    /// Locks the first free chain in `audit`, repairs what a crash left of its end, and records that.
     ///
-    /// A chain whose end is damaged is opened too, and refuses every event: reading goes on.
-    pub fn open(audit: &Path, instance: &str, options: LogOptions) -> Result<Log, AuditError> {
+    /// A chain whose end is damaged is opened, too, and refuses every event; reading still works. The authority is the
+    /// only one for this log: it belongs to the approval store.
+    pub fn open(
+        audit: &Path,
+        instance: &str,
+        options: LogOptions,
+    ) -> Result<(Log, ApprovalAuthority), AuditError> {
         let failed = |source| AuditError::Open { path: audit.to_owned(), source };
-        let held = chain::take(audit).map_err(failed)?;
-        let folder = Arc::new(held.folder.clone());
-        let found = recover::find(&held.folder, &options.key.public()).map_err(failed)?;
+        let lock = chain::lock_first_free(audit).map_err(failed)?;
+        let folder = Arc::new(lock.folder.clone());
+        let found = recover::recover(&lock.folder, &options.key.public()).map_err(failed)?;
         let state = match found {
-            Err(bad) => State::Corrupt(Arc::new(bad)),
-            Ok(found) => start(held, found, instance, options).map_err(failed)?,
+            Err(defect) => State::Corrupt(Arc::new(defect)),
+            Ok(found) => start(lock, found, instance, options).map_err(failed)?,
         };
-        Ok(Log { state, next: Arc::new(AtomicU64::new(1)), instance: instance.into(), folder })
+        let log = Log { state, next: Arc::new(AtomicU64::new(1)), instance: instance.into(), folder };
+        Ok((log, ApprovalAuthority::new()))
     }
 
     /// The folder of the chain that this log writes.
@@ -94,7 +99,7 @@ impl Log {
         &self.folder
     }
 
-    /// The newest signed head, as it changes; `None` for a damaged log.
+    /// Watches the newest signed head; `None` for a damaged log.
     pub fn heads(&self) -> Option<watch::Receiver<Head>> {
         match &self.state {
             State::Open { heads, .. } => Some(heads.clone()),
@@ -102,224 +107,233 @@ impl Log {
         }
     }
 
-    /// Why nothing can be written, if that is so from the start.
+    /// Fails if the log was damaged when it was opened.
     pub fn check(&self) -> Result<(), AuditError> {
-        self.jobs().map(|_| ())
+        self.queue().map(|_| ())
     }
 
-    /// Writes the intent; only when it is durable does the permit become something that can be performed.
+    /// Records the intent. Only once it is durable can the action be performed.
     pub async fn intend(
         &self,
-        permit: Permit,
-        context: Context<'_>,
+        authorization: impl Into<Authorization>,
+        context: ActionContext<'_>,
     ) -> Result<(Permitted, Intent), AuditError> {
-        let Context { about, user_agent, before, veil } = context;
+        let authorization = authorization.into();
+        let ActionContext { subject, user_agent, before, redact } = context;
+        let slot = self.queue()?.reserve_outcome()?;
         let correlation =
-            Correlation(format!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
-        let action = permit.action().name();
-        let mut event = describe(EventKind::Intent, about, permit.action(), permit.facts(), veil);
-        event.risk = Some(permit.risk().as_str());
+            CorrelationId(format!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
+        let action = authorization.action().name();
+        let mut event =
+            describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact);
+        event.risk = Some(authorization.risk().as_str());
         event.correlation_id = Some(correlation.clone());
         event.decision = Some("allow");
-        event.decided_by = Some(plain(permit.decided_by()));
-        event.rule = Some(plain(permit.rule().as_str()));
-        event.user_agent = Some(plain(user_agent));
+        event.decided_by = Some(sanitize(authorization.decided_by()));
+        event.rule = Some(sanitize(authorization.rule().as_str()));
+        event.user_agent = Some(sanitize(user_agent));
         event.screenshot_before = before;
-        self.write(&event, Class::Begins).await?;
-        let (log, about) = (self.clone(), about.clone());
-        Ok((permit.recorded(), Intent { log, about, action, correlation, told: false }))
+        self.write(&event, LineClass::Opening).await?;
+        let (log, subject) = (self.clone(), subject.clone());
+        let intent = Intent { log, subject, action, correlation, slot: Some(slot) };
+        Ok((authorization.into_permitted(), intent))
     }
 
-    /// Writes one event and returns when it is durable.
+    /// Appends one event and returns when it is durable.
     pub async fn append(&self, event: &Event) -> Result<(), AuditError> {
         let class = match event.event_type {
-            EventKind::SessionOpened => Class::Begins,
-            EventKind::SessionEnded => Class::Ends,
-            _ => Class::Other,
+            EventKind::SessionOpened => LineClass::Opening,
+            EventKind::SessionEnded => LineClass::Closing,
+            _ => LineClass::Required,
         };
         self.write(event, class).await
     }
 
-    /// Hands over an event that has happened already and waits for nobody. If there is no room for it, it is
-    /// counted, and the count is recorded; false if not even that could be handed over.
+    /// Queues an event without waiting. If the disk has no room for it, it is counted, and the count is recorded; false
+    /// if it could not be queued.
     pub fn note(&self, event: &Event) -> bool {
         let Ok(fields) = fields(event) else { return false };
-        self.jobs().is_ok_and(|jobs| {
-            jobs.try_send(Job::Line(Line { fields, class: Class::Seen, durable: None })).is_ok()
-        })
+        let line = Line { fields, class: LineClass::BestEffort, durable: None };
+        self.queue().is_ok_and(|queue| queue.send(Job::Line(line)).is_ok())
     }
 
-    /// Writes that an action was refused, and by which rule.
+    /// Records that an action was refused, and by which rule.
     pub async fn refuse(
         &self,
-        context: &Context<'_>,
+        context: &ActionContext<'_>,
         action: &Action,
         facts: &Facts,
         denial: &Denial,
     ) -> Result<(), AuditError> {
-        let mut event = describe(EventKind::Refused, context.about, action, facts, context.veil);
+        let mut event = describe(EventKind::Refused, context.subject, action, facts, context.redact);
         event.decision = Some("deny");
         event.decided_by = Some("policy".to_owned());
-        event.rule = Some(plain(denial.rule.as_str()));
+        event.rule = Some(sanitize(denial.rule.as_str()));
         event.risk = Some(denial.risk.as_str());
-        event.user_agent = Some(plain(context.user_agent));
+        event.user_agent = Some(sanitize(context.user_agent));
         self.append(&event.result(denial.code)).await
     }
 
-    /// Notes an action that came to nothing before it could be decided, with the code of the error.
-    pub fn not_performed(
-        &self,
-        context: &Context<'_>,
-        action: &Action,
-        page_url: String,
-        code: &str,
-    ) -> bool {
+    /// Queues a note of an action that failed before it could be decided, with the error code.
+    pub fn not_performed(&self, context: &ActionContext<'_>, action: &Action, page_url: String, code: &str) {
         let facts = Facts { page_url, ..Facts::default() };
-        let mut event = describe(EventKind::NotPerformed, context.about, action, &facts, context.veil);
-        event.user_agent = Some(plain(context.user_agent));
+        let mut event = describe(EventKind::NotPerformed, context.subject, action, &facts, context.redact);
+        event.user_agent = Some(sanitize(context.user_agent));
         event.target_element =
-            action.target().map(|target| plain(&(context.veil)(&crate::input::named(target))));
-        self.note(&event.result(code))
+            action.target().map(|target| sanitize(&(context.redact)(&crate::input::describe_target(target))));
+        if !self.note(&event.result(code)) {
+            tracing::warn!(action = action.name(), code, "an action that was not performed is not on record");
+        }
     }
 
-    /// Drops the whole segments that begin before line `before`, once the log says so. Returns how many.
+    /// Records and drops the whole segments that begin before line `before`. Returns how many.
     pub async fn trim(&self, before: u64, why: &str) -> Result<u64, AuditError> {
         let (done, answer) = oneshot::channel();
-        self.send(Job::Trim { before, why: plain(why), done })?;
-        waited(answer).await
+        self.queue()?.send(Job::Trim { before, why: sanitize(why), done })?;
+        wait_for(answer).await
     }
 
-    async fn write(&self, event: &Event, class: Class) -> Result<(), AuditError> {
+    async fn write(&self, event: &Event, class: LineClass) -> Result<(), AuditError> {
         let fields = fields(event)?;
         let (durable, answer) = oneshot::channel();
-        self.send(Job::Line(Line { fields, class, durable: Some(durable) }))?;
-        waited(answer).await
+        self.queue()?.send(Job::Line(Line { fields, class, durable: Some(durable) }))?;
+        wait_for(answer).await
     }
 
-    fn send(&self, job: Job) -> Result<(), AuditError> {
-        self.jobs()?.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => AuditError::Busy,
-            TrySendError::Disconnected(_) => AuditError::Gone,
-        })
-    }
-
-    fn jobs(&self) -> Result<&SyncSender<Job>, AuditError> {
+    fn queue(&self) -> Result<&Queue, AuditError> {
         match &self.state {
-            State::Open { jobs, .. } => Ok(jobs),
-            State::Corrupt(bad) => Err(AuditError::Corrupt { path: self.folder.clone(), bad: bad.clone() }),
+            State::Open { queue, .. } => Ok(queue),
+            State::Corrupt(defect) => {
+                Err(AuditError::Corrupt { path: self.folder.clone(), defect: defect.clone() })
+            }
         }
     }
 }
 
 impl Intent {
-    /// Writes what came of it, as `tell` completes it.
-    pub async fn came_to(mut self, tell: impl FnOnce(Event) -> Event) -> Result<(), AuditError> {
-        let outcome = tell(self.outcome());
-        self.told = true;
-        self.log.write(&outcome, Class::Ends).await
+    /// Records the outcome, as `describe` completes it.
+    pub async fn complete(mut self, describe: impl FnOnce(Event) -> Event) -> Result<(), AuditError> {
+        let outcome = describe(self.outcome());
+        let (durable, answer) = oneshot::channel();
+        self.hand_over(&outcome, Some(durable))?;
+        wait_for(answer).await
+    }
+
+    /// Queues the outcome in the slot that was reserved for it.
+    fn hand_over(
+        &mut self,
+        outcome: &Event,
+        durable: Option<oneshot::Sender<Answer>>,
+    ) -> Result<(), AuditError> {
+        let line = Line { fields: fields(outcome)?, class: LineClass::Closing, durable };
+        let queue = self.log.queue()?;
+        match self.slot.take() {
+            Some(slot) => queue.send_reserved(slot, Job::Line(line)),
+            None => Ok(()),
+        }
     }
 
     fn outcome(&self) -> Event {
-        Event::outcome(self.about.clone(), self.correlation.clone(), self.action)
+        Event::outcome(self.subject.clone(), self.correlation.clone(), self.action)
     }
 }
 
 impl Drop for Intent {
     fn drop(&mut self) {
-        if self.told {
+        if self.slot.is_none() {
             return;
         }
-        // Its caller went away in the middle: what the page made of it is not known, and that is on record.
+        // Its caller went away in the middle. What the page made of it is unknown, and that is recorded.
         let event = self.outcome().result("abandoned");
-        if let (Ok(fields), Ok(jobs)) = (fields(&event), self.log.jobs()) {
-            drop(jobs.try_send(Job::Line(Line { fields, class: Class::Ends, durable: None })));
+        if let Err(error) = self.hand_over(&event, None) {
+            tracing::error!(%error, correlation = self.correlation.0, "an abandoned intent is not on record");
         }
     }
 }
 
-async fn waited<T>(answer: oneshot::Receiver<Result<T, Arc<io::Error>>>) -> Result<T, AuditError> {
-    let answer = tokio::time::timeout(PATIENCE, answer).await.map_err(|_| AuditError::Busy)?;
+async fn wait_for<T>(answer: oneshot::Receiver<Result<T, Arc<io::Error>>>) -> Result<T, AuditError> {
+    let answer = tokio::time::timeout(WRITE_TIMEOUT, answer).await.map_err(|_| AuditError::Busy)?;
     answer.map_err(|_| AuditError::Gone)?.map_err(|source| AuditError::Write { source })
 }
 
-/// Opens the store, notes the start and what it mended, and lets the writer go.
-fn start(held: chain::Held, found: Found, instance: &str, options: LogOptions) -> io::Result<State> {
-    let Found { mut standing, heads, notes } = found;
-    let is_new = standing.chain.is_empty();
+/// Opens the store, records the start and what was repaired, and starts the writer.
+fn start(
+    lock: chain::ChainLock,
+    found: RecoveredChain,
+    instance: &str,
+    options: LogOptions,
+) -> io::Result<State> {
+    let RecoveredChain { mut position, heads, notes } = found;
+    let is_new = position.chain.is_empty();
     if is_new {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
-        standing.chain = crate::hex::encode(&name);
+        position.chain = hex::encode(name);
     }
-    let head = HeadFile::open(&held.folder, &heads)?;
+    let head = HeadFile::open(&lock.folder, &heads)?;
     let sizes = (options.segment_bytes, options.most_bytes);
-    let mut store = Store::open(held, head, options.key, standing, sizes)?;
+    let mut store = Store::open(lock, head, options.key, position, sizes)?;
     let first = if is_new { EventKind::LogBegun } else { EventKind::LogOpened };
-    let mut events = vec![Event::new(first, About::stockade()).detail(&format!("instance {instance}"))];
-    events
-        .extend(notes.iter().map(|note| Event::new(EventKind::LogRecovered, About::stockade()).detail(note)));
+    let mut events =
+        vec![Event::new(first, EventSubject::stockade()).detail(&format!("instance {instance}"))];
+    events.extend(
+        notes.iter().map(|note| Event::new(EventKind::LogRecovered, EventSubject::stockade()).detail(note)),
+    );
     let fields: Result<Vec<String>, _> = events.iter().map(fields).collect();
     let fields = fields.map_err(io::Error::other)?;
-    // A head before the first line: a log without one has lost it.
+    // A head before the first line: a log without a head is damaged.
     store.sign_head()?;
     store.write(&fields.iter().map(String::as_str).collect::<Vec<_>>())?;
-    store.told_of_torn()?;
-    // Both places: a spoiled one is mended, and has been noted.
+    store.forget_torn()?;
+    // Both slots: this repairs a damaged one, which has been recorded.
     store.sign_head()?;
     let head = store.sign_head()?;
-    let (jobs, heads) = writer::spawn(store, head)?;
-    Ok(State::Open { jobs, heads })
-}
-
-#[derive(Serialize)]
-struct Stamped<'a> {
-    timestamp: jiff::Timestamp,
-    #[serde(flatten)]
-    event: &'a Event,
-}
-
-/// The event and its time, as the fields of a JSON object without its braces.
-pub fn fields(event: &Event) -> Result<String, AuditError> {
-    let text = serde_json::to_string(&Stamped { timestamp: jiff::Timestamp::now(), event })
-        .map_err(|source| AuditError::Encode { source })?;
-    if text.len() + FRAME_BYTES > LONGEST_LINE {
-        return Err(AuditError::TooLong { bytes: text.len() });
-    }
-    Ok(text[1..text.len() - 1].to_owned())
+    let (queue, heads) = writer::spawn(store, head)?;
+    Ok(State::Open { queue, heads })
 }
 
 fn describe(
     kind: EventKind,
-    about: &About,
+    subject: &EventSubject,
     action: &Action,
     facts: &Facts,
-    veil: &dyn Fn(&str) -> String,
+    redact: &dyn Fn(&str) -> String,
 ) -> Event {
-    let mut event = Event::new(kind, about.clone());
+    let mut event = Event::new(kind, subject.clone());
     event.action = Some(action.name());
-    event.input_value = crate::input::told(action, facts).map(|text| plain(&veil(&text)));
-    event.target_element = aimed_at(facts).map(|text| plain(&veil(&text)));
+    event.input_value = crate::input::describe_input(action, facts).map(|text| sanitize(&redact(&text)));
+    event.target_element = describe_target(facts).map(|text| sanitize(&redact(&text)));
     let page = policy::WebUrl::parse(&facts.page_url).ok();
     let url = match action {
         Action::Navigate(navigate) => Some(&navigate.url),
         _ => page.as_ref(),
     };
-    // A page can make up a name that holds what must not be on record.
-    event.domain = url.map(|url| plain(&veil(url.host())));
+    // A page can choose a host name that holds a secret.
+    event.domain = url.map(|url| sanitize(&redact(url.host())));
     event.url = match url {
-        Some(url) => Some(plain(&veil(url.as_str()))),
-        None => Some(&facts.page_url).filter(|url| !url.is_empty()).map(|url| plain(&veil(url))),
+        Some(url) => Some(sanitize(&redact(url.as_str()))),
+        None => Some(&facts.page_url).filter(|url| !url.is_empty()).map(|url| sanitize(&redact(url))),
     };
     event
 }
 
-/// The element, the one that a drag ends on, or the dialog.
-fn aimed_at(facts: &Facts) -> Option<String> {
+/// The target element, both ends of a drag, or the dialog.
+fn describe_target(facts: &Facts) -> Option<String> {
     let element = |facts: &policy::ElementFacts| format!("{} {:?}", facts.role, facts.name);
     match (&facts.target, &facts.to, &facts.dialog) {
         (Some(from), Some(to), _) => Some(format!("{} to {}", element(from), element(to))),
         (Some(target), None, _) => Some(element(target)),
         (None, _, Some(dialog)) => Some(format!("{} dialog {:?}", dialog.kind, dialog.message)),
         (None, _, None) => None,
+    }
+}
+
+#[cfg(test)]
+impl Log {
+    /// A log whose lines nobody writes but the test.
+    pub fn unattended(queue: Queue, head: Head) -> Log {
+        let state = State::Open { queue, heads: watch::channel(head).1 };
+        let folder = Arc::new(PathBuf::new());
+        Log { state, next: Arc::new(AtomicU64::new(1)), instance: "i1".into(), folder }
     }
 }

@@ -1,25 +1,25 @@
-//! Reads the log back: the last events, all of them, or each new one as it comes.
+//! Reads events back: the last ones, all of them, or new ones as they are written.
 
 use crate::chain::{Segment, chain_folders, segments};
-use crate::verify::Lines;
+use crate::verify::LineReader;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// One event, and where it stands.
+/// One event and its location.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// The folder of its chain, by name.
+pub struct LogEntry {
+    /// The name of its chain's folder.
     pub chain: String,
     pub segment: String,
     pub line: u64,
-    /// The line as it stands in the file.
+    /// The line as it is in the file.
     pub text: String,
     pub fields: Map<String, Value>,
 }
 
-impl Entry {
+impl LogEntry {
     pub fn get(&self, key: &str) -> &str {
         self.fields.get(key).and_then(Value::as_str).unwrap_or_default()
     }
@@ -29,19 +29,19 @@ impl Entry {
     }
 }
 
-/// Which events are wanted; what is left out fits all.
+/// Selects events; a field that is absent matches all.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EventFilter {
     pub session: Option<String>,
     pub actor: Option<String>,
     pub action: Option<String>,
-    /// `allow`, `deny`, or who decides later.
+    /// `allow`, `deny` or `ask`.
     pub decision: Option<String>,
     pub since: Option<jiff::Timestamp>,
 }
 
-impl Filter {
-    pub fn fits(&self, entry: &Entry) -> bool {
+impl EventFilter {
+    pub fn matches(&self, entry: &LogEntry) -> bool {
         let is = |wanted: &Option<String>, key| wanted.as_ref().is_none_or(|wanted| entry.get(key) == wanted);
         let action = self
             .action
@@ -58,15 +58,15 @@ impl Filter {
     }
 }
 
-/// The last `most` events that fit, of all chains, oldest first.
-pub fn last(audit: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Entry>> {
+/// The last `most` matching events of all chains, oldest first.
+pub fn read_last(audit: &Path, filter: &EventFilter, most: usize) -> io::Result<Vec<LogEntry>> {
     let mut found = Vec::new();
     for folder in chain_folders(audit)? {
-        let mut of_chain: Vec<Entry> = Vec::new();
+        let mut of_chain: Vec<LogEntry> = Vec::new();
         for segment in segments(&folder)?.iter().rev() {
             let mut here = Vec::new();
             each(&folder, segment, filter.session.as_deref(), |entry| {
-                if filter.fits(&entry) {
+                if filter.matches(&entry) {
                     here.push(entry);
                 }
                 Ok(())
@@ -79,44 +79,48 @@ pub fn last(audit: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Entry>
         }
         found.append(&mut of_chain);
     }
-    let mut found = in_order(found);
+    let mut found = sort_by_time(found);
     let skip = found.len().saturating_sub(most);
     Ok(found.split_off(skip))
 }
 
-/// Several chains by their times; the lines of one keep their order whatever the clock did.
-fn in_order(mut found: Vec<Entry>) -> Vec<Entry> {
+/// Sorts the events of several chains by time. Those of one chain keep their order, whatever the clock did.
+fn sort_by_time(mut found: Vec<LogEntry>) -> Vec<LogEntry> {
     if found.windows(2).any(|pair| pair[0].chain != pair[1].chain) {
         found.sort_by_cached_key(|entry| entry.get("timestamp").parse::<jiff::Timestamp>().ok());
     }
     found
 }
 
-/// Every event that fits, chain by chain, without keeping them.
-pub fn all(audit: &Path, filter: &Filter, mut take: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+/// Passes every matching event to `take`, chain by chain.
+pub fn read_all(
+    audit: &Path,
+    filter: &EventFilter,
+    mut take: impl FnMut(LogEntry) -> io::Result<()>,
+) -> io::Result<()> {
     for folder in chain_folders(audit)? {
         for segment in segments(&folder)? {
             each(&folder, &segment, filter.session.as_deref(), |entry| {
-                if filter.fits(&entry) { take(entry) } else { Ok(()) }
+                if filter.matches(&entry) { take(entry) } else { Ok(()) }
             })?;
         }
     }
     Ok(())
 }
 
-/// What is no event is passed over: to judge it is `verify`'s part. A line without the session's id is not even read.
+/// Skips what is not an event; `verify` reports it. A line without the session's id is not parsed.
 fn each(
     folder: &Path,
     segment: &Segment,
     session: Option<&str>,
-    mut take: impl FnMut(Entry) -> io::Result<()>,
+    mut take: impl FnMut(LogEntry) -> io::Result<()>,
 ) -> io::Result<()> {
     let file = match File::open(&segment.path) {
-        // Retention was faster.
+        // Removed by retention meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,
     };
-    let mut lines = Lines::new(BufReader::new(file));
+    let mut lines = LineReader::new(BufReader::new(file));
     while let Some(read) = lines.read()? {
         let is_of = |id: &str| std::str::from_utf8(&read.bytes).is_ok_and(|text| text.contains(id));
         if !read.ended || !session.is_none_or(is_of) {
@@ -129,17 +133,17 @@ fn each(
     Ok(())
 }
 
-fn entry(folder: &Path, segment: &Segment, line: u64, bytes: &[u8]) -> Option<Entry> {
+fn entry(folder: &Path, segment: &Segment, line: u64, bytes: &[u8]) -> Option<LogEntry> {
     let text = std::str::from_utf8(bytes).ok()?.to_owned();
     let fields = serde_json::from_str(&text).ok()?;
     let chain = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Some(Entry { chain, segment: segment.name(), line, text, fields })
+    Some(LogEntry { chain, segment: segment.name(), line, text, fields })
 }
 
-/// New events as they come.
+/// Returns new events as they are written.
 pub struct Follower {
     audit: PathBuf,
-    filter: Filter,
+    filter: EventFilter,
     read: Vec<Position>,
 }
 
@@ -151,15 +155,15 @@ struct Position {
 }
 
 impl Follower {
-    /// Begins at the present end of the log.
-    pub fn new(audit: &Path, filter: Filter) -> io::Result<Follower> {
+    /// Starts at the present end of the log.
+    pub fn new(audit: &Path, filter: EventFilter) -> io::Result<Follower> {
         let mut follower = Follower { audit: audit.to_owned(), filter, read: Vec::new() };
-        follower.look()?;
+        follower.poll()?;
         Ok(follower)
     }
 
-    /// What has come since the last look.
-    pub fn look(&mut self) -> io::Result<Vec<Entry>> {
+    /// The events since the last call.
+    pub fn poll(&mut self) -> io::Result<Vec<LogEntry>> {
         let mut found = Vec::new();
         let mut present = Vec::new();
         for folder in chain_folders(&self.audit)? {
@@ -174,19 +178,24 @@ impl Follower {
             }
         }
         self.read = present;
-        found.retain(|entry| self.filter.fits(entry));
-        Ok(in_order(found))
+        found.retain(|entry| self.filter.matches(entry));
+        Ok(sort_by_time(found))
     }
 }
 
-fn read_on(folder: &Path, segment: &Segment, from: &mut Position, found: &mut Vec<Entry>) -> io::Result<()> {
+fn read_on(
+    folder: &Path,
+    segment: &Segment,
+    from: &mut Position,
+    found: &mut Vec<LogEntry>,
+) -> io::Result<()> {
     let mut file = match File::open(&segment.path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,
     };
     file.seek(SeekFrom::Start(from.offset))?;
-    let mut lines = Lines::new(BufReader::new(file));
-    // A line that is still being written is read the next time.
+    let mut lines = LineReader::new(BufReader::new(file));
+    // A line that is still being written is read by the next call.
     while let Some(read) = lines.read()?.filter(|read| read.ended) {
         from.line += 1;
         from.offset += read.bytes.len() as u64 + 1;

@@ -1,12 +1,11 @@
-//! Finds where a chain was left, and what a crash did to its end.
+//! Recovery: finds the end of a chain, and what a crash did to it.
 
-use crate::chain::{Segment, segments};
+use crate::chain::{ChainPosition, Segment, segments};
 use crate::head::{self, Head, Heads};
 use crate::key::PublicKey;
 use crate::line::{LONGEST_LINE, Link};
-use crate::store::Standing;
-use crate::text::plain_within;
-use crate::verify::{Bad, Lines, Place, Walk, Wrong};
+use crate::sanitize::sanitize_within;
+use crate::verify::{ChainWalk, Defect, DefectKind, LineReader, Location};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,60 +14,61 @@ use std::path::Path;
 /// How much of a torn line is kept in the note about it, in bytes.
 const TORN_KEPT: usize = 600;
 
-/// Where a torn line is kept from before it is cut off until the log tells of it, should another crash come between.
+/// The file that keeps a torn line from before it is cut off until the log has recorded it, in case of another crash.
 const TORN: &str = "torn";
 
-pub struct Found {
-    pub standing: Standing,
+pub struct RecoveredChain {
+    pub position: ChainPosition,
     pub heads: Heads,
     /// What has to be noted, each as the detail of an event.
     pub notes: Vec<String>,
 }
 
-/// Looks at a chain's head and its end. The inner error is damage that no crash explains.
-pub fn find(folder: &Path, key: &PublicKey) -> io::Result<Result<Found, Bad>> {
+/// Reads the head and the end of a chain. The inner error is damage that no crash explains.
+pub fn recover(folder: &Path, key: &PublicKey) -> io::Result<Result<RecoveredChain, Defect>> {
     let heads = head::read(folder)?;
     let all = segments(folder)?;
     let Some(head) = heads.newest.clone() else {
-        // A start that was cut off before its first line leaves an empty head, or an empty segment, or nothing.
+        // A start that was interrupted before its first line leaves an empty head, an empty segment, or nothing.
         let is_new = all.iter().all(|segment| segment.bytes == 0) && heads.damaged == 0;
-        return Ok(if is_new { Ok(Found::new_chain(heads)) } else { Err(bad_head(&heads)) });
+        return Ok(if is_new { Ok(RecoveredChain::new_chain(heads)) } else { Err(head_defect(&heads)) });
     };
     if PublicKey::parse(&head.key).ok().as_ref() != Some(key) {
-        return Ok(Err(Bad { place: Place::new("head", 0, None), wrong: Wrong::OtherKey }));
+        return Ok(Err(Defect { location: Location::new("head", 0, None), kind: DefectKind::OtherKey }));
     }
     let (Some(last), Some(begins)) = (head.last(), head.before_first()) else {
-        return Ok(Err(bad_head(&heads)));
+        return Ok(Err(head_defect(&heads)));
     };
-    let mut end = End { head: &head, walk: Walk::default(), segment: None, unsigned: 0, notes: Vec::new() };
-    if let Some(text) = left_torn(folder)? {
-        let text = plain_within(&String::from_utf8_lossy(&text), TORN_KEPT);
-        end.notes.push(format!(
+    let mut scan =
+        TailScan { head: &head, walk: ChainWalk::default(), segment: None, unsigned: 0, notes: Vec::new() };
+    if let Some(text) = read_torn(folder)? {
+        let text = sanitize_within(&String::from_utf8_lossy(&text), TORN_KEPT);
+        scan.notes.push(format!(
             "a start before this one was cut off while it mended the log; it had found: {text}"
         ));
     }
     if heads.damaged > 0 {
-        end.notes.push("one of the two places of the head was spoiled".to_owned());
+        scan.notes.push("one of the two places of the head was spoiled".to_owned());
     }
     // The head's own line is in the last segment that does not begin after it.
     let from = all.iter().rposition(|segment| segment.first <= last.seq.max(1)).unwrap_or(0);
     for (at, segment) in all.iter().enumerate().skip(from) {
-        if let Err(bad) = end.read(segment, at + 1 == all.len())? {
-            return Ok(Err(bad));
+        if let Err(defect) = scan.read(segment, at + 1 == all.len())? {
+            return Ok(Err(defect));
         }
     }
-    Ok(end.finish(begins).map(|(standing, notes)| Found { standing, heads, notes }))
+    Ok(scan.finish(begins).map(|(position, notes)| RecoveredChain { position, heads, notes }))
 }
 
-impl Found {
-    fn new_chain(heads: Heads) -> Found {
+impl RecoveredChain {
+    fn new_chain(heads: Heads) -> RecoveredChain {
         let chain = String::new();
-        let standing = Standing { chain, last: Link::START, begins: Link::START, segment: None };
-        Found { standing, heads, notes: Vec::new() }
+        let position = ChainPosition { chain, last: Link::START, begins: Link::START, segment: None };
+        RecoveredChain { position, heads, notes: Vec::new() }
     }
 }
 
-/// Puts aside what follows the last whole line, before it is cut off.
+/// Keeps a copy of what follows the last whole line, before it is cut off.
 pub fn keep_torn(folder: &Path, segment: &Path, length: u64) -> io::Result<()> {
     let mut file = File::open(segment)?;
     if file.metadata()?.len() <= length {
@@ -83,7 +83,7 @@ pub fn keep_torn(folder: &Path, segment: &Path, length: u64) -> io::Result<()> {
     kept.sync_all()
 }
 
-/// The log has told of it.
+/// Removes the copy, once the log has recorded it.
 pub fn forget_torn(folder: &Path) -> io::Result<()> {
     match std::fs::remove_file(folder.join(TORN)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -91,7 +91,7 @@ pub fn forget_torn(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn left_torn(folder: &Path) -> io::Result<Option<Vec<u8>>> {
+fn read_torn(folder: &Path) -> io::Result<Option<Vec<u8>>> {
     match std::fs::read(folder.join(TORN)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -99,42 +99,43 @@ fn left_torn(folder: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn bad_head(heads: &Heads) -> Bad {
-    let wrong = if heads.damaged > 0 { Wrong::HeadDamaged } else { Wrong::HeadMissing };
-    Bad { place: Place::new("head", 0, None), wrong }
+fn head_defect(heads: &Heads) -> Defect {
+    let kind = if heads.damaged > 0 { DefectKind::HeadDamaged } else { DefectKind::HeadMissing };
+    Defect { location: Location::new("head", 0, None), kind }
 }
 
-/// The end of a chain while it is looked at.
-struct End<'a> {
+/// A scan of the end of a chain.
+struct TailScan<'a> {
     head: &'a Head,
-    walk: Walk,
+    walk: ChainWalk,
     segment: Option<(Segment, u64)>,
     unsigned: u64,
     notes: Vec<String>,
 }
 
-impl End<'_> {
-    fn read(&mut self, segment: &Segment, is_last: bool) -> io::Result<Result<(), Bad>> {
-        let mut lines = Lines::new(BufReader::new(File::open(&segment.path)?));
+impl TailScan<'_> {
+    fn read(&mut self, segment: &Segment, is_last: bool) -> io::Result<Result<(), Defect>> {
+        let mut lines = LineReader::new(BufReader::new(File::open(&segment.path)?));
         let mut length = 0;
         let before = (segment.first == self.head.begins).then(|| self.head.before_first()).flatten();
         while let Some(read) = lines.read()? {
-            let bad = |wrong| Ok(Err(Bad { place: Place::new(&segment.name(), read.number, None), wrong }));
+            let defect =
+                |kind| Ok(Err(Defect { location: Location::new(&segment.name(), read.number, None), kind }));
             let parsed = match self.walk.read(&read, before) {
                 Ok(parsed) => parsed,
-                Err(Wrong::Torn { bytes }) if is_last => {
+                Err(DefectKind::Torn { bytes }) if is_last => {
                     let text = String::from_utf8_lossy(&read.bytes);
                     self.notes.push(format!(
                         "the last line was torn; its {bytes} bytes were: {}",
-                        plain_within(&text, TORN_KEPT)
+                        sanitize_within(&text, TORN_KEPT)
                     ));
                     break;
                 }
-                Err(Wrong::Torn { .. }) => return bad(Wrong::Malformed),
-                Err(wrong) => return bad(wrong),
+                Err(DefectKind::Torn { .. }) => return defect(DefectKind::Malformed),
+                Err(kind) => return defect(kind),
             };
             if parsed.seq == self.head.seq && self.head.last() != Some(parsed.link()) {
-                return bad(Wrong::HeadDiffers { seq: parsed.seq });
+                return defect(DefectKind::HeadDiffers { seq: parsed.seq });
             }
             length = read.offset + read.bytes.len() as u64 + 1;
             self.unsigned = if parsed.sig.is_some() { 0 } else { self.unsigned + 1 };
@@ -143,14 +144,14 @@ impl End<'_> {
         Ok(Ok(()))
     }
 
-    fn finish(mut self, begins: Link) -> Result<(Standing, Vec<String>), Bad> {
-        // A log that was trimmed to nothing but an empty segment stands where its head says.
+    fn finish(mut self, begins: Link) -> Result<(ChainPosition, Vec<String>), Defect> {
+        // A log that was trimmed to one empty segment ends where its head says.
         let last = self.walk.last.or_else(|| (self.head.seq == begins.seq).then_some(begins));
         let last = last.unwrap_or(Link::START);
         if last.seq < self.head.seq {
             let segment = self.segment.map(|(segment, _)| segment.name()).unwrap_or_default();
-            let place = Place::new(&segment, self.walk.lines + 1, Some(last.seq + 1));
-            return Err(Bad { place, wrong: Wrong::Cut { last: last.seq, head: self.head.seq } });
+            let location = Location::new(&segment, self.walk.lines + 1, Some(last.seq + 1));
+            return Err(Defect { location, kind: DefectKind::Cut { last: last.seq, head: self.head.seq } });
         }
         if last.seq > self.head.seq {
             self.notes.push(format!(
@@ -164,6 +165,6 @@ impl End<'_> {
                 .push(format!("the last {} lines were not signed: their write was cut off", self.unsigned));
         }
         let segment = self.segment.map(|(segment, length)| (segment.first, length));
-        Ok((Standing { chain: self.head.chain.clone(), last, begins, segment }, self.notes))
+        Ok((ChainPosition { chain: self.head.chain.clone(), last, begins, segment }, self.notes))
     }
 }

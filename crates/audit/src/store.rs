@@ -1,11 +1,11 @@
-//! The open chain: lines go to its last segment, with room on the disk set aside for what must still be said.
+//! The open chain: appends to the last segment, with disk space reserved for outcomes that are still to come.
 
-use crate::chain::{self, Held, Segment, segment_path, sync_folder};
+use crate::chain::{self, ChainLock, ChainPosition, Segment, segment_path, sync_folder};
 use crate::head::{Head, HeadFile};
 use crate::key::Key;
 use crate::line::{Link, parse, seal};
 use crate::recover;
-use crate::verify::Lines;
+use crate::verify::LineReader;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ pub struct Store {
     pub last: Link,
     /// The line before the first that is kept.
     begins: Link,
-    held: Held,
+    held: ChainLock,
     head: HeadFile,
     file: File,
     first: u64,
@@ -38,24 +38,15 @@ pub struct Store {
     older_bytes: u64,
 }
 
-/// Where a chain was left.
-pub struct Standing {
-    pub chain: String,
-    pub last: Link,
-    pub begins: Link,
-    /// The segment to go on with, and its length in whole lines; `None` for a new chain.
-    pub segment: Option<(u64, u64)>,
-}
-
 impl Store {
     pub fn open(
-        held: Held,
+        held: ChainLock,
         head: HeadFile,
         key: Key,
-        standing: Standing,
+        position: ChainPosition,
         (segment_bytes, most_bytes): (u64, u64),
     ) -> io::Result<Store> {
-        let Standing { chain, last, begins, segment } = standing;
+        let ChainPosition { chain, last, begins, segment } = position;
         let (first, length) = segment.unwrap_or((last.seq + 1, 0));
         let file = open_segment(&held.folder, first)?;
         // Half a line, and room that was set aside and not used.
@@ -84,7 +75,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Sees to it that `bytes` can be written and `reserve` after them, whatever else fills the disk.
+    /// Reserves space for `bytes` and for `reserve` after them, whatever else fills the disk.
     pub fn make_room(&mut self, bytes: u64, reserve: u64) -> io::Result<()> {
         let needed = self.length + bytes + reserve + SLACK;
         if self.cannot_set_aside || needed <= self.set_aside {
@@ -132,7 +123,7 @@ impl Store {
         Ok(())
     }
 
-    /// Half a line would spoil the one after it.
+    /// Removes a partial line, which would corrupt the next one.
     fn take_back(&mut self, failed: io::Error) -> io::Error {
         self.set_aside = self.length;
         match self.file.set_len(self.length) {
@@ -147,8 +138,8 @@ impl Store {
         Ok(head)
     }
 
-    /// Goes on in a new segment if this one is long enough, with `reserve` set aside in it first. If that fails
-    /// this one simply grows on.
+    /// Starts a new segment if this one is long enough, with `reserve` set aside in it first. If that fails, this one
+    /// grows on.
     pub fn rotate_if_long(&mut self, reserve: u64) -> io::Result<bool> {
         if self.length < self.segment_bytes {
             return Ok(false);
@@ -221,8 +212,8 @@ impl Store {
         sync_folder(&self.held.folder)
     }
 
-    /// What was mended is on record now.
-    pub fn told_of_torn(&self) -> io::Result<()> {
+    /// Forgets a torn line that is on record now.
+    pub fn forget_torn(&self) -> io::Result<()> {
         recover::forget_torn(&self.held.folder)
     }
 
@@ -238,7 +229,7 @@ fn open_segment(folder: &Path, first: u64) -> io::Result<File> {
 
 /// What the first line of a segment says it follows; `None` while it has none.
 fn before_first_line(segment: &Segment) -> io::Result<Option<Link>> {
-    let mut lines = Lines::new(BufReader::new(File::open(&segment.path)?));
+    let mut lines = LineReader::new(BufReader::new(File::open(&segment.path)?));
     let Some(first) = lines.read()? else { return Ok(None) };
     let line = parse(&first.bytes).map_err(|_| io::Error::other("a segment does not begin with a line"))?;
     Ok(Some(Link { seq: line.seq - 1, hash: line.prev }))

@@ -1,15 +1,18 @@
-//! The log as a whole: what is written is there, what is damaged is found, what is full comes back.
+//! The log as a whole: durability, verification, recovery, and a full disk.
 
 mod disk;
 mod manipulate;
 mod recovery;
 
-use crate::{About, AuditError, Context, Event, EventKind, Key, Log, LogOptions, verify};
-use policy::{Action, Decision, Facts, Permit, Policy, Standing, Target, TypeText};
+use crate::head::Head;
+use crate::line::Link;
+use crate::queue::{Job, Queue};
+use crate::{ActionContext, AuditError, Event, EventKind, EventSubject, Key, Log, LogOptions, verify};
+use policy::{Action, Decision, Facts, Permit, Policy, SessionContext, Target, TypeText};
 use std::path::{Path, PathBuf};
 
-pub fn about() -> About {
-    About { tenant: "default".into(), actor: "agent".into(), session_id: "s-1".into(), jail_id: None }
+pub fn subject() -> EventSubject {
+    EventSubject { tenant: "default".into(), actor: "agent".into(), session_id: "s-1".into(), jail_id: None }
 }
 
 pub fn key(folder: &Path) -> Key {
@@ -19,7 +22,7 @@ pub fn key(folder: &Path) -> Key {
 /// A log with segments of the given size.
 pub fn open(folder: &Path, segment_bytes: u64, most_bytes: u64) -> Result<Log, AuditError> {
     let options = LogOptions { key: key(folder), segment_bytes, most_bytes };
-    Log::open(&folder.join("audit"), "i1", options)
+    Log::open(&folder.join("audit"), "i1", options).map(|(log, _)| log)
 }
 
 pub fn chain(folder: &Path) -> PathBuf {
@@ -34,20 +37,24 @@ pub fn permit() -> Permit {
     let target = Target::Ref("e1".into());
     let action =
         Action::Type(TypeText { target, text: "my secret".into(), clear_first: false, submit: false });
-    match Policy::default().decide(action, Facts::default(), &Standing::default()) {
+    match Policy::default().decide(action, Facts::default(), &SessionContext::default()) {
         Decision::Allow(permit) => permit,
         other => panic!("{other:?}"),
     }
 }
 
-pub async fn intend(log: &Log) -> Result<(policy::Permitted, crate::Intent), AuditError> {
-    let about = about();
-    let veil = |text: &str| text.to_owned();
-    log.intend(permit(), Context { about: &about, user_agent: "test", before: None, veil: &veil }).await
+pub async fn intend(log: &Log) -> Result<(crate::Permitted, crate::Intent), AuditError> {
+    let subject = subject();
+    let redact = |text: &str| text.to_owned();
+    log.intend(
+        permit(),
+        ActionContext { subject: &subject, user_agent: "test", before: None, redact: &redact },
+    )
+    .await
 }
 
 pub fn event(result: &str) -> Event {
-    Event::new(EventKind::Refused, about()).result(result)
+    Event::new(EventKind::Refused, subject()).result(result)
 }
 
 /// Every line of the chain, in order.
@@ -70,18 +77,58 @@ async fn an_intent_is_on_disk_before_it_can_be_performed() {
     assert_eq!(written[1]["input_value"], "[9 characters]");
     assert_eq!(written[1]["risk"], "medium");
     assert!(!written[1].to_string().contains("my secret"));
-    intent.came_to(|event| event.result("ok")).await.unwrap();
+    intent.complete(|event| event.result("ok")).await.unwrap();
     assert!(check(folder.path()).ok());
 }
 
 #[tokio::test]
-async fn an_intent_that_is_given_up_says_so() {
+async fn an_abandoned_intent_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 1 << 20, 1 << 30).unwrap();
     drop(intend(&log).await.unwrap());
     log.append(&event("after")).await.unwrap();
     let written = lines(folder.path());
     assert_eq!((&written[2]["event_type"], &written[2]["result"]), (&"outcome".into(), &"abandoned".into()));
+}
+
+#[tokio::test]
+async fn an_abandoned_intent_is_recorded_though_the_queue_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, jobs) = Queue::new();
+    let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START);
+    let log = Log::unattended(queue, head);
+    let writer = log.clone();
+    let intending = tokio::spawn(async move { intend(&writer).await });
+    let queued = loop {
+        match jobs.try_recv() {
+            Ok(queued) => break queued,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    let Job::Line(line) = queued.job else { panic!("not a line") };
+    line.durable.unwrap().send(Ok(())).unwrap();
+    let (_, intent) = intending.await.unwrap().unwrap();
+    while log.note(&event("x")) {}
+    assert!(matches!(log.append(&event("x")).await, Err(AuditError::Busy)));
+    assert!(matches!(intend(&log).await.err(), Some(AuditError::Busy)));
+    drop(intent);
+    let is_abandoned = |job: &Job| matches!(job, Job::Line(line) if line.fields.contains("abandoned"));
+    assert_eq!(jobs.try_iter().filter(|queued| is_abandoned(&queued.job)).count(), 1);
+}
+
+#[tokio::test]
+async fn intents_without_an_outcome_are_bounded() {
+    let (queue, _jobs) = Queue::new();
+    let mut slots = Vec::new();
+    let refused = loop {
+        match queue.reserve_outcome() {
+            Ok(slot) => slots.push(slot),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, AuditError::Busy) && slots.len() == 1024);
+    slots.pop();
+    assert!(queue.reserve_outcome().is_ok());
 }
 
 #[tokio::test]
@@ -106,7 +153,7 @@ async fn many_writers_leave_whole_lines_in_one_chain() {
 }
 
 #[tokio::test]
-async fn the_oldest_segments_go_when_the_log_is_too_large_and_verify_says_where_it_begins() {
+async fn the_oldest_segments_are_dropped_when_the_log_is_too_large() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 4096, 20_000).unwrap();
     for _ in 0..200 {
@@ -125,7 +172,7 @@ async fn the_oldest_segments_go_when_the_log_is_too_large_and_verify_says_where_
 }
 
 #[tokio::test]
-async fn segments_are_dropped_by_age_only_when_asked_and_the_chain_holds() {
+async fn trimming_drops_old_segments_and_the_chain_still_verifies() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 2048, 1 << 30).unwrap();
     let early = log.heads().unwrap().borrow().clone();
@@ -142,8 +189,8 @@ async fn segments_are_dropped_by_age_only_when_asked_and_the_chain_holds() {
     let anchored = |anchors: &[crate::Head]| verify(&chain(folder.path()), None, anchors).unwrap();
     let both = anchored(&[early.clone(), newest]);
     assert!(both.ok() && both.anchors == 1, "{both:?}");
-    let wrong = anchored(&[early]).bad.unwrap().wrong;
-    assert!(matches!(wrong, crate::Wrong::AnchorsDropped { first, .. } if first == third), "{wrong:?}");
+    let kind = anchored(&[early]).defect.unwrap().kind;
+    assert!(matches!(kind, crate::DefectKind::AnchorsDropped { first, .. } if first == third), "{kind:?}");
 
     assert_eq!(log.trim(u64::MAX, "their age").await.unwrap() + 1, report.segments as u64);
     drop(log);

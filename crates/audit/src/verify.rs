@@ -1,26 +1,26 @@
-//! Checks a chain from its first kept line to its signed head, and names the first thing that is wrong.
+//! Verifies a chain from its first kept line to its signed head, and reports the first defect.
 
+mod defect;
 mod lines;
-mod wrong;
 
-pub use lines::{Lines, Read};
-pub use wrong::{Bad, Place, Wrong};
+pub use defect::{Defect, DefectKind, Location};
+pub use lines::{LineReader, RawLine};
 
 use crate::chain::{Segment, segments};
 use crate::head::{self, Head, Heads};
 use crate::key::PublicKey;
-use crate::line::{Link, Parsed, parse};
+use crate::line::{Link, ParsedLine, parse};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead};
 use std::path::Path;
 use std::time::Duration;
 
-/// A writer signs its head a moment after the lines: so long is waited for one that lags.
-const LAG: Duration = Duration::from_millis(200);
-const LOOKS: u32 = 5;
+/// A writer signs the head a moment after the lines. This is the wait between two attempts.
+const RETRY_DELAY: Duration = Duration::from_millis(200);
+const ATTEMPTS: u32 = 5;
 
-/// What was found.
+/// The result of a verification.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub chain: Option<String>,
@@ -34,44 +34,52 @@ pub struct Report {
     pub key: Option<String>,
     /// How many anchored heads were found in the log.
     pub anchors: usize,
-    pub bad: Option<Bad>,
+    #[serde(rename = "bad")]
+    pub defect: Option<Defect>,
 }
 
 impl Report {
     pub fn ok(&self) -> bool {
-        self.bad.is_none()
+        self.defect.is_none()
     }
 }
 
-/// Checks the chain in `folder`. `key` is the only one that may have signed, if given; each of `anchors` is a head
-/// that was kept elsewhere, and must still be part of the log.
+/// Verifies the chain in `folder`. If given, `key` is the only one that may have signed. Each of `anchors` is a head
+/// that was kept elsewhere and must still be part of the log.
 pub fn verify(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::Result<Report> {
-    for _ in 1..LOOKS {
-        match look(folder, key, anchors) {
-            // Only a log that is being written right now looks like this and then does not.
-            Ok(report) if report.bad.as_ref().is_some_and(|bad| bad.wrong.may_pass()) => {}
-            // A segment that retention has just dropped.
+    for _ in 1..ATTEMPTS {
+        match verify_once(folder, key, anchors) {
+            // A log that is being written can look like this for a moment.
+            Ok(report) if report.defect.as_ref().is_some_and(|defect| defect.kind.is_transient()) => {}
+            // Retention has just dropped a segment.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => return other,
         }
-        std::thread::sleep(LAG);
+        std::thread::sleep(RETRY_DELAY);
     }
-    look(folder, key, anchors)
+    verify_once(folder, key, anchors)
 }
 
-/// Checks lines that stand alone, such as those of a bundle, each against the one before it.
-pub fn verify_lines(name: &str, input: impl BufRead, after: Option<Link>) -> io::Result<(u64, Option<Bad>)> {
-    let mut walk = Walk { last: after, ..Walk::default() };
-    let mut lines = Lines::new(input);
+/// Verifies lines outside of a chain, such as those of a bundle, each against the one before it.
+pub fn verify_lines(
+    name: &str,
+    input: impl BufRead,
+    after: Option<Link>,
+) -> io::Result<(u64, Option<Defect>)> {
+    let mut walk = ChainWalk { last: after, ..ChainWalk::default() };
+    let mut lines = LineReader::new(input);
     while let Some(read) = lines.read()? {
-        if let Err(wrong) = walk.read(&read, None) {
-            return Ok((walk.lines, Some(Bad { place: Place::new(name, read.number, wrong.seq()), wrong })));
+        if let Err(kind) = walk.read(&read, None) {
+            return Ok((
+                walk.lines,
+                Some(Defect { location: Location::new(name, read.number, kind.seq()), kind }),
+            ));
         }
     }
     Ok((walk.lines, None))
 }
 
-fn look(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::Result<Report> {
+fn verify_once(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::Result<Report> {
     let heads = head::read(folder)?;
     let segments = segments(folder)?;
     let mut report = Report {
@@ -82,95 +90,95 @@ fn look(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::Result<
         dropped: heads.newest.as_ref().map_or(0, |head| head.begins.saturating_sub(1)),
         key: heads.newest.as_ref().map(|head| head.key.clone()),
         anchors: 0,
-        bad: None,
+        defect: None,
     };
     let trusted = match trusted(&heads, key) {
         Ok(trusted) => trusted,
-        Err(wrong) => {
-            report.bad = Some(Bad { place: Place::new("head", 0, None), wrong });
+        Err(kind) => {
+            report.defect = Some(Defect { location: Location::new("head", 0, None), kind });
             return Ok(report);
         }
     };
-    let mut chain = Chain::new(trusted, anchors);
-    let bad = match chain.run(&segments)? {
-        // A chain that was written anew fits together: its signatures do not.
-        Some(bad) if bad.wrong == Wrong::BadSignature => {
-            let mut again = Chain { every_signature: true, ..Chain::new(chain.trusted, anchors) };
+    let mut chain = ChainCheck::new(trusted, anchors);
+    let found = match chain.run(&segments)? {
+        // A rewritten chain is consistent, but its signatures are invalid. Reports the first of them.
+        Some(last) if last.kind == DefectKind::BadSignature => {
+            let mut again = ChainCheck { every_signature: true, ..ChainCheck::new(chain.trusted, anchors) };
             let first = again.run(&segments)?;
             chain = again;
-            first.or(Some(bad))
+            first.or(Some(last))
         }
         other => other,
     };
     (report.first, report.last) = (chain.first, chain.walk.last.map_or(0, |link| link.seq));
     report.anchors = chain.anchored;
-    report.bad = bad.or_else(|| {
-        let damaged = Bad { place: Place::new("head", 0, None), wrong: Wrong::HeadDamaged };
+    report.defect = found.or_else(|| {
+        let damaged = Defect { location: Location::new("head", 0, None), kind: DefectKind::HeadDamaged };
         (heads.damaged > 0).then_some(damaged)
     });
     Ok(report)
 }
 
-/// A head that can be believed, and its key.
-fn trusted(heads: &Heads, key: Option<&PublicKey>) -> Result<(Head, PublicKey), Wrong> {
+/// The newest head, if it is genuine and signed by the right key.
+fn trusted(heads: &Heads, key: Option<&PublicKey>) -> Result<(Head, PublicKey), DefectKind> {
     let Some(head) = &heads.newest else {
-        return Err(if heads.damaged > 0 { Wrong::HeadDamaged } else { Wrong::HeadMissing });
+        return Err(if heads.damaged > 0 { DefectKind::HeadDamaged } else { DefectKind::HeadMissing });
     };
-    let signer = PublicKey::parse(&head.key).map_err(|_| Wrong::HeadDamaged)?;
+    let signer = PublicKey::parse(&head.key).map_err(|_| DefectKind::HeadDamaged)?;
     if key.is_some_and(|key| *key != signer) {
-        return Err(Wrong::OtherKey);
+        return Err(DefectKind::OtherKey);
     }
     Ok((head.clone(), signer))
 }
 
 /// One pass over a chain's segments.
-struct Chain<'a> {
+struct ChainCheck<'a> {
     trusted: (Head, PublicKey),
     anchors: &'a [Head],
     anchored: usize,
     every_signature: bool,
     first: u64,
-    walk: Walk,
-    /// The last line with a signature, and where it stands.
-    signed: Option<(Parsed, Place)>,
-    unsigned: Option<Place>,
-    end: Place,
+    walk: ChainWalk,
+    /// The last line with a signature, and its location.
+    signed: Option<(ParsedLine, Location)>,
+    unsigned: Option<Location>,
+    end: Location,
 }
 
-impl<'a> Chain<'a> {
-    fn new(trusted: (Head, PublicKey), anchors: &'a [Head]) -> Chain<'a> {
-        Chain {
+impl<'a> ChainCheck<'a> {
+    fn new(trusted: (Head, PublicKey), anchors: &'a [Head]) -> ChainCheck<'a> {
+        ChainCheck {
             trusted,
             anchors,
             anchored: 0,
             every_signature: false,
             first: 0,
-            walk: Walk::default(),
+            walk: ChainWalk::default(),
             signed: None,
             unsigned: None,
-            end: Place::new("", 0, None),
+            end: Location::new("", 0, None),
         }
     }
 
-    fn run(&mut self, segments: &[Segment]) -> io::Result<Option<Bad>> {
+    fn run(&mut self, segments: &[Segment]) -> io::Result<Option<Defect>> {
         for (at, segment) in segments.iter().enumerate() {
-            let mut lines = Lines::new(io::BufReader::new(File::open(&segment.path)?));
+            let mut lines = LineReader::new(io::BufReader::new(File::open(&segment.path)?));
             let is_last = at + 1 == segments.len();
             while let Some(read) = lines.read()? {
-                if let Err(wrong) = self.line(&segment.name(), &read, is_last) {
-                    let place = Place::new(&segment.name(), read.number, wrong.seq());
-                    return Ok(Some(Bad { place, wrong }));
+                if let Err(kind) = self.line(&segment.name(), &read, is_last) {
+                    let location = Location::new(&segment.name(), read.number, kind.seq());
+                    return Ok(Some(Defect { location, kind }));
                 }
             }
         }
         Ok(self.ending())
     }
 
-    fn line(&mut self, segment: &str, read: &Read, in_last_segment: bool) -> Result<(), Wrong> {
+    fn line(&mut self, segment: &str, read: &RawLine, in_last_segment: bool) -> Result<(), DefectKind> {
         let before_first = self.trusted.0.before_first();
         let parsed = match self.walk.read(read, before_first) {
-            // A line without its end in the last segment is what a crash leaves; elsewhere it was cut.
-            Err(Wrong::Torn { .. }) if !in_last_segment => return Err(Wrong::Malformed),
+            // A crash leaves an incomplete line in the last segment only.
+            Err(DefectKind::Torn { .. }) if !in_last_segment => return Err(DefectKind::Malformed),
             other => other?,
         };
         if self.first == 0 {
@@ -179,82 +187,82 @@ impl<'a> Chain<'a> {
         self.agrees(&self.trusted.0, &parsed)?;
         for anchor in self.anchors {
             if anchor.chain == self.trusted.0.chain && anchor.seq == parsed.seq {
-                self.agrees(anchor, &parsed).map_err(|_| Wrong::AnchorDiffers { seq: anchor.seq })?;
+                self.agrees(anchor, &parsed).map_err(|_| DefectKind::AnchorDiffers { seq: anchor.seq })?;
                 self.anchored += 1;
             }
         }
-        let place = Place::new(segment, read.number, Some(parsed.seq));
-        self.end = place.clone();
+        let location = Location::new(segment, read.number, Some(parsed.seq));
+        self.end = location.clone();
         if parsed.sig.is_some() {
             let (head, key) = &self.trusted;
             if self.every_signature && parsed.is_signed_by(key, &head.chain) != Some(true) {
-                return Err(Wrong::BadSignature);
+                return Err(DefectKind::BadSignature);
             }
-            (self.signed, self.unsigned) = (Some((parsed, place)), None);
+            (self.signed, self.unsigned) = (Some((parsed, location)), None);
         } else if self.unsigned.is_none() {
-            self.unsigned = Some(place);
+            self.unsigned = Some(location);
         }
         Ok(())
     }
 
-    /// A head and the line it speaks of have the same hash.
-    fn agrees(&self, head: &Head, line: &Parsed) -> Result<(), Wrong> {
+    /// A head and its line have the same hash.
+    fn agrees(&self, head: &Head, line: &ParsedLine) -> Result<(), DefectKind> {
         let differs = head.seq == line.seq && head.last() != Some(line.link());
-        if differs { Err(Wrong::HeadDiffers { seq: head.seq }) } else { Ok(()) }
+        if differs { Err(DefectKind::HeadDiffers { seq: head.seq }) } else { Ok(()) }
     }
 
-    fn ending(&mut self) -> Option<Bad> {
+    fn ending(&mut self) -> Option<Defect> {
         let (head, key) = &self.trusted;
         let last = self.walk.last.map_or(0, |link| link.seq);
-        if let Some((line, place)) = &self.signed
+        if let Some((line, location)) = &self.signed
             && line.is_signed_by(key, &head.chain) != Some(true)
         {
-            return Some(Bad { place: place.clone(), wrong: Wrong::BadSignature });
+            return Some(Defect { location: location.clone(), kind: DefectKind::BadSignature });
         }
-        let after = Place { line: self.end.line + 1, seq: Some(last + 1), ..self.end.clone() };
+        let after = Location { line: self.end.line + 1, seq: Some(last + 1), ..self.end.clone() };
         if head.seq > last {
-            return Some(Bad { place: after, wrong: Wrong::Cut { last, head: head.seq } });
+            return Some(Defect { location: after, kind: DefectKind::Cut { last, head: head.seq } });
         }
         let anchors = || self.anchors.iter().filter(|anchor| anchor.chain == head.chain);
         if let Some(anchor) = anchors().find(|anchor| anchor.seq > last) {
-            let wrong = Wrong::Old { last, anchor: anchor.seq, at: anchor.signed_at.clone() };
-            return Some(Bad { place: after, wrong });
+            let kind = DefectKind::Old { last, anchor: anchor.seq, at: anchor.signed_at.clone() };
+            return Some(Defect { location: after, kind });
         }
-        // Retention drops what was before an anchor, too. But whoever has the key could sign any beginning: a log that
-        // begins after its last anchor is not held by one.
+        // Retention may drop anchored lines. But the holder of the key could sign any beginning, so a log that begins
+        // after its last anchor is not anchored at all.
         if self.anchored == 0
             && let Some(anchor) = anchors().max_by_key(|anchor| anchor.seq)
             && anchor.last() != head.before_first()
         {
             let at = anchor.signed_at.clone();
-            let wrong = Wrong::AnchorsDropped { first: head.begins, anchor: anchor.seq, at };
-            return Some(Bad { place: Place::new("head", 0, None), wrong });
+            let kind = DefectKind::AnchorsDropped { first: head.begins, anchor: anchor.seq, at };
+            return Some(Defect { location: Location::new("head", 0, None), kind });
         }
-        if let Some(place) = &self.unsigned {
-            return Some(Bad { place: place.clone(), wrong: Wrong::Unsigned });
+        if let Some(location) = &self.unsigned {
+            return Some(Defect { location: location.clone(), kind: DefectKind::Unsigned });
         }
         (last > head.seq)
-            .then(|| Bad { place: self.end.clone(), wrong: Wrong::Ahead { head: head.seq, last } })
+            .then(|| Defect { location: self.end.clone(), kind: DefectKind::Ahead { head: head.seq, last } })
     }
 }
 
 /// Follows a chain line by line.
 #[derive(Default)]
-pub struct Walk {
+pub struct ChainWalk {
     pub last: Option<Link>,
     pub lines: u64,
 }
 
-impl Walk {
-    /// Takes the next line. `before_first` is what the first one follows, if that is known.
-    pub fn read(&mut self, read: &Read, before_first: Option<Link>) -> Result<Parsed, Wrong> {
+impl ChainWalk {
+    /// Checks the next line. `before_first` is the line before the first one, if known.
+    pub fn read(&mut self, read: &RawLine, before_first: Option<Link>) -> Result<ParsedLine, DefectKind> {
         if !read.ended {
-            return Err(Wrong::Torn { bytes: read.bytes.len() });
+            return Err(DefectKind::Torn { bytes: read.bytes.len() });
         }
-        let parsed = parse(&read.bytes).map_err(Wrong::from)?;
+        let parsed = parse(&read.bytes).map_err(DefectKind::from)?;
         let expected = match (self.last, before_first) {
             (Some(last), _) => Some(last),
-            // Segments that retention has given up may still be there for a moment.
+            // Segments that retention is dropping may still exist for a moment.
             (None, Some(before)) if parsed.seq <= before.seq => (parsed.seq == 1).then_some(Link::START),
             (None, before) => before,
         };
@@ -264,7 +272,7 @@ impl Walk {
         if let Some(before) = before_first.filter(|before| before.seq == parsed.seq)
             && before != parsed.link()
         {
-            return Err(Wrong::HeadDiffers { seq: before.seq });
+            return Err(DefectKind::HeadDiffers { seq: before.seq });
         }
         self.last = Some(parsed.link());
         self.lines += 1;
@@ -272,18 +280,18 @@ impl Walk {
     }
 }
 
-fn follows(last: Link, line: &Parsed) -> Result<(), Wrong> {
+fn follows(last: Link, line: &ParsedLine) -> Result<(), DefectKind> {
     let expected = last.seq + 1;
     match line.seq {
-        found if found > expected => Err(Wrong::Missing { from: expected, to: found - 1 }),
-        found if found < expected => Err(Wrong::Again { expected, found }),
-        _ if line.prev != last.hash => Err(Wrong::Unlinked { seq: expected }),
+        found if found > expected => Err(DefectKind::Missing { from: expected, to: found - 1 }),
+        found if found < expected => Err(DefectKind::Again { expected, found }),
+        _ if line.prev != last.hash => Err(DefectKind::Unlinked { seq: expected }),
         _ => Ok(()),
     }
 }
 
-/// For a log that nobody writes.
+/// Without retries, for a log that nobody writes.
 #[cfg(test)]
-pub fn look_once(folder: &Path) -> Report {
-    look(folder, None, &[]).unwrap()
+pub fn verify_closed(folder: &Path) -> Report {
+    verify_once(folder, None, &[]).unwrap()
 }

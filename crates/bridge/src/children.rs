@@ -1,7 +1,8 @@
 //! Starting processes and reaping all that end, as process 1 must.
 
-use crate::log::Log;
+use crate::log::{Log, to_stderr};
 use bridge::wire::ProcessState;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::collections::HashMap;
 use std::io;
@@ -29,7 +30,7 @@ pub struct Child {
 
 impl Children {
     /// Starts the reaper. Everything here runs on one thread, so a child is registered before it can
-    /// be reaped, and none is reaped under the nose of a `spawn` that waits for it.
+    /// be reaped, and never while `spawn` waits for it.
     pub fn watch() -> io::Result<Children> {
         let children = Children::default();
         let mut ended = signal(SignalKind::child())?;
@@ -75,8 +76,11 @@ impl Children {
 impl Child {
     /// Ends it and what it started.
     pub fn kill(&self) {
-        // The one failure is a group that is already empty.
-        rustix::process::kill_process_group(self.group, Signal::KILL).ok();
+        match rustix::process::kill_process_group(self.group, Signal::KILL) {
+            // ESRCH: the group is empty already.
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => to_stderr(&format!("bridge: cannot kill a process group: {error}\n")),
+        }
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -1,14 +1,14 @@
-//! The control side: connections that the bridge dials and on which the host asks.
+//! The control connections, which the bridge dials and on which the host sends requests.
 //!
 //! Nothing in a jail can be dialled, so the bridge keeps one idle connection to the host's socket at
 //! all times. The host takes it by sending a request; then the next is dialled. One request each.
 
 use crate::args::Args;
-use crate::carry::{carry, remaining};
-use crate::head::{HeadError, Reply, Request, Status};
+use crate::http::{HeadError, Reply, Request, Status};
 use crate::log::Log;
 use crate::state::{RestartRefusal, Run, Stage, State};
 use crate::supervisor::Supervisor;
+use crate::websocket::{relay, remaining};
 use bridge::token::{Claims, Refusal, Verifier};
 use bridge::wire::{
     BROWSER_PATH, MAX_HEAD, RESTART_PATH, Report, STATUS_PATH, StageName, VERSION_PATH, Version,
@@ -26,21 +26,21 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 /// Connections at once, the spare one included. When all are in use no spare is dialled, and the host waits.
 const MAX_CONNECTIONS: usize = 8;
 /// A head must be complete, and a reply taken, within this.
-const EXCHANGE: Duration = Duration::from_secs(5);
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long `/json/version` waits when the host does not say.
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 /// How long Chromium has to answer when a client is attached.
-const ATTACH: Duration = Duration::from_secs(10);
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Without the host's socket for this long, the host is gone.
-const HOST_PATIENCE: Duration = Duration::from_secs(5);
-const REDIAL: Duration = Duration::from_millis(50);
+const HOST_TIMEOUT: Duration = Duration::from_secs(5);
+const REDIAL_DELAY: Duration = Duration::from_millis(50);
 
-/// Checks tokens, for requests and for renewals.
-pub struct Gate(Mutex<Verifier>);
+/// Verifies tokens, for requests and for renewals.
+pub struct SharedVerifier(Mutex<Verifier>);
 
-impl Gate {
-    pub fn new(verifier: Verifier) -> Gate {
-        Gate(Mutex::new(verifier))
+impl SharedVerifier {
+    pub fn new(verifier: Verifier) -> SharedVerifier {
+        SharedVerifier(Mutex::new(verifier))
     }
 
     pub fn accept(&self, token: &[u8]) -> Result<Claims, Refusal> {
@@ -50,25 +50,25 @@ impl Gate {
 
 pub struct Control {
     pub args: Arc<Args>,
-    pub gate: Gate,
+    pub tokens: SharedVerifier,
     pub state: watch::Sender<State>,
     pub log: Log,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the host's socket has been gone for {} s", HOST_PATIENCE.as_secs())]
+#[error("the host's socket has been gone for {} s", HOST_TIMEOUT.as_secs())]
 pub struct HostGone {
     source: io::Error,
 }
 
 /// Dials the host, for as long as it takes to be sure that it is gone.
 pub async fn dial(path: &Path) -> Result<UnixStream, HostGone> {
-    let deadline = Instant::now() + HOST_PATIENCE;
+    let deadline = Instant::now() + HOST_TIMEOUT;
     loop {
         match UnixStream::connect(path).await {
             Ok(stream) => return Ok(stream),
             Err(source) if Instant::now() >= deadline => return Err(HostGone { source }),
-            Err(_) => sleep(REDIAL).await,
+            Err(_) => sleep(REDIAL_DELAY).await,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Control {
                 permit = connections.clone().acquire_owned().await;
             } else {
                 // Closed unused. A host that is going closes its listener as well, which dialling finds out.
-                sleep(REDIAL).await;
+                sleep(REDIAL_DELAY).await;
             }
             spare = match dial(&self.args.cdp).await {
                 Ok(stream) => stream,
@@ -102,11 +102,13 @@ impl Control {
 
     /// One request, one reply. Whatever fails here fails for this connection only.
     async fn answer(&self, mut stream: UnixStream, mut buffer: Vec<u8>) {
-        let Ok(head) = timeout(EXCHANGE, Request::read(&mut stream, &mut buffer)).await else { return };
+        let Ok(head) = timeout(EXCHANGE_TIMEOUT, Request::read(&mut stream, &mut buffer)).await else {
+            return;
+        };
         let answer = match head {
             Ok(request) => tokio::select! {
                 answer = self.route(request) => answer,
-                () = hung_up(&mut stream, &mut buffer) => return,
+                () = wait_for_hang_up(&mut stream, &mut buffer) => return,
             },
             Err(HeadError::Read { .. }) => return,
             Err(error @ HeadError::TooLarge) => {
@@ -119,15 +121,15 @@ impl Control {
         match answer {
             Ok(upgrade) => self.upgrade(stream, buffer, upgrade).await,
             Err(reply) => {
-                // The host may have stopped listening; there is nobody else to tell.
-                timeout(EXCHANGE, reply.write(&mut stream)).await.ok();
+                // The host may have hung up; nobody else needs the reply.
+                timeout(EXCHANGE_TIMEOUT, reply.write(&mut stream)).await.ok();
             }
         }
     }
 
-    /// Nothing is told to a caller without a good token, not even whether a path exists.
+    /// A caller without a valid token learns nothing, not even whether a path exists.
     async fn route(&self, request: Request) -> Result<Upgrade, Reply> {
-        let claims = self.gate.accept(&request.token)?;
+        let claims = self.tokens.accept(&request.token)?;
         match (request.method.as_str(), request.path.as_str()) {
             ("GET", VERSION_PATH) => Err(self.version(request.wait, &claims).await),
             ("GET", STATUS_PATH) => Err(Reply::json(Status::Ok, &self.report())),
@@ -211,9 +213,9 @@ impl Control {
 
     async fn upgrade(&self, mut stream: UnixStream, leftover: Vec<u8>, upgrade: Upgrade) {
         let Upgrade { run, key, claims } = upgrade;
-        let Ok(Some(attachment)) = timeout(ATTACH, run.pipe.attach()).await else {
+        let Ok(Some(attachment)) = timeout(ATTACH_TIMEOUT, run.pipe.attach()).await else {
             let reply = Reply::json(Status::Unavailable, &self.report());
-            timeout(EXCHANGE, reply.write(&mut stream)).await.ok();
+            timeout(EXCHANGE_TIMEOUT, reply.write(&mut stream)).await.ok();
             return;
         };
         let head = format!(
@@ -221,15 +223,15 @@ impl Control {
              sec-websocket-accept: {}\r\n\r\n",
             derive_accept_key(key.as_bytes())
         );
-        if let Ok(Ok(())) = timeout(EXCHANGE, stream.write_all(head.as_bytes())).await {
-            carry(stream, leftover, attachment, &claims, &self.gate).await;
+        if let Ok(Ok(())) = timeout(EXCHANGE_TIMEOUT, stream.write_all(head.as_bytes())).await {
+            relay(stream, leftover, attachment, &claims, &self.tokens).await;
         }
     }
 }
 
 /// Returns when the host has stopped waiting for its answer, so that a request nobody waits for does not
 /// hold a connection. What it sends meanwhile is kept, up to the size of a head.
-async fn hung_up(stream: &mut UnixStream, buffer: &mut Vec<u8>) {
+async fn wait_for_hang_up(stream: &mut UnixStream, buffer: &mut Vec<u8>) {
     while buffer.len() < MAX_HEAD {
         if !matches!(stream.read_buf(buffer).await, Ok(1..)) {
             return;

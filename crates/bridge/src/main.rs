@@ -1,24 +1,24 @@
 //! The bridge: process 1 of a jail, between Chromium and the host's two sockets.
 //!
-//! It dials out and is never dialled, except by Chromium for its proxy. It holds a public key, and
-//! nothing that is worth taking.
+//! It connects to the host and accepts connections from nobody but Chromium, for its proxy. It holds a public key and
+//! no secret.
 
 mod args;
-mod carry;
 mod children;
 mod control;
 mod display;
-mod head;
+mod http;
 mod log;
 mod pipe;
 mod proxy;
 mod state;
 mod supervisor;
+mod websocket;
 mod xkbcomp;
 
 use crate::args::{Args, ArgsError};
 use crate::children::Children;
-use crate::control::{Control, Gate, HostGone};
+use crate::control::{Control, HostGone, SharedVerifier};
 use crate::log::Log;
 use crate::state::State;
 use crate::supervisor::Supervisor;
@@ -80,8 +80,8 @@ fn run(args: Args, began: Instant) -> Result<(), BridgeError> {
 ///
 /// The limit is 1 and not 0, because only 1 also keeps a host's core handler from being run.
 fn harden() -> io::Result<()> {
-    let most = rustix::process::getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
-    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(most), maximum: Some(most) })?;
+    let limit = rustix::process::getrlimit(Resource::Core).maximum.map_or(1, |limit| limit.min(1));
+    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(limit), maximum: Some(limit) })?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::set_no_new_privs(true)?;
     Ok(())
@@ -100,8 +100,8 @@ async fn serve(args: Arc<Args>, verifier: Verifier, began: Instant) -> Result<()
 
     let (state, _) = watch::channel(State::new(began, args.restarts));
     state.send_modify(|state| state.pass(Supervisor::first_phase(&args)));
-    let gate = Gate::new(verifier);
-    let control = Arc::new(Control { args: args.clone(), gate, state: state.clone(), log: log.clone() });
+    let tokens = SharedVerifier::new(verifier);
+    let control = Arc::new(Control { args: args.clone(), tokens, state: state.clone(), log: log.clone() });
     tokio::spawn(proxy::serve(proxy, args.egress.clone(), log.clone()));
     let supervisor = Supervisor { args, children, log, state };
     tokio::select! {

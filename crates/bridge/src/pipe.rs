@@ -130,7 +130,7 @@ impl Pipe {
 
 impl Client {
     fn end(self, ending: Ending) {
-        // A client that is gone needs no telling.
+        // A client that is gone does not need the reason.
         self.ending.send(ending).ok();
     }
 }
@@ -180,7 +180,7 @@ async fn read(from_browser: OwnedReadHalf, shared: Arc<Mutex<Shared>>, log: Log)
             break;
         }
     }
-    // Dropping our own calls tells whoever waits for them.
+    // Dropping our own calls wakes whoever waits for them.
     let mut shared = lock(&shared);
     shared.closed = true;
     shared.own_calls.clear();

@@ -1,6 +1,6 @@
-//! Chromium's proxy, as it sees it: a port on the jail's loopback whose bytes go to the egress socket.
+//! Chromium's proxy: a port on the jail's loopback whose bytes go to the egress socket.
 //!
-//! The bridge looks at none of them. The host decides where they may go, and how long they may idle.
+//! The bridge parses none of them. The host decides where they may go, and how long a connection may idle.
 
 use crate::log::Log;
 use std::io;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 /// Connections at once. Beyond it none is accepted until one ends; Chromium waits in the backlog.
 const MAX_CONNECTIONS: usize = 256;
-const RETRY: Duration = Duration::from_millis(50);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 pub async fn listen(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
@@ -31,21 +31,21 @@ pub async fn serve(listener: TcpListener, egress: PathBuf, log: Log) {
                 let egress = egress.clone();
                 let log = log.clone();
                 tokio::spawn(async move {
-                    carry(stream, &egress, &log).await;
+                    relay(stream, &egress, &log).await;
                     drop(permit);
                 });
             }
             // Out of descriptors, most likely: others have to end first.
             Err(error) => {
                 log.note(format_args!("cannot accept a proxy connection: {error}"));
-                sleep(RETRY).await;
+                sleep(RETRY_DELAY).await;
             }
         }
     }
 }
 
-async fn carry(mut stream: TcpStream, egress: &PathBuf, log: &Log) {
-    // Small writes of a TLS handshake must not wait for each other; failing that, they do.
+async fn relay(mut stream: TcpStream, egress: &PathBuf, log: &Log) {
+    // Small writes of a TLS handshake must not wait for each other. If this fails, the handshake is slower.
     stream.set_nodelay(true).ok();
     match UnixStream::connect(egress).await {
         Ok(mut host) => {

@@ -1,4 +1,4 @@
-//! Chromium's life: started on a pipe, watched, and started again when the host asks for it.
+//! Chromium's lifecycle: started on a pipe, watched, and restarted when the host asks for it.
 
 use crate::args::{Args, Screen};
 use crate::children::{Child, Children};
@@ -19,10 +19,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How long the last words of a dead Chromium are waited for: helpers of its own can hold its output open.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the output of a dead Chromium is read: helpers of its own can hold it open.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long Chromium may live on after it closed its pipe. Then it is killed.
-const GOODBYE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const ID_LENGTH: usize = 16;
 
 pub struct Supervisor {
@@ -103,7 +103,7 @@ impl Supervisor {
         let early_end = tokio::select! {
             version = started.pipe.version() => {
                 if let Some(version) = version {
-                    self.become_ready(started, version);
+                    self.mark_ready(started, version);
                 }
                 None
             }
@@ -113,14 +113,14 @@ impl Supervisor {
             Some(end) => end,
             None => self.wait_for_end(started).await,
         };
-        self.take_last_words(started).await;
+        self.drain_output(started).await;
         // The sender is with the reaper, which outlives every child.
         let process = end.unwrap_or(ProcessState::NotStarted);
         started.pipe.detach(Ending::BrowserGone { what: format!("chromium ended: {process}") });
         self.state.send_modify(|state| state.process = process);
     }
 
-    fn become_ready(&self, started: &Started, version: BrowserVersion) {
+    fn mark_ready(&self, started: &Started, version: BrowserVersion) {
         match new_id() {
             Ok(id) => {
                 let run = Arc::new(Run { id, version, pipe: started.pipe.clone() });
@@ -143,7 +143,7 @@ impl Supervisor {
             end = &mut child.end => return end,
             () = ended(reader) => {}
         }
-        if let Ok(end) = timeout(GOODBYE, &mut child.end).await {
+        if let Ok(end) = timeout(EXIT_TIMEOUT, &mut child.end).await {
             return end;
         }
         self.log.note(format_args!("chromium closed its pipe and lived on; killed"));
@@ -151,14 +151,14 @@ impl Supervisor {
         (&mut child.end).await
     }
 
-    /// Its helpers go with it: a restart begins clean, and the ends of pipe and log are reached.
-    async fn take_last_words(&self, started: &mut Started) {
+    /// Kills its helpers, so that a restart begins clean, and reads pipe and log to their ends.
+    async fn drain_output(&self, started: &mut Started) {
         started.child.kill();
-        let last_words = async {
+        let drained = async {
             ended(&mut started.reader).await;
             ended(&mut started.child.output).await;
         };
-        if timeout(LAST_WORDS, last_words).await.is_err() {
+        if timeout(DRAIN_TIMEOUT, drained).await.is_err() {
             self.log.note(format_args!("something still holds chromium's output; not waited for"));
         }
     }

@@ -1,4 +1,4 @@
-//! What the control plane and a bridge say to each other, besides CDP itself.
+//! The protocol between the control plane and a bridge, besides CDP itself.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

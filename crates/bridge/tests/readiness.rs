@@ -41,7 +41,7 @@ async fn the_first_gate_waits_until_chromium_speaks() {
     assert_eq!((&report["stage"], &report["phase"]), (&json!("starting"), &json!("http")));
     assert_eq!(phase_names(&report), ["bridge", "process"]);
 
-    // One that will not wait is told how far things are.
+    // One that will not wait learns the current stage.
     let (status, report) = host.raw(&head("Stockade-Wait-Ms: 0\r\n")).await;
     assert_eq!((status, &report["phase"]), (503, &json!("http")));
 

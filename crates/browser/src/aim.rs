@@ -11,7 +11,7 @@ use crate::{
     locate::{Element, LOOK_AGAIN, MOST_FRAMES_ASKED},
     page_text::{PageText, Words},
 };
-use policy::{ElementFacts, FormButton, FormFacts, Origin, Sight};
+use policy::{Appearance, ElementFacts, FormButton, FormFacts, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -360,7 +360,7 @@ impl PageFacts {
             let button = button.map(|PageButton { name, text }| FormButton { name, text });
             FormFacts { method, action, payment, button }
         });
-        let sight = Sight { place, form: form_state, is_bound: false };
+        let appearance = Appearance { rect: place, form_digest: form_state, pinned: false };
         let matches = 1;
         ElementFacts {
             element,
@@ -375,7 +375,7 @@ impl PageFacts {
             href,
             form,
             matches,
-            sight,
+            appearance,
         }
     }
 }

@@ -16,11 +16,11 @@ use crate::{
     locate::MOST_FRAMES_ASKED,
     paint,
     verbs::{Framed, Image},
-    words::WordSet,
 };
 use futures_util::future::join_all;
 use place::{Place, Placed};
 use policy::{ElementFacts, ImageFormat, Screenshot};
+use redact::PhraseSet;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 use still::{Counts, Held, Stirring};
@@ -46,14 +46,14 @@ const MOST_BOXES: usize = 1000;
 /// What a picture must not show, beside what is in fields.
 #[derive(Clone, Default)]
 pub struct Cover {
-    words: WordSet,
+    words: PhraseSet,
     forgotten: bool,
     only_secrets: bool,
 }
 
 impl Cover {
     pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Cover {
-        Cover { words: WordSet::new(words), ..Cover::default() }
+        Cover { words: PhraseSet::new(words), ..Cover::default() }
     }
 
     /// Nothing but secret fields, and fields with secrets if there are any: for a person who has to see what is about to be sent.
@@ -190,7 +190,7 @@ impl Browser {
         if cover.forgotten {
             return Err(BrowserError::CannotCover { why: "more was typed than is remembered" });
         }
-        if cover.words.is_cut() {
+        if cover.words.is_too_large() {
             return Err(BrowserError::CannotCover { why: "there is more to cover than can be looked for" });
         }
         let typed = !cover.words.is_empty();

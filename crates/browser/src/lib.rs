@@ -1,6 +1,6 @@
 //! The driver: CDP, pages, snapshots, actions and screenshots.
 //!
-//! It acts on one thing only, a [`policy::Permitted`] action, and on the element that was decided on.
+//! It acts on one thing only, a [`audit::Permitted`] action, and on the element that was decided on.
 //! What it tells of a page comes from a script in an isolated world, which the page cannot reach.
 
 mod aim;
@@ -33,7 +33,6 @@ mod state;
 mod tab;
 mod text;
 mod verbs;
-mod words;
 
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
 pub use cover::Cover;
@@ -44,7 +43,7 @@ pub use flags::{Display, LaunchOptions, launch_flags};
 pub use incident::Incident;
 pub use inject::{
     Blank, HandedCookie, HandedEntry, HandedOut, HandedReply, HandedValue, InjectedCookie, InjectedEntry,
-    InjectedHeaders, InjectedStorage, Injection, Priority, ProbePage, Probed, ReplyKind, SameSite, Secret,
+    InjectedHeaders, InjectedStorage, Injection, ProbePage, Probed, ReplyKind,
 };
 pub use journal::{PageEvent, PageEventKind, PageEvents};
 pub use mask::Mask;

@@ -1,21 +1,9 @@
 //! Text that pages made, before anybody reads it.
 
+use redact::is_invisible;
 use url::Url;
 
 const LONGEST_SCHEME: usize = 32;
-
-/// Whether a character is drawn as nothing, or reorders or hides what stands around it: those that Unicode
-/// calls default ignorable or format characters, noncharacters, and control characters.
-pub(crate) fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{8e2}'
-            | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{fdd0}'..='\u{fdef}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
 
 /// One line of what can be seen; a line break becomes a space.
 pub(crate) fn seen(text: &str) -> String {
@@ -25,7 +13,7 @@ pub(crate) fn seen(text: &str) -> String {
     }
     text.chars()
         .map(|c| if matches!(c, '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}') { ' ' } else { c })
-        .filter(|c| !is_unseen(*c))
+        .filter(|c| !is_invisible(*c))
         .collect()
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The kind of place a refused address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Range {
+pub enum AddressRange {
     Loopback,
     Private,
     LinkLocal,
@@ -26,73 +26,73 @@ pub enum Range {
     OwnMachine,
 }
 
-impl Range {
+impl AddressRange {
     /// The kind of address, to stand after "leads to".
     pub fn label(self) -> &'static str {
         match self {
-            Range::Loopback => "a loopback address",
-            Range::Private => "a private address",
-            Range::LinkLocal => "a link-local address",
-            Range::Shared => "a shared (carrier-grade NAT) address",
-            Range::Metadata => "a cloud metadata address",
-            Range::Multicast => "a multicast address",
-            Range::Unspecified => "an unspecified address",
-            Range::Documentation => "an address set aside for documentation or benchmarks",
-            Range::Reserved => "a reserved address",
-            Range::Transition => "an IPv6 transition address",
-            Range::OwnMachine => "the machine that Stockade runs on",
+            AddressRange::Loopback => "a loopback address",
+            AddressRange::Private => "a private address",
+            AddressRange::LinkLocal => "a link-local address",
+            AddressRange::Shared => "a shared (carrier-grade NAT) address",
+            AddressRange::Metadata => "a cloud metadata address",
+            AddressRange::Multicast => "a multicast address",
+            AddressRange::Unspecified => "an unspecified address",
+            AddressRange::Documentation => "an address set aside for documentation or benchmarks",
+            AddressRange::Reserved => "a reserved address",
+            AddressRange::Transition => "an IPv6 transition address",
+            AddressRange::OwnMachine => "the machine that Stockade runs on",
         }
     }
 }
 
 /// Refused IPv4 networks; the first that matches names the address.
-const V4: &[(Ipv4Addr, u32, Range)] = &[
-    (Ipv4Addr::new(169, 254, 169, 254), 32, Range::Metadata),
-    (Ipv4Addr::new(169, 254, 170, 2), 32, Range::Metadata),
-    (Ipv4Addr::new(100, 100, 100, 200), 32, Range::Metadata),
-    (Ipv4Addr::new(192, 0, 0, 192), 32, Range::Metadata),
+const V4: &[(Ipv4Addr, u32, AddressRange)] = &[
+    (Ipv4Addr::new(169, 254, 169, 254), 32, AddressRange::Metadata),
+    (Ipv4Addr::new(169, 254, 170, 2), 32, AddressRange::Metadata),
+    (Ipv4Addr::new(100, 100, 100, 200), 32, AddressRange::Metadata),
+    (Ipv4Addr::new(192, 0, 0, 192), 32, AddressRange::Metadata),
     // Azure's host agent has an address that is public to everybody else.
-    (Ipv4Addr::new(168, 63, 129, 16), 32, Range::Metadata),
-    (Ipv4Addr::new(0, 0, 0, 0), 8, Range::Unspecified),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, Range::Private),
-    (Ipv4Addr::new(100, 64, 0, 0), 10, Range::Shared),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, Range::Loopback),
-    (Ipv4Addr::new(169, 254, 0, 0), 16, Range::LinkLocal),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, Range::Private),
-    (Ipv4Addr::new(192, 0, 0, 0), 24, Range::Reserved),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, Range::Documentation),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, Range::Transition),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, Range::Private),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, Range::Documentation),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, Range::Documentation),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, Range::Documentation),
-    (Ipv4Addr::new(224, 0, 0, 0), 4, Range::Multicast),
+    (Ipv4Addr::new(168, 63, 129, 16), 32, AddressRange::Metadata),
+    (Ipv4Addr::new(0, 0, 0, 0), 8, AddressRange::Unspecified),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, AddressRange::Private),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, AddressRange::Shared),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, AddressRange::Loopback),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, AddressRange::LinkLocal),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, AddressRange::Private),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, AddressRange::Reserved),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, AddressRange::Documentation),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, AddressRange::Transition),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, AddressRange::Private),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, AddressRange::Documentation),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, AddressRange::Documentation),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, AddressRange::Documentation),
+    (Ipv4Addr::new(224, 0, 0, 0), 4, AddressRange::Multicast),
     // Broadcast is in here.
-    (Ipv4Addr::new(240, 0, 0, 0), 4, Range::Reserved),
+    (Ipv4Addr::new(240, 0, 0, 0), 4, AddressRange::Reserved),
 ];
 
 /// Refused IPv6 networks; the first that matches names the address. What is outside [`GLOBAL`] and not
 /// listed is refused as reserved.
-const V6: &[(Ipv6Addr, u32, Range)] = &[
-    (Ipv6Addr::LOCALHOST, 128, Range::Loopback),
-    (Ipv6Addr::UNSPECIFIED, 128, Range::Unspecified),
+const V6: &[(Ipv6Addr, u32, AddressRange)] = &[
+    (Ipv6Addr::LOCALHOST, 128, AddressRange::Loopback),
+    (Ipv6Addr::UNSPECIFIED, 128, AddressRange::Unspecified),
     // IPv4-compatible, long given up: `::127.0.0.1`.
-    (Ipv6Addr::UNSPECIFIED, 96, Range::Transition),
+    (Ipv6Addr::UNSPECIFIED, 96, AddressRange::Transition),
     // NAT64 inside one network.
-    (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, Range::Transition),
-    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32, Range::Metadata),
-    (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0), 32, Range::Metadata),
-    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, Range::Private),
-    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, Range::LinkLocal),
-    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, Range::Private),
-    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, Range::Multicast),
-    // Teredo and 6to4 can carry any IPv4 address and reach no site: refused whole.
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, Range::Transition),
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, Range::Transition),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, Range::Documentation),
-    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48, Range::Documentation),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, Range::Documentation),
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, Range::Reserved),
+    (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, AddressRange::Transition),
+    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32, AddressRange::Metadata),
+    (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0), 32, AddressRange::Metadata),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, AddressRange::Private),
+    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, AddressRange::LinkLocal),
+    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, AddressRange::Private),
+    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, AddressRange::Multicast),
+    // Teredo and 6to4 can serve_connection any IPv4 address and reach no site: refused whole.
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, AddressRange::Transition),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, AddressRange::Transition),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, AddressRange::Documentation),
+    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48, AddressRange::Documentation),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, AddressRange::Documentation),
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, AddressRange::Reserved),
 ];
 
 /// The only part of IPv6 that is given out to the public.
@@ -103,18 +103,18 @@ const GLOBAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
 /// Why an address is refused; `None` for one on the public internet.
-pub(crate) fn refused(address: IpAddr) -> Option<Range> {
+pub(crate) fn refused_range(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V4(v4) => refused_v4(v4),
         IpAddr::V6(v6) => refused_v6(v6),
     }
 }
 
-fn refused_v4(address: Ipv4Addr) -> Option<Range> {
+fn refused_v4(address: Ipv4Addr) -> Option<AddressRange> {
     V4.iter().find(|(net, bits, _)| within_v4(address, *net, *bits)).map(|(_, _, range)| *range)
 }
 
-fn refused_v6(address: Ipv6Addr) -> Option<Range> {
+fn refused_v6(address: Ipv6Addr) -> Option<AddressRange> {
     if let Some(inside) = address.to_ipv4_mapped() {
         return refused_v4(inside);
     }
@@ -123,7 +123,7 @@ fn refused_v6(address: Ipv6Addr) -> Option<Range> {
         return refused_v4(Ipv4Addr::new(a, b, c, d));
     }
     let listed = V6.iter().find(|(net, bits, _)| within_v6(address, *net, *bits)).map(|(_, _, range)| *range);
-    let outside = || (!within_v6(address, GLOBAL.0, GLOBAL.1)).then_some(Range::Reserved);
+    let outside = || (!within_v6(address, GLOBAL.0, GLOBAL.1)).then_some(AddressRange::Reserved);
     listed.or_else(outside)
 }
 
@@ -141,9 +141,9 @@ fn within_v6(address: Ipv6Addr, net: Ipv6Addr, bits: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn check(address: &str, expected: Option<Range>) {
+    fn check(address: &str, expected: Option<AddressRange>) {
         let parsed: IpAddr = address.parse().unwrap();
-        assert_eq!(refused(parsed), expected, "{address}");
+        assert_eq!(refused_range(parsed), expected, "{address}");
     }
 
     #[test]
@@ -180,65 +180,65 @@ mod tests {
     #[test]
     fn every_other_address_is_refused_by_its_name() {
         for (address, range) in [
-            ("127.0.0.1", Range::Loopback),
-            ("127.255.255.255", Range::Loopback),
-            ("0.0.0.0", Range::Unspecified),
-            ("0.1.2.3", Range::Unspecified),
-            ("10.0.0.0", Range::Private),
-            ("10.255.255.255", Range::Private),
-            ("172.16.0.1", Range::Private),
-            ("172.31.255.255", Range::Private),
-            ("192.168.0.1", Range::Private),
-            ("192.168.255.255", Range::Private),
-            ("100.64.0.0", Range::Shared),
-            ("100.127.255.255", Range::Shared),
-            ("169.254.0.1", Range::LinkLocal),
-            ("169.254.169.254", Range::Metadata),
-            ("169.254.170.2", Range::Metadata),
-            ("100.100.100.200", Range::Metadata),
-            ("192.0.0.192", Range::Metadata),
-            ("168.63.129.16", Range::Metadata),
-            ("192.0.0.8", Range::Reserved),
-            ("192.0.2.1", Range::Documentation),
-            ("198.18.0.1", Range::Documentation),
-            ("198.19.255.255", Range::Documentation),
-            ("198.51.100.7", Range::Documentation),
-            ("203.0.113.9", Range::Documentation),
-            ("192.88.99.1", Range::Transition),
-            ("224.0.0.1", Range::Multicast),
-            ("239.255.255.250", Range::Multicast),
-            ("240.0.0.1", Range::Reserved),
-            ("255.255.255.255", Range::Reserved),
-            ("::1", Range::Loopback),
-            ("::", Range::Unspecified),
-            ("::127.0.0.1", Range::Transition),
-            ("::8.8.8.8", Range::Transition),
-            ("::ffff:127.0.0.1", Range::Loopback),
-            ("::ffff:10.0.0.1", Range::Private),
-            ("::ffff:169.254.169.254", Range::Metadata),
-            ("::ffff:0:127.0.0.1", Range::Reserved),
-            ("64:ff9b::127.0.0.1", Range::Loopback),
-            ("64:ff9b::192.168.1.1", Range::Private),
-            ("64:ff9b::169.254.169.254", Range::Metadata),
-            ("64:ff9b:1::8.8.8.8", Range::Transition),
-            ("2002:7f00:1::", Range::Transition),
-            ("2002:0808:0808::1", Range::Transition),
-            ("2001:0:7f00:1::1", Range::Transition),
-            ("2001:db8::1", Range::Documentation),
-            ("2001:2::1", Range::Documentation),
-            ("3fff:fff::1", Range::Documentation),
-            ("2001:10::1", Range::Reserved),
-            ("fc00::1", Range::Private),
-            ("fdff:ffff::1", Range::Private),
-            ("fd00:ec2::254", Range::Metadata),
-            ("fd20:ce::254", Range::Metadata),
-            ("fe80::1", Range::LinkLocal),
-            ("febf::1", Range::LinkLocal),
-            ("fec0::1", Range::Private),
-            ("ff02::1", Range::Multicast),
-            ("100::1", Range::Reserved),
-            ("5f00::1", Range::Reserved),
-            ("4000::1", Range::Reserved),
+            ("127.0.0.1", AddressRange::Loopback),
+            ("127.255.255.255", AddressRange::Loopback),
+            ("0.0.0.0", AddressRange::Unspecified),
+            ("0.1.2.3", AddressRange::Unspecified),
+            ("10.0.0.0", AddressRange::Private),
+            ("10.255.255.255", AddressRange::Private),
+            ("172.16.0.1", AddressRange::Private),
+            ("172.31.255.255", AddressRange::Private),
+            ("192.168.0.1", AddressRange::Private),
+            ("192.168.255.255", AddressRange::Private),
+            ("100.64.0.0", AddressRange::Shared),
+            ("100.127.255.255", AddressRange::Shared),
+            ("169.254.0.1", AddressRange::LinkLocal),
+            ("169.254.169.254", AddressRange::Metadata),
+            ("169.254.170.2", AddressRange::Metadata),
+            ("100.100.100.200", AddressRange::Metadata),
+            ("192.0.0.192", AddressRange::Metadata),
+            ("168.63.129.16", AddressRange::Metadata),
+            ("192.0.0.8", AddressRange::Reserved),
+            ("192.0.2.1", AddressRange::Documentation),
+            ("198.18.0.1", AddressRange::Documentation),
+            ("198.19.255.255", AddressRange::Documentation),
+            ("198.51.100.7", AddressRange::Documentation),
+            ("203.0.113.9", AddressRange::Documentation),
+            ("192.88.99.1", AddressRange::Transition),
+            ("224.0.0.1", AddressRange::Multicast),
+            ("239.255.255.250", AddressRange::Multicast),
+            ("240.0.0.1", AddressRange::Reserved),
+            ("255.255.255.255", AddressRange::Reserved),
+            ("::1", AddressRange::Loopback),
+            ("::", AddressRange::Unspecified),
+            ("::127.0.0.1", AddressRange::Transition),
+            ("::8.8.8.8", AddressRange::Transition),
+            ("::ffff:127.0.0.1", AddressRange::Loopback),
+            ("::ffff:10.0.0.1", AddressRange::Private),
+            ("::ffff:169.254.169.254", AddressRange::Metadata),
+            ("::ffff:0:127.0.0.1", AddressRange::Reserved),
+            ("64:ff9b::127.0.0.1", AddressRange::Loopback),
+            ("64:ff9b::192.168.1.1", AddressRange::Private),
+            ("64:ff9b::169.254.169.254", AddressRange::Metadata),
+            ("64:ff9b:1::8.8.8.8", AddressRange::Transition),
+            ("2002:7f00:1::", AddressRange::Transition),
+            ("2002:0808:0808::1", AddressRange::Transition),
+            ("2001:0:7f00:1::1", AddressRange::Transition),
+            ("2001:db8::1", AddressRange::Documentation),
+            ("2001:2::1", AddressRange::Documentation),
+            ("3fff:fff::1", AddressRange::Documentation),
+            ("2001:10::1", AddressRange::Reserved),
+            ("fc00::1", AddressRange::Private),
+            ("fdff:ffff::1", AddressRange::Private),
+            ("fd00:ec2::254", AddressRange::Metadata),
+            ("fd20:ce::254", AddressRange::Metadata),
+            ("fe80::1", AddressRange::LinkLocal),
+            ("febf::1", AddressRange::LinkLocal),
+            ("fec0::1", AddressRange::Private),
+            ("ff02::1", AddressRange::Multicast),
+            ("100::1", AddressRange::Reserved),
+            ("5f00::1", AddressRange::Reserved),
+            ("4000::1", AddressRange::Reserved),
         ] {
             check(address, Some(range));
         }

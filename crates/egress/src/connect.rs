@@ -1,7 +1,7 @@
 //! Opening the connection to an address that was checked.
 
-use crate::rules::{Route, Stop};
-use crate::{Range, Reason};
+use crate::rules::{Route, RouteError};
+use crate::{AddressRange, Reason};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use tokio::net::TcpStream;
 
 /// Tries the route's addresses in turn; each has an equal share of `timeout`, so that a dead one does not
 /// use up the time of the next. The last failure counts.
-pub(crate) async fn connect(route: &Route, timeout: Duration) -> Result<(TcpStream, SocketAddr), Stop> {
+pub(crate) async fn connect(route: &Route, timeout: Duration) -> Result<(TcpStream, SocketAddr), RouteError> {
     let count = u32::try_from(route.addresses().len()).unwrap_or(u32::MAX).max(1);
-    let mut stop = Stop::from(Reason::HostNotFound);
+    let mut last = RouteError::from(Reason::HostNotFound);
     for address in route.addresses() {
         let attempt = tokio::time::timeout(timeout / count, TcpStream::connect(address)).await;
         let outcome = match attempt {
             Err(_) => Err(Reason::ConnectTimeout),
             Ok(Err(error)) => Err(reason_of(&error)),
-            Ok(Ok(stream)) => usable(stream, *address, route.vouched()),
+            Ok(Ok(stream)) => usable(stream, *address, route.is_mapped()),
         };
         match outcome {
             Ok(stream) => return Ok((stream, *address)),
-            Err(reason) => stop = Stop { reason, address: Some(*address) },
+            Err(reason) => last = RouteError { reason, address: Some(*address) },
         }
     }
-    Err(stop)
+    Err(last)
 }
 
 /// A public address can be this machine's own. Then both ends of the connection have it, and a firewall
 /// that guards the machine from outside was not in the way.
-fn usable(stream: TcpStream, address: SocketAddr, vouched: bool) -> Result<TcpStream, Reason> {
+fn usable(stream: TcpStream, address: SocketAddr, is_mapped: bool) -> Result<TcpStream, Reason> {
     let local = stream.local_addr().map_err(|error| reason_of(&error))?;
-    if !vouched && local.ip() == address.ip() {
-        return Err(Reason::Address(Range::OwnMachine));
+    if !is_mapped && local.ip() == address.ip() {
+        return Err(Reason::Address(AddressRange::OwnMachine));
     }
     stream.set_nodelay(true).map_err(|error| reason_of(&error))?;
     Ok(stream)
@@ -55,11 +55,11 @@ mod tests {
     use tokio::net::TcpListener;
 
     #[tokio::test]
-    async fn an_address_of_this_machine_is_let_go_unless_it_was_vouched_for() {
+    async fn an_address_of_this_machine_is_refused_unless_the_operator_mapped_it() {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = server.local_addr().unwrap();
         let stream = TcpStream::connect(address).await.unwrap();
-        assert_eq!(usable(stream, address, false).unwrap_err(), Reason::Address(Range::OwnMachine));
+        assert_eq!(usable(stream, address, false).unwrap_err(), Reason::Address(AddressRange::OwnMachine));
         let stream = TcpStream::connect(address).await.unwrap();
         assert!(usable(stream, address, true).is_ok());
     }

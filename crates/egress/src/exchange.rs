@@ -7,8 +7,8 @@
 use crate::connect::connect;
 use crate::headers;
 use crate::hosts::HostName;
-use crate::ledger::{Asked, Ledger, RowId, Verdict};
-use crate::meter::{Meter, Metered};
+use crate::ledger::{EgressOutcome, Ledger, RequestSummary, RowId};
+use crate::meter::{Meter, MeteredStream};
 use crate::resolve::Resolver;
 use crate::{Options, Reason, Rules};
 use bytes::Bytes;
@@ -28,34 +28,34 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 
 /// Longest head, either way, and what may wait in memory for a slow reader; a longer head ends the exchange.
-/// Servers take 8 to 32 KiB unless told otherwise, and a jail can begin a head on every connection it may have.
-const LONGEST_HEAD: usize = 64 * 1024;
+/// Servers take 8 to 32 KiB by default, and a jail can begin a head on every connection it may have.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Header lines in one head; more end the exchange.
-const MOST_HEADERS: usize = 512;
+const MAX_HEADERS: usize = 512;
 
 /// What every connection of a session shares.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct ProxyContext {
     pub(crate) rules: Arc<Rules>,
     pub(crate) options: Options,
     pub(crate) resolver: Resolver,
     pub(crate) ledger: Arc<Ledger>,
 }
 
-/// Ends a plain request without an answer. An answer of ours would be shown as if it were the site's; this
+/// Ends a plain request without a response. A response of the proxy would be shown as if it were the site's; this
 /// way the browser reports a network error, and the ledger has the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is closed without an answer: {}", reason.code())]
-struct Unanswered {
+struct NoResponse {
     reason: Reason,
 }
 
-type Reply = Response<Either<FromSite, Empty<Bytes>>>;
+type Reply = Response<Either<SiteBody, Empty<Bytes>>>;
 type Tunnel = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 struct Exchange {
-    session: Arc<Session>,
+    context: Arc<ProxyContext>,
     meter: Arc<Meter>,
     progress: Mutex<Progress>,
 }
@@ -67,18 +67,18 @@ struct Progress {
     tunnel: Option<Tunnel>,
 }
 
-/// Carries one connection to its end. Dropping the future closes both sides.
-pub(crate) async fn carry(stream: UnixStream, session: Arc<Session>) {
-    let (head_timeout, idle_timeout) = (session.options.head_timeout, session.options.idle_timeout);
-    let exchange = Arc::new(Exchange { session, meter: Arc::default(), progress: Mutex::default() });
+/// Serves one connection until it ends. Dropping the future closes both sides.
+pub(crate) async fn serve_connection(stream: UnixStream, context: Arc<ProxyContext>) {
+    let (head_timeout, idle_timeout) = (context.options.head_timeout, context.options.idle_timeout);
+    let exchange = Arc::new(Exchange { context, meter: Arc::default(), progress: Mutex::default() });
     let served = Arc::clone(&exchange);
     let connection = server::conn::http1::Builder::new()
         .keep_alive(false)
         .timer(TokioTimer::new())
         .header_read_timeout(head_timeout)
-        .max_buf_size(LONGEST_HEAD)
-        .max_header_size(LONGEST_HEAD)
-        .max_headers(MOST_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
         .preserve_header_case(true)
         .auto_date_header(false)
         .serve_connection(
@@ -100,29 +100,29 @@ pub(crate) async fn carry(stream: UnixStream, session: Arc<Session>) {
     };
     tokio::select! {
         () = all => {}
-        () = exchange.meter.idle(idle_timeout) => exchange.gave_up(),
+        () = exchange.meter.idle(idle_timeout) => exchange.record_idle(),
     }
 }
 
 impl Exchange {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Reply, Unanswered> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Reply, NoResponse> {
         let connect = request.method() == Method::CONNECT;
         let outcome = if connect { self.tunnel(request).await } else { self.forward(request).await };
         match outcome {
             Ok(reply) => Ok(reply),
             Err(reason) if connect => Ok(refusal(reason)),
-            Err(reason) => Err(Unanswered { reason }),
+            Err(reason) => Err(NoResponse { reason }),
         }
     }
 
     /// `CONNECT`: a tunnel for TLS, or for a WebSocket.
     async fn tunnel(&self, request: Request<Incoming>) -> Result<Reply, Reason> {
-        let target = self.readable(&request, Target::read(request.uri(), None, None))?;
-        let (mut site, _) = self.reach(request.method(), &target).await?;
+        let target = self.require_target(&request, Target::read(request.uri(), None, None))?;
+        let (mut site, _) = self.connect_to(request.method(), &target).await?;
         let browser = hyper::upgrade::on(request);
         self.progress().tunnel = Some(Box::pin(async move {
             match browser.await {
-                Ok(browser) => carry_both(&mut TokioIo::new(browser), &mut site).await,
+                Ok(browser) => relay(&mut TokioIo::new(browser), &mut site).await,
                 Err(error) => tracing::debug!(%error, "a tunnel was given up before it opened"),
             }
         }));
@@ -132,23 +132,25 @@ impl Exchange {
     /// A plain request, in the form `GET http://host/path`.
     async fn forward(&self, mut request: Request<Incoming>) -> Result<Reply, Reason> {
         let target = Target::read(request.uri(), Some(&Scheme::HTTP), Some(80));
-        let target = self.readable(&request, target)?;
-        let (site, row) = self.reach(request.method(), &target).await?;
+        let target = self.require_target(&request, target)?;
+        let (site, row) = self.connect_to(request.method(), &target).await?;
         let protocol = headers::upgrade(request.headers());
         let browser = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let request = for_site(request, target.authority, protocol.clone());
 
-        let (response, connection) =
-            self.ask(site, request).await.inspect_err(|reason| self.session.ledger.failed(row, *reason))?;
+        let (response, connection) = self
+            .send_request(site, request)
+            .await
+            .inspect_err(|reason| self.context.ledger.mark_failed(row, *reason))?;
         let (mut parts, body) = response.into_parts();
         parts.headers = headers::end_to_end(&parts.headers);
         if parts.status != StatusCode::SWITCHING_PROTOCOLS {
-            let body = FromSite { body, _connection: connection };
+            let body = SiteBody { body, _connection: connection };
             return Ok(Response::from_parts(parts, Either::Left(body)));
         }
         // A site that changes protocol unasked is not speaking HTTP.
         let (Some(protocol), Some(browser)) = (protocol, browser) else {
-            self.session.ledger.failed(row, Reason::BadAnswer);
+            self.context.ledger.mark_failed(row, Reason::BadAnswer);
             return Err(Reason::BadAnswer);
         };
         headers::set_upgrade(&mut parts.headers, protocol);
@@ -159,7 +161,7 @@ impl Exchange {
             let _connection = connection;
             match tokio::try_join!(browser, site) {
                 Ok((browser, site)) => {
-                    carry_both(&mut TokioIo::new(browser), &mut TokioIo::new(site)).await;
+                    relay(&mut TokioIo::new(browser), &mut TokioIo::new(site)).await;
                 }
                 Err(error) => tracing::debug!(%error, "a change of protocol was given up"),
             }
@@ -167,47 +169,47 @@ impl Exchange {
         Ok(reply)
     }
 
-    /// A request that does not say where it goes is on record as that.
-    fn readable(&self, request: &Request<Incoming>, target: Option<Target>) -> Result<Target, Reason> {
+    /// Records a request without a readable target as malformed.
+    fn require_target(&self, request: &Request<Incoming>, target: Option<Target>) -> Result<Target, Reason> {
         target.ok_or_else(|| {
-            let asked = Asked::unreadable(request.method().as_str());
-            self.session.ledger.stopped(asked, Reason::Malformed.into());
+            let request = RequestSummary::unreadable(request.method().as_str());
+            self.context.ledger.record_failure(request, Reason::Malformed.into());
             Reason::Malformed
         })
     }
 
-    /// Decides, connects, and puts the outcome on record.
-    async fn reach(&self, method: &Method, target: &Target) -> Result<(Metered, RowId), Reason> {
-        let Session { rules, options, resolver, ledger } = &*self.session;
+    /// Decides, connects, and records the outcome in the ledger.
+    async fn connect_to(&self, method: &Method, target: &Target) -> Result<(MeteredStream, RowId), Reason> {
+        let ProxyContext { rules, options, resolver, ledger } = &*self.context;
         let Target { host, port, .. } = target;
         let reached = async {
             let route = rules.route(host, *port, resolver).await?;
             connect(&route, options.connect_timeout).await
         };
-        let asked = Asked::new(method.as_str(), host, *port);
+        let request = RequestSummary::new(method.as_str(), host, *port);
         match reached.await {
             Ok((stream, address)) => {
-                let row = ledger.allowed(asked, address, Arc::clone(&self.meter));
+                let row = ledger.record_allowed(request, address, Arc::clone(&self.meter));
                 self.progress().row = Some(row);
-                Ok((Metered::new(stream, Arc::clone(&self.meter)), row))
+                Ok((MeteredStream::new(stream, Arc::clone(&self.meter)), row))
             }
-            Err(stop) => {
-                ledger.stopped(asked, stop);
-                Err(stop.reason)
+            Err(error) => {
+                ledger.record_failure(request, error);
+                Err(error.reason)
             }
         }
     }
 
     /// Sends a request and waits for the head of the answer.
-    async fn ask(
+    async fn send_request(
         &self,
-        site: Metered,
+        site: MeteredStream,
         request: Request<Incoming>,
     ) -> Result<(Response<Incoming>, JoinSet<()>), Reason> {
         let (mut sender, connection) = client::conn::http1::Builder::new()
-            .max_buf_size(LONGEST_HEAD)
-            .max_header_size(LONGEST_HEAD)
-            .max_headers(MOST_HEADERS)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .max_header_size(MAX_HEAD_BYTES)
+            .max_headers(MAX_HEADERS)
             .preserve_header_case(true)
             .handshake(TokioIo::new(site))
             .await
@@ -228,12 +230,12 @@ impl Exchange {
         Ok((response, task))
     }
 
-    /// Nothing moved for too long. That is a failure only if the site never said anything.
-    fn gave_up(&self) {
+    /// Records an idle timeout. It is a failure only if the site never sent anything.
+    fn record_idle(&self) {
         if let Some(row) = self.progress().row
             && self.meter.down() == 0
         {
-            self.session.ledger.failed(row, Reason::Idle);
+            self.context.ledger.mark_failed(row, Reason::Idle);
         }
     }
 
@@ -283,7 +285,7 @@ fn for_site(
     Request::from_parts(parts, body)
 }
 
-async fn carry_both<A, B>(browser: &mut A, site: &mut B)
+async fn relay<A, B>(browser: &mut A, site: &mut B)
 where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
@@ -294,9 +296,9 @@ where
 }
 
 fn refusal(reason: Reason) -> Reply {
-    empty(match Verdict::from(reason) {
-        Verdict::Refused(_) => StatusCode::FORBIDDEN,
-        Verdict::Allowed | Verdict::Failed(_) => StatusCode::BAD_GATEWAY,
+    empty(match EgressOutcome::from(reason) {
+        EgressOutcome::Refused(_) => StatusCode::FORBIDDEN,
+        EgressOutcome::Allowed | EgressOutcome::Failed(_) => StatusCode::BAD_GATEWAY,
     })
 }
 
@@ -306,14 +308,14 @@ fn empty(status: StatusCode) -> Reply {
     reply
 }
 
-/// The body of an answer, with the task that reads it from the site: dropped together, when the browser
+/// The body of a response, with the task that reads it from the site: dropped together, when the browser
 /// has all of it or is gone.
-struct FromSite {
+struct SiteBody {
     body: Incoming,
     _connection: JoinSet<()>,
 }
 
-impl Body for FromSite {
+impl Body for SiteBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

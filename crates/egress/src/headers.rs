@@ -1,4 +1,4 @@
-//! What of a head is between us and our neighbour only, and must not be passed on.
+//! Hop-by-hop headers, which a proxy must not forward.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 

@@ -1,11 +1,11 @@
-//! Host names in one canonical form, and the operator's map of the ones he vouches for.
+//! Host names in one canonical form, and the operator's map from host names to upstreams.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use url::Host;
 
-/// The longest name that DNS can carry. A longer one is refused before it is kept anywhere.
+/// The longest name that DNS can serve_connection. A longer one is refused before it is kept anywhere.
 const LONGEST_NAME: usize = 253;
 
 /// A host as Chromium understands it: lower case, punycode, no final dot, and every way of writing an
@@ -45,68 +45,69 @@ impl fmt::Display for HostName {
     }
 }
 
-/// Exact host names that an operator vouches for, each with the place it is reached at.
+/// Exact host names that an operator mapped, each to its upstream.
 ///
 /// A name in it is reached there whatever the address range and port; no other name is affected.
 #[derive(Clone, Debug, Default)]
-pub struct HostMap(BTreeMap<String, Place>);
+pub struct HostMap(BTreeMap<String, Upstream>);
 
-/// Where a vouched-for host is.
+/// The address or host that a mapped host is reached at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Upstream {
     pub(crate) host: HostName,
     /// `None`: the port that was asked for.
     pub(crate) port: Option<u16>,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum BadHost {
+pub enum HostMapError {
     #[error("'{key}' is not an exact host name: it may have no scheme, port, path or wildcard")]
     Key { key: String },
-    #[error("'{key}' leads to '{place}', which is none of ip, ip:port, host:port")]
-    Place { key: String, place: String },
+    #[error("'{key}' leads to '{upstream}', which is none of ip, ip:port, host:port")]
+    Upstream { key: String, upstream: String },
     #[error("'{key}' is in the map twice, once as '{other}'")]
     Twice { key: String, other: String },
 }
 
 impl HostMap {
     /// Reads pairs such as `shop.test` and `127.0.0.1:8080`.
-    pub fn parse<K, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<HostMap, BadHost>
+    pub fn parse<K, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<HostMap, HostMapError>
     where
         K: AsRef<str>,
         V: AsRef<str>,
     {
         let mut map = BTreeMap::new();
-        for (key, place) in pairs {
-            let (key, place) = (key.as_ref(), place.as_ref());
-            let bad_key = || BadHost::Key { key: key.to_owned() };
-            let bad_place = || BadHost::Place { key: key.to_owned(), place: place.to_owned() };
+        for (key, upstream) in pairs {
+            let (key, upstream) = (key.as_ref(), upstream.as_ref());
+            let bad_key = || HostMapError::Key { key: key.to_owned() };
+            let bad_upstream =
+                || HostMapError::Upstream { key: key.to_owned(), upstream: upstream.to_owned() };
             let name = parse_bare(key).filter(|_| !key.contains('*')).ok_or_else(bad_key)?.to_string();
-            let place = Place::parse(place).ok_or_else(bad_place)?;
-            if map.insert(name.clone(), place).is_some() {
-                return Err(BadHost::Twice { key: key.to_owned(), other: name });
+            let upstream = Upstream::parse(upstream).ok_or_else(bad_upstream)?;
+            if map.insert(name.clone(), upstream).is_some() {
+                return Err(HostMapError::Twice { key: key.to_owned(), other: name });
             }
         }
         Ok(HostMap(map))
     }
 
-    pub(crate) fn get(&self, host: &HostName) -> Option<&Place> {
+    pub(crate) fn get(&self, host: &HostName) -> Option<&Upstream> {
         self.0.get(&host.to_string())
     }
 }
 
-impl Place {
-    fn parse(text: &str) -> Option<Place> {
+impl Upstream {
+    fn parse(text: &str) -> Option<Upstream> {
         if let Ok(address) = text.parse::<SocketAddr>() {
             return known_port(address.port())
-                .map(|port| Place { host: HostName::Address(address.ip()), port: Some(port) });
+                .map(|port| Upstream { host: HostName::Address(address.ip()), port: Some(port) });
         }
         if let Some(host) = parse_bare(text) {
-            return Some(Place { host, port: None });
+            return Some(Upstream { host, port: None });
         }
         let (host, port) = text.rsplit_once(':')?;
         let port = known_port(port.parse().ok()?)?;
-        Some(Place { host: HostName::parse(host)?, port: Some(port) })
+        Some(Upstream { host: HostName::parse(host)?, port: Some(port) })
     }
 }
 
@@ -176,14 +177,17 @@ mod tests {
         for key in ["", "http://shop.test", "shop.test/a", "shop.test:80", "*.shop.test", "a b"] {
             assert_eq!(
                 HostMap::parse([(key, "127.0.0.1")]).unwrap_err(),
-                BadHost::Key { key: key.to_owned() }
+                HostMapError::Key { key: key.to_owned() }
             );
         }
         for place in ["", ":80", "127.0.0.1:0", "a:0", "127.0.0.1:99999", "http://a", "a:b", "a:80/x"] {
             let error = HostMap::parse([("shop.test", place)]).unwrap_err();
-            assert_eq!(error, BadHost::Place { key: "shop.test".to_owned(), place: place.to_owned() });
+            assert_eq!(
+                error,
+                HostMapError::Upstream { key: "shop.test".to_owned(), upstream: place.to_owned() }
+            );
         }
         let twice = HostMap::parse([("shop.test", "127.0.0.1"), ("SHOP.test", "10.0.0.1")]);
-        assert!(matches!(twice, Err(BadHost::Twice { .. })));
+        assert!(matches!(twice, Err(HostMapError::Twice { .. })));
     }
 }

@@ -18,9 +18,9 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use address::Range;
-pub use hosts::{BadHost, HostMap};
-pub use ledger::{Entry, Problem, Snapshot, Verdict};
+pub use address::AddressRange;
+pub use hosts::{HostMap, HostMapError};
+pub use ledger::{EgressFailure, EgressOutcome, LedgerEntry, LedgerSnapshot};
 pub use reason::Reason;
 pub use rules::Rules;
 pub use server::{Egress, Options, serve};

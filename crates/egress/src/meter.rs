@@ -1,4 +1,4 @@
-//! Counting what passes, and noticing when nothing does.
+//! Byte counters of a connection, and its idle timeout.
 
 use std::io;
 use std::pin::Pin;
@@ -39,14 +39,14 @@ impl Meter {
 
 /// The connection to a site, counted.
 #[derive(Debug)]
-pub(crate) struct Metered {
+pub(crate) struct MeteredStream {
     stream: TcpStream,
     meter: Arc<Meter>,
 }
 
-impl Metered {
-    pub(crate) fn new(stream: TcpStream, meter: Arc<Meter>) -> Metered {
-        Metered { stream, meter }
+impl MeteredStream {
+    pub(crate) fn new(stream: TcpStream, meter: Arc<Meter>) -> MeteredStream {
+        MeteredStream { stream, meter }
     }
 
     fn count_up(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -57,7 +57,7 @@ impl Metered {
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -70,7 +70,7 @@ impl AsyncRead for Metered {
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.count_up(written)

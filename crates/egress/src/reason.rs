@@ -1,6 +1,6 @@
-//! Why something did not go out, in a stable code and in words.
+//! Reasons for refused and failed requests, each with a stable code, a message and a hint.
 
-use crate::Range;
+use crate::AddressRange;
 use serde::Serialize;
 
 /// Why a request was refused, or why it failed. Its [`code`](Reason::code) never changes its meaning.
@@ -8,9 +8,9 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Every address of the host is one that a session may not reach.
-    Address(Range),
+    Address(AddressRange),
     /// The name itself means this machine or a cloud's metadata.
-    Name(Range),
+    Name(AddressRange),
     /// A port that no website uses and others suffer from.
     Port,
     /// The session is signed in, and this is none of its sites.

@@ -1,4 +1,4 @@
-//! Looking up names on the host, in bounded time and bounded number.
+//! Name resolution on the host, bounded in time and number.
 
 use crate::Reason;
 use std::future::Future;
@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 pub(crate) type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A lookup sits on a thread until the name server answers or gives up, and cannot be called back.
-/// Further lookups of the session wait for a free place, within their own timeout.
-const MOST_LOOKUPS: usize = 32;
+/// Further lookups of the session wait for a free slot, within their own timeout.
+const MAX_LOOKUPS: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct Resolver {
     lookup: fn(String) -> Addresses,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     timeout: Duration,
 }
 
@@ -29,18 +29,18 @@ impl Resolver {
     }
 
     pub(crate) fn with(lookup: fn(String) -> Addresses, timeout: Duration) -> Resolver {
-        Resolver { lookup, places: Arc::new(Semaphore::new(MOST_LOOKUPS)), timeout }
+        Resolver { lookup, slots: Arc::new(Semaphore::new(MAX_LOOKUPS)), timeout }
     }
 
     pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Reason> {
-        let places = Arc::clone(&self.places);
+        let slots = Arc::clone(&self.slots);
         let lookup = (self.lookup)(name.to_owned());
         let looked_up = async move {
-            let place = places.acquire_owned().await.map_err(io::Error::other)?;
-            // A task of its own, so that the place stays taken until the thread is free again.
+            let slot = slots.acquire_owned().await.map_err(io::Error::other)?;
+            // A task of its own, so that the slot stays taken until the thread is free again.
             let task = tokio::spawn(async move {
                 let found = lookup.await;
-                drop(place);
+                drop(slot);
                 found
             });
             task.await.map_err(io::Error::other)?
@@ -95,9 +95,9 @@ pub(crate) mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_name_server_that_is_silent_costs_a_bounded_time_and_number_of_lookups() {
         let resolver = Resolver::with(never, Duration::from_secs(5));
-        for _ in 0..MOST_LOOKUPS + 3 {
+        for _ in 0..MAX_LOOKUPS + 3 {
             assert_eq!(resolver.resolve("slow.test").await, Err(Reason::LookupTimeout));
         }
-        assert_eq!(resolver.places.available_permits(), 0);
+        assert_eq!(resolver.slots.available_permits(), 0);
     }
 }

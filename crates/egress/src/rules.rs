@@ -1,46 +1,49 @@
-//! Where a request may go: the name, the port, and every address behind the name.
+//! Egress rules: which name, port and address a request may go to.
 
-use crate::address::refused;
-use crate::hosts::{HostMap, HostName, Place};
+use crate::address::refused_range;
+use crate::hosts::{HostMap, HostName, Upstream};
 use crate::resolve::Resolver;
-use crate::{Range, Reason};
+use crate::{AddressRange, Reason};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// What the operator set for a session.
+/// The rules of a session, as the operator configured them.
 #[derive(Clone, Default)]
 pub struct Rules {
     hosts: HostMap,
-    home: Option<Home>,
+    allowed_hosts: Option<HostFilter>,
 }
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rules").field("hosts", &self.hosts).field("home", &self.home.is_some()).finish()
+        f.debug_struct("Rules")
+            .field("hosts", &self.hosts)
+            .field("restricted", &self.allowed_hosts.is_some())
+            .finish()
     }
 }
 
 /// Whether a host, as a browser names it, is one that the session may reach.
-type Home = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type HostFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Ports on which nobody serves a website and a captured browser hurts strangers: remote logins, mail,
-/// Windows shares, remote desktop, IRC. Chromium keeps pages off some of them; a captured Chromium would not.
+/// Ports on which nobody serves a website and a compromised browser could harm others: remote logins, mail,
+/// Windows shares, remote desktop, IRC. Chromium keeps pages off some of them; a compromised Chromium would not.
 const REFUSED_PORTS: &[u16] = &[22, 23, 25, 135, 137, 138, 139, 445, 465, 587, 3389, 6667];
 
 /// Names of metadata services. They lead to refused addresses too; a resolver may be made to say otherwise.
 const METADATA_NAMES: &[&str] =
     &["metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
 
-/// At most so many addresses of one name are checked and tried; the rest is left aside.
-const MOST_ADDRESSES: usize = 8;
+/// Addresses of one name that are checked and tried; the rest is ignored.
+const MAX_ADDRESSES: usize = 8;
 
 /// Addresses that passed, for one request. Only [`Rules::route`] makes one, and only
 /// [`connect`](crate::connect::connect) uses it: what is connected to was checked, without a second lookup.
 #[derive(Debug)]
 pub(crate) struct Route {
     addresses: Vec<SocketAddr>,
-    vouched: bool,
+    is_mapped: bool,
 }
 
 impl Route {
@@ -48,44 +51,49 @@ impl Route {
         &self.addresses
     }
 
-    /// The operator named this host: it may be on this machine.
-    pub(crate) fn vouched(&self) -> bool {
-        self.vouched
+    /// Whether the operator mapped this host: it may be on this machine.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.is_mapped
     }
 }
 
-/// Why a request went no further, and the address that it is about, if there was one.
+/// Why a request was refused or failed, and the address that this is about, if there was one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stop {
+pub(crate) struct RouteError {
     pub(crate) reason: Reason,
     pub(crate) address: Option<SocketAddr>,
 }
 
-impl From<Reason> for Stop {
-    fn from(reason: Reason) -> Stop {
-        Stop { reason, address: None }
+impl From<Reason> for RouteError {
+    fn from(reason: Reason) -> RouteError {
+        RouteError { reason, address: None }
     }
 }
 
 impl Rules {
     pub fn new(hosts: HostMap) -> Rules {
-        Rules { hosts, home: None }
+        Rules { hosts, allowed_hosts: None }
     }
 
-    /// The same for a session that stays at home: hosts that `is_home` does not know are refused, vouched for or not.
-    /// It is asked at every request, so what it knows may grow.
-    pub fn at_home(&self, is_home: impl Fn(&str) -> bool + Send + Sync + 'static) -> Rules {
-        Rules { hosts: self.hosts.clone(), home: Some(Arc::new(is_home)) }
+    /// The same rules, restricted to the hosts that `is_allowed` accepts; others are refused even if the operator mapped
+    /// them. It is called for every request, so the set may grow.
+    pub fn restricted_to(&self, is_allowed: impl Fn(&str) -> bool + Send + Sync + 'static) -> Rules {
+        Rules { hosts: self.hosts.clone(), allowed_hosts: Some(Arc::new(is_allowed)) }
     }
 
-    pub(crate) async fn route(&self, host: &HostName, port: u16, resolver: &Resolver) -> Result<Route, Stop> {
-        if let Some(is_home) = &self.home
-            && !is_home(&host.to_string())
+    pub(crate) async fn route(
+        &self,
+        host: &HostName,
+        port: u16,
+        resolver: &Resolver,
+    ) -> Result<Route, RouteError> {
+        if let Some(is_allowed) = &self.allowed_hosts
+            && !is_allowed(&host.to_string())
         {
             return Err(Reason::NotHome.into());
         }
-        if let Some(place) = self.hosts.get(host) {
-            return vouched(place, port, resolver).await;
+        if let Some(upstream) = self.hosts.get(host) {
+            return mapped(upstream, port, resolver).await;
         }
         if REFUSED_PORTS.contains(&port) {
             return Err(Reason::Port.into());
@@ -103,40 +111,40 @@ impl Rules {
     }
 }
 
-/// A place that the operator vouches for is looked up if it is a name, and not checked.
-async fn vouched(place: &Place, asked_port: u16, resolver: &Resolver) -> Result<Route, Stop> {
-    let port = place.port.unwrap_or(asked_port);
-    let mut found = match &place.host {
+/// Routes to an upstream that the operator mapped: resolved if it is a name, and not checked.
+async fn mapped(upstream: &Upstream, requested_port: u16, resolver: &Resolver) -> Result<Route, RouteError> {
+    let port = upstream.port.unwrap_or(requested_port);
+    let mut found = match &upstream.host {
         HostName::Address(address) => vec![*address],
         HostName::Name(name) => resolver.resolve(name).await?,
     };
-    found.truncate(MOST_ADDRESSES);
+    found.truncate(MAX_ADDRESSES);
     let addresses = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-    Ok(Route { addresses, vouched: true })
+    Ok(Route { addresses, is_mapped: true })
 }
 
 /// Of a name's addresses only the permitted ones are used; if there are none, the first says why.
-fn permitted(found: &[IpAddr], port: u16) -> Result<Route, Stop> {
-    let good = found.iter().filter(|ip| refused(**ip).is_none()).take(MOST_ADDRESSES);
+fn permitted(found: &[IpAddr], port: u16) -> Result<Route, RouteError> {
+    let good = found.iter().filter(|ip| refused_range(**ip).is_none()).take(MAX_ADDRESSES);
     let addresses: Vec<SocketAddr> = good.map(|ip| SocketAddr::new(*ip, port)).collect();
     if !addresses.is_empty() {
-        return Ok(Route { addresses, vouched: false });
+        return Ok(Route { addresses, is_mapped: false });
     }
-    let first = found.iter().find_map(|ip| refused(*ip).map(|range| (*ip, range)));
+    let first = found.iter().find_map(|ip| refused_range(*ip).map(|range| (*ip, range)));
     Err(match first {
         Some((ip, range)) => {
-            Stop { reason: Reason::Address(range), address: Some(SocketAddr::new(ip, port)) }
+            RouteError { reason: Reason::Address(range), address: Some(SocketAddr::new(ip, port)) }
         }
         None => Reason::HostNotFound.into(),
     })
 }
 
 /// Names that are refused whatever a resolver says about them.
-fn refused_name(name: &str) -> Option<Range> {
+fn refused_name(name: &str) -> Option<AddressRange> {
     if name == "localhost" || name.ends_with(".localhost") {
-        return Some(Range::Loopback);
+        return Some(AddressRange::Loopback);
     }
-    METADATA_NAMES.contains(&name).then_some(Range::Metadata)
+    METADATA_NAMES.contains(&name).then_some(AddressRange::Metadata)
 }
 
 #[cfg(test)]
@@ -147,7 +155,7 @@ mod tests {
     async fn route(rules: &Rules, host: &str, port: u16) -> Result<Vec<String>, Reason> {
         let host = HostName::parse(host).unwrap();
         let routed = rules.route(&host, port, &table()).await;
-        routed.map(|r| r.addresses.iter().map(ToString::to_string).collect()).map_err(|stop| stop.reason)
+        routed.map(|r| r.addresses.iter().map(ToString::to_string).collect()).map_err(|error| error.reason)
     }
 
     #[tokio::test]
@@ -156,8 +164,8 @@ mod tests {
         for (host, expected) in [
             ("public.test", Ok(vec!["93.184.216.34:80"])),
             ("mixed.test", Ok(vec!["93.184.216.34:80", "[2606:4700::1]:80"])),
-            ("private.test", Err(Reason::Address(Range::Private))),
-            ("mapped.test", Err(Reason::Address(Range::Loopback))),
+            ("private.test", Err(Reason::Address(AddressRange::Private))),
+            ("mapped.test", Err(Reason::Address(AddressRange::Loopback))),
             ("nowhere.test", Err(Reason::HostNotFound)),
             ("empty.test", Err(Reason::HostNotFound)),
         ] {
@@ -171,21 +179,21 @@ mod tests {
         let rules = Rules::default();
         for host in ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "[::1]", "[::ffff:7f00:1]"]
         {
-            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(Range::Loopback)), "{host}");
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(AddressRange::Loopback)), "{host}");
         }
         for host in ["localhost", "LOCALHOST", "localhost.", "foo.localhost", "a.b.localhost."] {
-            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(Range::Loopback)), "{host}");
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(AddressRange::Loopback)), "{host}");
         }
         for host in ["metadata.google.internal", "Metadata.Google.Internal.", "metadata"] {
-            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(Range::Metadata)), "{host}");
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Name(AddressRange::Metadata)), "{host}");
         }
         for host in ["169.254.169.254", "2852039166", "[fd00:ec2::254]", "[64:ff9b::a9fe:a9fe]"] {
-            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(Range::Metadata)), "{host}");
+            assert_eq!(route(&rules, host, 80).await, Err(Reason::Address(AddressRange::Metadata)), "{host}");
         }
     }
 
     #[tokio::test]
-    async fn a_vouched_host_is_reached_at_its_place_and_no_other_name_is() {
+    async fn a_mapped_host_is_reached_at_its_upstream_and_no_other_name_is() {
         let rules = Rules::new(
             HostMap::parse([
                 ("shop.test", "127.0.0.1:8080"),
@@ -202,9 +210,9 @@ mod tests {
             ("alias.test", 80, Ok("10.0.0.5:9000")),
             ("localhost", 80, Ok("127.0.0.1:7000")),
             ("a.shop.test", 80, Err(Reason::HostNotFound)),
-            ("127.0.0.1", 8080, Err(Reason::Address(Range::Loopback))),
-            ("private.test", 9000, Err(Reason::Address(Range::Private))),
-            ("foo.localhost", 80, Err(Reason::Name(Range::Loopback))),
+            ("127.0.0.1", 8080, Err(Reason::Address(AddressRange::Loopback))),
+            ("private.test", 9000, Err(Reason::Address(AddressRange::Private))),
+            ("foo.localhost", 80, Err(Reason::Name(AddressRange::Loopback))),
         ] {
             let expected = expected.map(|one| vec![one.to_owned()]);
             assert_eq!(route(&rules, host, port).await, expected, "{host}:{port}");
@@ -212,9 +220,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_stays_at_home_reaches_its_own_hosts_alone() {
-        let vouched = Rules::new(HostMap::parse([("shop.test", "127.0.0.1:8080")]).unwrap());
-        let rules = vouched.at_home(|host| host == "public.test");
+    async fn a_restricted_session_reaches_only_its_allowed_hosts() {
+        let mapped = Rules::new(HostMap::parse([("shop.test", "127.0.0.1:8080")]).unwrap());
+        let rules = mapped.restricted_to(|host| host == "public.test");
         for (host, expected) in [
             ("public.test", Ok(vec!["93.184.216.34:80".to_owned()])),
             ("PUBLIC.test.", Ok(vec!["93.184.216.34:80".to_owned()])),
@@ -239,6 +247,6 @@ mod tests {
     #[test]
     fn a_name_with_very_many_addresses_is_cut_short() {
         let many: Vec<IpAddr> = (1..=200).map(|n| IpAddr::from([93, 184, 216, n])).collect();
-        assert_eq!(permitted(&many, 80).unwrap().addresses.len(), MOST_ADDRESSES);
+        assert_eq!(permitted(&many, 80).unwrap().addresses.len(), MAX_ADDRESSES);
     }
 }

@@ -1,9 +1,9 @@
 //! Listening on a session's socket, and ending with it.
 
-use crate::exchange::{Session, carry};
-use crate::ledger::{Asked, Ledger};
+use crate::exchange::{ProxyContext, serve_connection};
+use crate::ledger::{Ledger, RequestSummary};
 use crate::resolve::Resolver;
-use crate::{Problem, Reason, Rules, Snapshot};
+use crate::{EgressFailure, LedgerSnapshot, Reason, Rules};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
@@ -13,7 +13,7 @@ use tokio::task::{JoinHandle, JoinSet};
 /// Bounds of one session's proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Connections at once; a further one is closed at once and stands in the ledger.
+    /// Connections at once; a further one is closed at once and recorded in the ledger.
     pub max_connections: usize,
     /// For the head of a request, from the moment of connecting; then the connection is closed.
     pub head_timeout: Duration,
@@ -61,23 +61,23 @@ pub(crate) fn serve_with(
     resolver: Resolver,
 ) -> Egress {
     let ledger = Arc::new(Ledger::new(options.ledger_entries));
-    let session = Session { rules, options, resolver, ledger: Arc::clone(&ledger) };
-    Egress { ledger, task: tokio::spawn(accept(listener, Arc::new(session))) }
+    let context = ProxyContext { rules, options, resolver, ledger: Arc::clone(&ledger) };
+    Egress { ledger, task: tokio::spawn(accept(listener, Arc::new(context))) }
 }
 
 impl Egress {
-    pub fn ledger(&self) -> Snapshot {
+    pub fn ledger(&self) -> LedgerSnapshot {
         self.ledger.snapshot()
     }
 
-    /// Why the latest request to a host went wrong; `None` if it did not.
-    pub fn last_problem(&self, host: &str) -> Option<Problem> {
-        self.ledger.last_problem(host)
+    /// Why the latest request to a host failed; `None` if it did not.
+    pub fn last_failure(&self, host: &str) -> Option<EgressFailure> {
+        self.ledger.last_failure(host)
     }
 
-    /// What was asked for last, if it came to nothing.
-    pub fn newest_problem(&self) -> Option<Problem> {
-        self.ledger.newest_problem()
+    /// The latest request of the session, if it failed.
+    pub fn newest_failure(&self) -> Option<EgressFailure> {
+        self.ledger.newest_failure()
     }
 }
 
@@ -88,13 +88,13 @@ impl Drop for Egress {
 }
 
 /// Connections live in this task's set, so they end with it.
-async fn accept(listener: UnixListener, session: Arc<Session>) {
-    let places = Arc::new(Semaphore::new(session.options.max_connections));
+async fn accept(listener: UnixListener, context: Arc<ProxyContext>) {
+    let slots = Arc::new(Semaphore::new(context.options.max_connections));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => admit(stream, &session, &places, &mut connections),
+                Ok((stream, _)) => admit(stream, &context, &slots, &mut connections),
                 Err(error) => {
                     tracing::warn!(%error, "an egress socket could not accept");
                     // Out of descriptors, most likely; others will be closed.
@@ -110,14 +110,19 @@ async fn accept(listener: UnixListener, session: Arc<Session>) {
     }
 }
 
-fn admit(stream: UnixStream, session: &Arc<Session>, places: &Arc<Semaphore>, connections: &mut JoinSet<()>) {
-    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
-        session.ledger.stopped(Asked::default(), Reason::TooManyConnections.into());
+fn admit(
+    stream: UnixStream,
+    context: &Arc<ProxyContext>,
+    slots: &Arc<Semaphore>,
+    connections: &mut JoinSet<()>,
+) {
+    let Ok(slot) = Arc::clone(slots).try_acquire_owned() else {
+        context.ledger.record_failure(RequestSummary::default(), Reason::TooManyConnections.into());
         return;
     };
-    let session = Arc::clone(session);
+    let context = Arc::clone(context);
     connections.spawn(async move {
-        carry(stream, session).await;
-        drop(place);
+        serve_connection(stream, context).await;
+        drop(slot);
     });
 }

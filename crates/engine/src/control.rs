@@ -10,11 +10,9 @@ use crate::settings::{Config, PictureFormat, Recording, ScreenKind};
 use crate::state::{self, State};
 use crate::storage::Storage;
 use browser::{BrowserOptions, SnapshotOptions};
-use jail::template::{BuildOptions, Flavour, Store, Template};
-use jail::{CgroupChoice, Enforcement, Keeper, KeeperOptions};
+use jail::template::Flavour;
+use jail::{CgroupChoice, Enforcement, KeeperCommand, NativeOptions, Runtime, RuntimeBackend};
 use policy::{ImageFormat, Policy, Scope};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,7 +36,7 @@ pub struct Control {
     pub screenshot_format: ImageFormat,
     /// Whether agents may read a page's cleaned HTML.
     pub read_dom: bool,
-    keeper: Arc<Keeper>,
+    runtime: Arc<dyn Runtime>,
     anchors: Mutex<Option<Anchors>>,
     sweeping: JoinHandle<()>,
     collecting: JoinHandle<()>,
@@ -47,33 +45,35 @@ pub struct Control {
 }
 
 impl Control {
-    /// Verifies the template, starts the keeper and opens the record. Nothing is half-started on failure.
+    /// Starts the configured runtime, then the rest. Nothing is half-started on failure.
     pub async fn start(config: &Config, state: &State, storage: Storage) -> Result<Control, Fault> {
+        let backend = Arc::new(native_options(config)?);
+        Control::start_on(backend, config, state, storage).await
+    }
+
+    /// Starts a runtime and opens the record. Nothing is half-started on failure.
+    pub async fn start_on(
+        backend: Arc<dyn RuntimeBackend>,
+        config: &Config,
+        state: &State,
+        storage: Storage,
+    ) -> Result<Control, Fault> {
         raise_open_files();
-        let flavour = match config.container.display {
-            ScreenKind::Headless => Flavour::Headless,
-            ScreenKind::Xvfb => Flavour::Xvfb,
-        };
-        let keeper_options = keeper_options(config);
-        let (template, keeper) = tokio::task::spawn_blocking(move || -> Result<_, Fault> {
-            let template = verified_template(flavour)?;
-            Ok((template, Keeper::start(keeper_options)?))
-        })
-        .await
-        .map_err(|e| Fault::caused("internal", &e))??;
+        let runtime = tokio::task::spawn_blocking(move || backend.start())
+            .await
+            .map_err(|e| Fault::caused("internal", &e))??;
         crate::memory::close()?;
-        let keeper = Arc::new(keeper);
-        let instance = keeper.info().instance.to_string();
-        let log = crate::record::open_log(&config.audit, state, &instance)?;
-        let browser_version = template.browser_version().to_owned();
-        let weaker = keeper.info().enforcement == Enforcement::Weaker;
+        let instance = runtime.info().instance.to_string();
+        let (log, authority) = crate::record::open_log(&config.audit, state, &instance)?;
+        let browser_version = runtime.info().browser_version.clone();
+        let weaker = runtime.info().enforcement == Enforcement::Weaker;
         if weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
-        let approvals = Book::open(storage.clone(), log.clone(), config.approvals()).await?;
-        let settings = settings(config, state, template, &log)?;
+        let approvals = Book::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
+        let settings = settings(config, state, &log)?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
-        let registry = Arc::new(Registry::new(settings, keeper.clone(), log.clone(), logins.clone())?);
+        let registry = Arc::new(Registry::new(settings, runtime.clone(), log.clone(), logins.clone())?);
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let sweeping = crate::record::keep_sweeping(
             state.folder().to_owned(),
@@ -98,7 +98,7 @@ impl Control {
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,
-            keeper,
+            runtime,
             anchors,
             sweeping,
             collecting,
@@ -121,26 +121,19 @@ impl Control {
         self.weaker
     }
 
-    /// Resolves when the keeper is gone; no jail survives it, so neither does this control plane.
+    /// Resolves when the runtime is lost; no jail survives it, so neither does this control plane.
     pub async fn keeper_lost(&self) {
-        let pidfd = match self.keeper.pidfd().try_clone_to_owned() {
-            Ok(pidfd) => pidfd,
-            Err(error) => {
-                tracing::warn!(%error, "the keeper cannot be watched; its loss will show at the next session");
-                return std::future::pending().await;
-            }
+        let (sender, lost) = tokio::sync::oneshot::channel::<()>();
+        let notify = move |why: &str| {
+            tracing::debug!(why, "the runtime is lost");
+            // Nobody waits any more: then nobody needs to know.
+            if sender.send(()).is_err() {}
         };
-        let (told, lost) = tokio::sync::oneshot::channel::<()>();
-        // A thread of its own: one of the pool's would hold up the end of the program.
-        std::thread::spawn(move || {
-            let mut watched = [PollFd::new(&pidfd, PollFlags::IN)];
-            while poll(&mut watched, None) == Err(Errno::INTR) {}
-            drop(told);
-        });
-        // Nothing is ever sent: the sender goes when the thread ends.
-        if let Err(_gone) = lost.await {}
-        // One that we ended ourselves is not lost.
-        if self.keeper.is_shut_down() {
+        if let Err(error) = self.runtime.on_lost(Box::new(notify)) {
+            tracing::warn!(%error, "the keeper cannot be watched; its loss will show at the next session");
+        }
+        // One that we ended ourselves, or that cannot be watched, is not lost.
+        if lost.await.is_err() {
             std::future::pending().await
         }
     }
@@ -154,8 +147,8 @@ impl Control {
         if let Some(anchors) = anchors {
             anchors.finish().await;
         }
-        let keeper = self.keeper.clone();
-        match tokio::task::spawn_blocking(move || keeper.shutdown()).await {
+        let runtime = self.runtime.clone();
+        match tokio::task::spawn_blocking(move || runtime.shutdown()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the keeper left something; `stockade jail reap` clears it")
@@ -173,7 +166,7 @@ fn raise_open_files() {
     }
 }
 
-pub fn cgroup_choice(config: &Config) -> CgroupChoice {
+fn cgroup_choice(config: &Config) -> CgroupChoice {
     match (&config.container.cgroup_parent, config.container.weaker_limits) {
         (_, true) => CgroupChoice::Weaker,
         (Some(parent), false) => CgroupChoice::Under(PathBuf::from(parent)),
@@ -181,23 +174,19 @@ pub fn cgroup_choice(config: &Config) -> CgroupChoice {
     }
 }
 
-fn keeper_options(config: &Config) -> KeeperOptions {
-    KeeperOptions { cgroup: cgroup_choice(config), ..KeeperOptions::new(state::runtime_dir()) }
-}
-
-/// The newest template, built now if there is none, and checked file by file.
-fn verified_template(flavour: Flavour) -> Result<Template, Fault> {
-    let store = Store::open(&state::templates_dir()?)?;
-    let template = match store.newest(flavour) {
-        Err(jail::template::TemplateError::Missing { .. }) => {
-            tracing::info!("there is no template yet; building one");
-            let options = BuildOptions { flavour, bridge: state::bridge_program()?, browser: None };
-            store.build(&options, &mut |step| tracing::info!(step, "building the template"))?
-        }
-        found => found?,
-    };
-    template.verify()?;
-    Ok(template)
+/// The native runtime, as configured.
+pub fn native_options(config: &Config) -> Result<NativeOptions, Fault> {
+    Ok(NativeOptions {
+        runtime_dir: state::runtime_dir(),
+        templates: state::templates_dir()?,
+        flavour: match config.container.display {
+            ScreenKind::Headless => Flavour::Headless,
+            ScreenKind::Xvfb => Flavour::Xvfb,
+        },
+        bridge: state::bridge_program()?,
+        cgroup: cgroup_choice(config),
+        keeper: KeeperCommand::default(),
+    })
 }
 
 fn record_mode(recording: Recording) -> RecordMode {
@@ -220,12 +209,7 @@ fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
     }
 }
 
-fn settings(
-    config: &Config,
-    state: &State,
-    template: Template,
-    log: &audit::Log,
-) -> Result<SessionSettings, Fault> {
+fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionSettings, Fault> {
     let container = &config.container;
     let hosts = egress::HostMap::parse(
         config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
@@ -249,7 +233,6 @@ fn settings(
         start_timeout: START_TIMEOUT,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
         health_interval: config.health_interval.duration(),
-        template,
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
         also_home: config.credentials.egress.clone(),

@@ -38,7 +38,7 @@ impl Stop {
     /// A stop that nobody asked for is a failure.
     pub fn wanted(&self) -> Result<(), Fault> {
         if self.keeper_lost.load(Ordering::SeqCst) {
-            return Err(JailError::KeeperLost { why: "it ended".to_owned() }.into());
+            return Err(JailError::RuntimeLost { why: "it ended".to_owned() }.into());
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(crate) const INNER_USER: &str = "1000";
 const SOCKETS: &str = "/run/stockade";
 
 /// Descriptors that bubblewrap inherits and closes before it runs the jail's program.
-pub(crate) struct Passed<'a> {
+pub(crate) struct PassedFds<'a> {
     pub root: BorrowedFd<'a>,
     pub sockets: BorrowedFd<'a>,
     pub filter: BorrowedFd<'a>,
@@ -32,7 +32,7 @@ pub(crate) fn find() -> Result<PathBuf, JailError> {
 
 /// Its version, if it can do what we ask of it.
 pub(crate) fn check(program: &Path) -> Result<String, JailError> {
-    let run = |argument: &str| run_tool(Command::new(program).arg(argument)).map(|(_, said, _)| said);
+    let run = |argument: &str| run_tool(Command::new(program).arg(argument)).map(|tool| tool.stdout);
     let version = run("--version").map_err(JailError::file("running", program))?;
     let version = version.trim().trim_start_matches("bubblewrap ").to_owned();
     let help = run("--help").map_err(JailError::file("running", program))?;
@@ -63,7 +63,7 @@ pub(crate) fn isolation() -> Vec<&'static str> {
 /// Folders go in as descriptors: the jail's user on the host need not be able to reach their paths, and
 /// nobody can swap a path between our look at it and the mount.
 pub(crate) fn arguments(
-    passed: &Passed<'_>,
+    passed: &PassedFds<'_>,
     limits: &Limits,
     env: &[(String, String)],
     command: &[String],

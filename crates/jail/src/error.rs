@@ -1,6 +1,7 @@
-//! What can go wrong with a jail, with a stable code and the next command for each.
+//! Errors of jails and runtimes, each with a stable code and the next command to run.
 
-use crate::Id;
+use crate::JailId;
+use crate::template::TemplateError;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,23 +15,25 @@ pub enum JailError {
     #[error("bubblewrap {version} is too old: it has no --ro-bind-fd")]
     BubblewrapOld { version: String },
     #[error("this machine does not let an ordinary user make namespaces: {why}")]
-    NamespacesForbidden { why: String, mend: String },
+    NamespacesForbidden { why: String, fix: String },
     #[error("the limits of a jail cannot be set: {why}")]
-    LimitsUnavailable { why: String, mend: String },
+    LimitsUnavailable { why: String, fix: String },
     #[error("the keeper, which holds the jails, is gone: {why}")]
-    KeeperLost { why: String },
+    RuntimeLost { why: String },
     #[error("jail {id} did not start: {log}")]
-    StartFailed { id: Id, log: String },
+    StartFailed { id: JailId, log: String },
     #[error("there is no jail {id}")]
-    UnknownJail { id: Id },
+    UnknownJail { id: JailId },
     #[error("there is a jail {id} already")]
-    JailExists { id: Id },
+    JailExists { id: JailId },
     #[error("processes of {id} are still there after being killed")]
-    StillAlive { id: Id },
+    StillAlive { id: JailId },
     #[error("{path} cannot be trusted with sockets: {why}")]
     UnsafeRuntimeDir { path: PathBuf, why: &'static str },
     #[error("the keeper failed: {what}")]
     InKeeper { what: String, source: io::Error },
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     #[error("no random numbers")]
     NoRandomness { source: getrandom::Error },
     #[error("the seccomp filter does not compile")]
@@ -49,12 +52,13 @@ impl JailError {
             JailError::BubblewrapOld { .. } => "bubblewrap_old",
             JailError::NamespacesForbidden { .. } => "namespaces_forbidden",
             JailError::LimitsUnavailable { .. } => "limits_unavailable",
-            JailError::KeeperLost { .. } => "keeper_lost",
+            JailError::RuntimeLost { .. } => "keeper_lost",
             JailError::StartFailed { .. } => "jail_start_failed",
             JailError::UnknownJail { .. } => "jail_unknown",
             JailError::JailExists { .. } => "jail_exists",
             JailError::StillAlive { .. } => "jail_still_alive",
             JailError::UnsafeRuntimeDir { .. } => "runtime_dir_unsafe",
+            JailError::Template(error) => error.code(),
             JailError::File { source, .. }
             | JailError::System { source, .. }
             | JailError::InKeeper { source, .. }
@@ -80,10 +84,10 @@ impl JailError {
                  Ubuntu 22.04 have it)"
                     .to_owned()
             }
-            JailError::NamespacesForbidden { mend, .. } | JailError::LimitsUnavailable { mend, .. } => {
-                mend.clone()
+            JailError::NamespacesForbidden { fix, .. } | JailError::LimitsUnavailable { fix, .. } => {
+                fix.clone()
             }
-            JailError::KeeperLost { .. } => {
+            JailError::RuntimeLost { .. } => {
                 "Every jail ended with it. Start the control plane again; then run: stockade jail reap"
                     .to_owned()
             }
@@ -94,6 +98,7 @@ impl JailError {
             JailError::UnsafeRuntimeDir { path, .. } => {
                 format!("Look at who made it, then run: rm -r {}", path.display())
             }
+            JailError::Template(error) => error.hint(),
             JailError::File { source, .. }
             | JailError::System { source, .. }
             | JailError::InKeeper { source, .. }
@@ -119,7 +124,7 @@ impl JailError {
     }
 }
 
-/// Whether an error says that there is no room, on the disk or in the quota.
+/// Whether the disk or the user's quota is full.
 pub(crate) fn is_disk_full(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
 }
@@ -130,13 +135,13 @@ mod tests {
 
     #[test]
     fn every_failure_has_its_code_and_a_next_step() {
-        let id = || Id::parse("a").unwrap();
+        let id = || JailId::parse("a").unwrap();
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
         let full = || io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error());
         for (error, code) in [
             (JailError::BadId, "bad_jail_id"),
             (JailError::BubblewrapOld { version: "0.4".into() }, "bubblewrap_old"),
-            (JailError::KeeperLost { why: "killed".into() }, "keeper_lost"),
+            (JailError::RuntimeLost { why: "killed".into() }, "keeper_lost"),
             (JailError::UnknownJail { id: id() }, "jail_unknown"),
             (JailError::JailExists { id: id() }, "jail_exists"),
             (JailError::StillAlive { id: id() }, "jail_still_alive"),

@@ -1,4 +1,4 @@
-//! Folders that nobody else may write to.
+//! Folders that no other user can write to.
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, Permissions};
@@ -19,9 +19,12 @@ pub(crate) fn make(dir: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// Why others could change what is in a folder; `None` when they cannot. A link is no folder: whoever
-/// made it can make it point elsewhere.
-pub(crate) fn flaw(dir: &Path, is_trusted: impl Fn(u32) -> bool) -> io::Result<Option<&'static str>> {
+/// Why others could change the contents of a folder; `None` when they cannot. A symbolic link is not accepted: its
+/// owner can point it elsewhere.
+pub(crate) fn find_weakness(
+    dir: &Path,
+    is_trusted: impl Fn(u32) -> bool,
+) -> io::Result<Option<&'static str>> {
     let metadata = fs::symlink_metadata(dir)?;
     Ok(if !metadata.is_dir() {
         Some("it is not a folder")
@@ -39,6 +42,6 @@ pub(crate) fn is_own(uid: u32) -> bool {
 }
 
 /// Root can change everything anyway.
-pub(crate) fn is_own_or_roots(uid: u32) -> bool {
+pub(crate) fn is_own_or_root(uid: u32) -> bool {
     uid == 0 || is_own(uid)
 }

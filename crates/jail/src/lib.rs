@@ -1,28 +1,36 @@
-//! Templates, the native runtime, limits, the keeper and the reaper.
+//! Runtimes behind one interface, templates, limits, the keeper and the reaper.
 //!
-//! A [`template::Template`] is the read-only file tree that a jail is made of. A [`Keeper`] is the one
-//! process that starts jails from it and that outlives the control plane just long enough to clear them
-//! away. Everything here blocks; callers with an event loop use it from a blocking thread.
+//! A [`Runtime`] runs jails. [`NativeRuntime`] is the one for this machine: it owns a verified
+//! [`template::Template`], the read-only file tree of its jails, and the keeper, a process that supervises them and
+//! outlives the control plane just long enough to clear them away. [`launch`] has the pieces it is made of.
+//! Everything here blocks; callers with an event loop use it from a blocking thread.
 
 mod bwrap;
 mod cgroup;
 mod error;
 mod folder;
 mod id;
-mod instance;
 pub mod keeper;
+pub mod launch;
 mod limits;
 mod lock;
+mod native;
 mod probe;
+mod runtime;
 mod seccomp;
 mod spawn;
 pub mod template;
 mod wait;
 
-pub use cgroup::{CgroupChoice, Enforcement, Stats};
+pub use cgroup::{CgroupChoice, Enforcement, JailStats};
 pub use error::JailError;
-pub use id::Id;
-pub use instance::{InstanceReport, JailReport, Reaped, default_runtime_dir, list, reap};
-pub use keeper::{JailInfo, JailSpec, JailState, Keeper, KeeperInfo, KeeperOptions, Prepared};
+pub use id::{InstanceId, JailId};
+pub use keeper::{KeeperCommand, ProcessInfo};
+pub use launch::{InstanceReport, JailReport, Reaped, default_runtime_dir, list, reap};
 pub use limits::Limits;
-pub use probe::{Finding, HostProbe, probe_host};
+pub use native::{NativeOptions, NativeRuntime, verified_template};
+pub use probe::{HostProbe, probe_host};
+pub use runtime::{
+    BRIDGE, CDP_SOCKET, EGRESS_SOCKET, Finding, JailSpec, JailState, LossNotifier, Outcome, PreparedJail,
+    Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
+};

@@ -1,4 +1,4 @@
-//! What one jail may use.
+//! Resource limits of one jail.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ const MIB: u64 = 1024 * 1024;
 pub struct Limits {
     /// Memory of all its processes, tmpfs contents included. Beyond it the kernel kills one of them.
     pub memory_bytes: u64,
-    /// Processors, as a share: 0.5 is half of one. Not set by [`create`](crate::Keeper::create) but by
-    /// [`set_cpu`](crate::Keeper::set_cpu) once the browser is ready, because it doubles the start.
+    /// Processors, as a share: 0.5 is half of one. Not set by [`start`](crate::Runtime::start) but by
+    /// [`set_cpu`](crate::Runtime::set_cpu) once the browser is ready, because it doubles the time to start.
     pub cpu: f64,
     /// Processes and threads. Beyond it `fork` fails with EAGAIN.
     pub pids: u64,

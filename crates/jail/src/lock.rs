@@ -1,4 +1,4 @@
-//! Advisory locks on folders and files, which the kernel lets go of when their holder dies.
+//! Advisory locks on folders and files, which the kernel releases when their holder dies.
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
@@ -15,11 +15,11 @@ const FOLDER_WAIT: Duration = Duration::from_secs(30);
 pub(crate) struct Lock(OwnedFd);
 
 impl Lock {
-    /// Waits for whoever holds the folder.
+    /// Locks a folder exclusively, waiting for its holder.
     pub fn folder(path: &Path) -> io::Result<Lock> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
         let deadline = Instant::now() + FOLDER_WAIT;
-        while !lock.try_alone()? {
+        while !lock.try_exclusive()? {
             if Instant::now() >= deadline {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -28,15 +28,15 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Takes a folder's lock together with all others who only use it; `None` when someone has it alone.
-    pub fn use_folder(path: &Path) -> io::Result<Option<Lock>> {
+    /// Locks a folder in shared mode; `None` when someone holds it exclusively.
+    pub fn share_folder(path: &Path) -> io::Result<Option<Lock>> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
         let taken = lock.try_lock(FlockOperation::NonBlockingLockShared)?;
         Ok(taken.then_some(lock))
     }
 
-    /// Makes a lock that may be shared with others one's own; `false`, and perhaps none, if it is shared.
-    pub fn try_alone(&self) -> io::Result<bool> {
+    /// Turns a shared lock into an exclusive one; `false`, and perhaps no lock at all, if others share it.
+    pub fn try_exclusive(&self) -> io::Result<bool> {
         self.try_lock(FlockOperation::NonBlockingLockExclusive)
     }
 
@@ -48,7 +48,7 @@ impl Lock {
         }
     }
 
-    /// Makes a new file and takes its lock.
+    /// Makes a new file and locks it.
     pub fn new_file(path: &Path) -> io::Result<Lock> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let lock = Lock(open(path, flags, Mode::RUSR | Mode::WUSR)?);
@@ -59,7 +59,7 @@ impl Lock {
     /// `None` when someone else holds it.
     pub fn try_existing(path: &Path) -> io::Result<Option<Lock>> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
-        Ok(lock.try_alone()?.then_some(lock))
+        Ok(lock.try_exclusive()?.then_some(lock))
     }
 
     /// Another descriptor of the same lock, for a child to hold it too.
@@ -92,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_used_by_many_or_had_by_one() {
+    fn a_folder_is_shared_by_many_or_held_by_one() {
         let folder = tempfile::tempdir().unwrap();
-        let one = Lock::use_folder(folder.path()).unwrap().unwrap();
-        let two = Lock::use_folder(folder.path()).unwrap().unwrap();
-        assert!(!one.try_alone().unwrap());
+        let one = Lock::share_folder(folder.path()).unwrap().unwrap();
+        let two = Lock::share_folder(folder.path()).unwrap().unwrap();
+        assert!(!one.try_exclusive().unwrap());
         drop(one);
-        assert!(two.try_alone().unwrap());
-        assert!(Lock::use_folder(folder.path()).unwrap().is_none());
+        assert!(two.try_exclusive().unwrap());
+        assert!(Lock::share_folder(folder.path()).unwrap().is_none());
     }
 }

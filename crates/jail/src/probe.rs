@@ -1,26 +1,24 @@
-//! What this machine offers for jails, for `doctor` and for the start of a keeper.
+//! Checks whether this machine can run jails, for `doctor` and for the start of an instance.
 
 use crate::cgroup::Cgroups;
-use crate::keeper::random_user;
+use crate::launch::random_user;
 use crate::spawn::{Launch, launch};
 use crate::wait::wait_for_tool;
-use crate::{CgroupChoice, Enforcement, Id, JailError, bwrap};
+use crate::{CgroupChoice, Enforcement, InstanceId, JailError, bwrap};
 use rustix::process::geteuid;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-/// One thing looked at: what was found, or what is wrong (with its hint).
-pub type Finding<T> = Result<T, JailError>;
-
+/// What local jails need of this machine: what was found, or what is wrong.
 #[derive(Debug)]
 pub struct HostProbe {
     /// bubblewrap's version.
-    pub bubblewrap: Finding<String>,
-    /// Found out by trying, as the user that a jail would have.
-    pub namespaces: Finding<()>,
-    pub limits: Finding<Enforcement>,
+    pub bubblewrap: Result<String, JailError>,
+    /// Tried as the user that a jail would have.
+    pub namespaces: Result<(), JailError>,
+    pub limits: Result<Enforcement, JailError>,
 }
 
 /// Changes nothing, and leaves nothing behind.
@@ -30,7 +28,7 @@ pub fn probe_host(cgroup: &CgroupChoice) -> HostProbe {
         Ok(program) => try_namespaces(program),
         Err(_) => Err(JailError::BubblewrapMissing),
     };
-    let limits = Id::random().and_then(|id| Cgroups::find(cgroup, id));
+    let limits = InstanceId::random().and_then(|id| Cgroups::find(cgroup, id));
     HostProbe {
         bubblewrap: program.and_then(|program| bwrap::check(&program)),
         namespaces,
@@ -55,39 +53,39 @@ pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
         output: write,
     })?;
     let status = wait_for_tool(&mut child).map_err(JailError::system("waiting for bubblewrap"))?;
-    let mut complaint = Vec::new();
+    let mut stderr = Vec::new();
     fs::File::from(read)
         .take(4096)
-        .read_to_end(&mut complaint)
+        .read_to_end(&mut stderr)
         .map_err(JailError::system("hearing bubblewrap"))?;
     if status.success() {
         return Ok(());
     }
-    let complaint = String::from_utf8_lossy(&complaint);
-    Err(forbidden(complaint.trim(), |path| fs::read_to_string(path).ok()))
+    let stderr = String::from_utf8_lossy(&stderr);
+    Err(forbidden(stderr.trim(), |path| fs::read_to_string(path).ok()))
 }
 
 /// The setting that most likely stands in the way, with the command that changes it.
-fn forbidden(complaint: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
-    const BARS: [(&str, &str, &str); 3] = [
+fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
+    const SETTINGS: [(&str, &str, &str); 3] = [
         ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
         ("kernel.unprivileged_userns_clone", "0", "1"),
         ("user.max_user_namespaces", "0", "15000"),
     ];
-    for (name, bad, good) in BARS {
+    for (name, bad, good) in SETTINGS {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         if read(&path).is_some_and(|value| value.trim() == bad) {
             return JailError::NamespacesForbidden {
-                why: format!("{name} is {bad} ({complaint})"),
-                mend: format!(
+                why: format!("{name} is {bad} ({stderr})"),
+                fix: format!(
                     "Run: echo {name}={good} | sudo tee /etc/sysctl.d/60-stockade.conf && sudo sysctl --system"
                 ),
             };
         }
     }
     JailError::NamespacesForbidden {
-        why: complaint.to_owned(),
-        mend: "In a container, allow user namespaces (Docker: --security-opt seccomp=unconfined \
+        why: stderr.to_owned(),
+        fix: "In a container, allow user namespaces (Docker: --security-opt seccomp=unconfined \
                --security-opt apparmor=unconfined); elsewhere, look at the kernel's log: dmesg | tail"
             .to_owned(),
     }
@@ -109,10 +107,10 @@ mod tests {
             ("/proc/sys/user/max_user_namespaces", "0\n", "max_user_namespaces=15000"),
             ("/proc/sys/user/max_user_namespaces", "9\n", "dmesg"),
         ];
-        for (file, value, mend) in cases {
+        for (file, value, fix) in cases {
             let error = forbidden("no", |path| (path == file).then(|| value.to_owned()));
             assert_eq!(error.code(), "namespaces_forbidden");
-            assert!(error.hint().contains(mend), "{file}: {}", error.hint());
+            assert!(error.hint().contains(fix), "{file}: {}", error.hint());
         }
     }
 }

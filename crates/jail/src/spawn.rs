@@ -1,4 +1,4 @@
-//! Starting bubblewrap: what a child does between fork and exec.
+//! Starting bubblewrap: the steps of a child between fork and exec.
 
 use crate::JailError;
 use rustix::process::{
@@ -22,7 +22,7 @@ pub(crate) struct Launch {
     pub command: Command,
     /// `cgroup.procs` files, opened for writing.
     pub join: Vec<File>,
-    /// Descriptors that the program is told about by number.
+    /// Descriptors that the program inherits and gets the numbers of.
     pub pass: Vec<OwnedFd>,
     /// The user and group to become.
     pub user: Option<u32>,
@@ -63,6 +63,8 @@ pub(crate) fn launch(launch: Launch) -> Result<Child, JailError> {
         if getppid() != Some(parent) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
+        // Whatever else this process holds, or inherited from whoever started it, stays out of the jail.
+        close_on_exec_from(FIRST_INHERITED)?;
         for fd in &pass {
             rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty())?;
         }
@@ -81,13 +83,24 @@ pub(crate) fn ignore_signals() -> io::Result<()> {
     KEEPER_IGNORES.iter().try_for_each(|&signal| set_signal(signal, libc::SIG_IGN))
 }
 
+/// The first descriptor after the standard three.
+const FIRST_INHERITED: libc::c_uint = 3;
+
 /// Closes every descriptor but the standard three. For the first moments of a process, before it opens any.
 pub(crate) fn close_inherited() -> io::Result<()> {
-    const FIRST: libc::c_uint = 3;
     // SAFETY: nothing in this process owns a descriptor from 3 up yet.
     #[allow(unsafe_code)]
-    let closed = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) };
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, FIRST_INHERITED, libc::c_uint::MAX, 0) };
     if closed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Marks every descriptor from `first` up to be closed by exec. A plain system call, so usable after fork.
+fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: no descriptor is closed before exec, where none of this process's memory remains.
+    #[allow(unsafe_code)]
+    let marked =
+        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if marked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// In a session of its own, so that a terminal's Ctrl-C does not reach the child.

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// For the host's own small tools, on a slow disk. Past it they are killed and count as failed.
+/// How long a small tool of the host may take, on a slow disk. Then it is killed and counts as failed.
 const TOOL_WAIT: Duration = Duration::from_secs(30);
 
 /// Waits until a descriptor is readable or hung up; `false` when the deadline came first.
@@ -31,7 +31,7 @@ pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-/// Waits for a tool of the host's to end.
+/// Waits for a tool of the host to end.
 pub(crate) fn wait_for_tool(child: &mut Child) -> io::Result<ExitStatus> {
     if !wait_readable(pidfd(child.id())?, Instant::now() + TOOL_WAIT)? {
         child.kill()?;
@@ -41,9 +41,16 @@ pub(crate) fn wait_for_tool(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Runs a tool of the host's that says little; whether it was content, what it said, what it complained of.
-/// One that fills a pipe (64 KiB) is stuck, and killed when its time is up.
-pub(crate) fn run_tool(command: &mut Command) -> io::Result<(bool, String, String)> {
+/// What a tool of the host printed, and whether it succeeded.
+pub(crate) struct ToolOutput {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs a tool of the host that prints little. One that fills a pipe (64 KiB) blocks, and is killed when its time
+/// is up.
+pub(crate) fn run_tool(command: &mut Command) -> io::Result<ToolOutput> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let status = wait_for_tool(&mut child)?;
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -54,7 +61,7 @@ pub(crate) fn run_tool(command: &mut Command) -> io::Result<(bool, String, Strin
         pipe.read_to_end(&mut err)?;
     }
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok((status.success(), text(out), text(err)))
+    Ok(ToolOutput { success: status.success(), stdout: text(out), stderr: text(err) })
 }
 
 fn timespec(duration: Duration) -> Timespec {

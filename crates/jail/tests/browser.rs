@@ -4,20 +4,18 @@
 mod common;
 
 use common::{Home, id};
-use jail::template::{Flavour, Store};
-use jail::{JailState, Limits};
-use std::path::Path;
+use jail::template::{Flavour, Store, Template};
+use jail::{JailState, Limits, Runtime};
 
-fn run(root: &Path, command: &[&str]) -> (JailState, String) {
-    let home = Home::new();
-    home.keeper().prepare(&id("browser")).unwrap();
+fn run(template: &Template, command: &[&str]) -> (JailState, String) {
+    let home = Home::with(template);
+    home.runtime().prepare(&id("browser")).unwrap();
     let mut spec = common::spec("browser", Limits::default(), &[]);
-    spec.root = root.to_owned();
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     spec.env = vec![("HOME".to_owned(), "/tmp".to_owned())];
-    home.keeper().create(&spec).unwrap();
+    home.runtime().start(&spec).unwrap();
     let state = home.wait_for_exit("browser");
-    (state, home.keeper().log_tail(&id("browser")).unwrap())
+    (state, home.runtime().log_tail(&id("browser")).unwrap())
 }
 
 const FLAGS: [&str; 8] = [
@@ -35,7 +33,7 @@ const FLAGS: [&str; 8] = [
 fn the_headless_shell_takes_a_picture() {
     let template = common::template();
     let command: Vec<&str> = [template.browser()].into_iter().chain(FLAGS).chain(["about:blank"]).collect();
-    let (state, log) = run(template.root(), &command);
+    let (state, log) = run(template, &command);
     assert_eq!(state, JailState::Exited { code: Some(0), signal: None }, "{log}");
     assert!(log.contains("bytes written to file /tmp/page.png"), "{log}");
 }
@@ -46,12 +44,12 @@ fn full_chromium_and_xvfb_find_all_their_libraries() {
     let store = Store::open(folder.path()).unwrap();
     let template = store.build(&common::options(Flavour::Xvfb), &mut |_| {}).unwrap();
     let command: Vec<&str> = [template.browser()].into_iter().chain(FLAGS).chain(["about:blank"]).collect();
-    let (state, log) = run(template.root(), &command);
+    let (state, log) = run(&template, &command);
     assert_eq!(state, JailState::Exited { code: Some(0), signal: None }, "{log}");
     assert!(log.contains("bytes written to file /tmp/page.png"), "{log}");
 
-    let (state, log) = run(template.root(), &["/usr/bin/Xvfb", "-help"]);
+    let (state, log) = run(&template, &["/usr/bin/Xvfb", "-help"]);
     assert_eq!(state, JailState::Exited { code: Some(0), signal: None }, "{log}");
-    let (state, log) = run(template.root(), &["/usr/bin/xkbcomp", "-version"]);
+    let (state, log) = run(&template, &["/usr/bin/xkbcomp", "-version"]);
     assert_eq!(state, JailState::Exited { code: Some(0), signal: None }, "{log}");
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::seen::seen;
 use common::{Home, Host, alive, cgroups_of, id, kill, wait_until};
-use jail::{JailState, Limits, list, reap};
+use jail::{JailState, Limits, NativeRuntime, Runtime, list, reap};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -27,28 +27,29 @@ fn assert_gone(host: &Host, processes: &[u32], runtime: &Path) {
 #[test]
 fn destroying_a_jail_ends_its_processes_and_removes_its_folder_and_cgroup() {
     let home = Home::new();
-    let info = home.start("one", Limits::default(), &["stay", "3"]);
-    let keeper = home.keeper();
-    assert_eq!(keeper.state(&id("one")).unwrap(), Some(JailState::Running { pid: info.pid }));
-    assert!(keeper.destroy(&id("one")).unwrap().is_some());
-    assert!(!alive(info.pid));
-    assert_eq!(keeper.state(&id("one")).unwrap(), None);
+    let process = home.launch("one", Limits::default(), &["stay", "3"]);
+    let runtime = home.runtime();
+    assert_eq!(runtime.state(&id("one")).unwrap(), Some(JailState::Running));
+    assert!(runtime.destroy(&id("one")).unwrap().is_some());
+    assert!(!alive(process.pid));
+    assert_eq!(runtime.state(&id("one")).unwrap(), None);
     assert!(!home.instance_dir().join("one").exists());
-    for cgroup in cgroups_of(keeper.info().instance.as_str()) {
+    for cgroup in cgroups_of(runtime.info().instance.as_str()) {
         assert!(!cgroup.join("one").exists());
     }
-    assert_eq!(keeper.destroy(&id("one")).unwrap(), None, "twice is fine");
-    assert_eq!(seen(keeper.stats(&id("one")).unwrap_err().code()), "jail_unknown");
+    assert_eq!(runtime.destroy(&id("one")).unwrap(), None, "twice is fine");
+    assert_eq!(seen(runtime.stats(&id("one")).unwrap_err().code()), "jail_unknown");
     home.start("one", Limits::default(), &["exit", "0"]);
 }
 
 #[test]
 fn destroying_a_jail_that_was_only_prepared_removes_its_folder() {
     let home = Home::new();
-    let prepared = home.keeper().prepare(&id("early")).unwrap();
-    assert_eq!(seen(home.keeper().prepare(&id("early")).unwrap_err().code()), "jail_exists");
-    assert_eq!(home.keeper().destroy(&id("early")).unwrap(), None);
-    assert!(!prepared.dir.exists());
+    home.runtime().prepare(&id("early")).unwrap();
+    assert!(home.instance_dir().join("early").exists());
+    assert_eq!(seen(home.runtime().prepare(&id("early")).unwrap_err().code()), "jail_exists");
+    assert_eq!(home.runtime().destroy(&id("early")).unwrap(), None);
+    assert!(!home.instance_dir().join("early").exists());
 }
 
 #[test]
@@ -64,20 +65,22 @@ fn a_program_that_ends_at_once_has_started_all_the_same() {
 fn ids_as_long_as_they_may_be_still_fit_a_socket() {
     let home = Home::new();
     let name = "x".repeat(64);
-    let _listening = home.keeper().prepare(&id(&name)).unwrap();
-    home.keeper().create(&common::spec(&name, Limits::default(), &["dial"])).unwrap();
+    let _listening = home.runtime().prepare(&id(&name)).unwrap();
+    home.runtime().start(&common::spec(&name, Limits::default(), &["dial"])).unwrap();
     assert_eq!(home.wait_for_exit(&name), JailState::Exited { code: Some(0), signal: None });
 }
 
 #[test]
 fn shutting_down_leaves_nothing_and_may_be_asked_for_by_several() {
     let home = Home::new();
-    let info = home.start("one", Limits::default(), &["stay", "3"]);
-    let (instance, keeper) = (home.keeper().info().instance.to_string(), home.keeper().info().pid);
-    let run = home.runtime.path().join("run");
+    let process = home.launch("one", Limits::default(), &["stay", "3"]);
+    let (instance, keeper) = (home.runtime().info().instance.to_string(), home.runtime().keeper_pid());
+    let run = home.runtime_dir();
+    let (sender, lost) = std::sync::mpsc::channel();
+    home.runtime().on_lost(Box::new(move |why| sender.send(why.to_owned()).unwrap())).unwrap();
     let end = || {
-        home.keeper().shutdown().unwrap();
-        assert!(!alive(info.pid) && !alive(keeper));
+        home.runtime().shutdown().unwrap();
+        assert!(!alive(process.pid) && !alive(keeper));
         assert_eq!(names(&run), [""; 0]);
         assert!(cgroups_of(&instance).is_empty());
     };
@@ -86,8 +89,8 @@ fn shutting_down_leaves_nothing_and_may_be_asked_for_by_several() {
             caller.join().unwrap();
         }
     });
-    assert!(home.keeper().is_shut_down());
-    assert_eq!(seen(home.keeper().state(&id("one")).unwrap_err().code()), "keeper_lost");
+    assert!(lost.recv().is_err(), "an end that was asked for is no loss");
+    assert_eq!(seen(home.runtime().state(&id("one")).unwrap_err().code()), "keeper_lost");
 }
 
 #[test]
@@ -137,8 +140,9 @@ fn signals_that_a_terminal_sends_do_not_end_the_keeper() {
 fn the_keeper_inherits_nothing_but_its_socket_the_lock_and_standard_error() {
     let runtime = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "exec 9</etc/hostname; exec \"$@\"", "sh", common::HOST, "run"]);
-    command.arg(runtime.path()).arg(common::template().root()).args(["0", "auto"]);
+    common::template();
+    command.args(["-c", "exec 9</etc/hostname; exec \"$@\"", "sh", common::host_program(), "run"]);
+    command.arg(runtime.path()).arg(common::store_dir()).args(["0", "auto"]);
     let mut host = Host::from(command);
     let open = |pid: u32| names(Path::new(&format!("/proc/{pid}/fd")));
     assert!(open(host.child.id()).contains(&"9".to_owned()), "the leak that this test is about");
@@ -155,22 +159,24 @@ fn the_keeper_inherits_nothing_but_its_socket_the_lock_and_standard_error() {
 #[test]
 fn a_lost_keeper_takes_its_jails_along_and_is_reported() {
     let mut home = Home::new();
-    let info = home.start("one", Limits::default(), &["stay", "3"]);
-    let keeper = home.keeper();
-    let instance = keeper.info().instance.to_string();
-    kill(keeper.info().pid, "KILL");
-    wait_until("the jail dies with its keeper", || !alive(info.pid));
+    let process = home.launch("one", Limits::default(), &["stay", "3"]);
+    let runtime = home.runtime();
+    let instance = runtime.info().instance.to_string();
+    let (sender, lost) = std::sync::mpsc::channel();
+    runtime.on_lost(Box::new(move |why| sender.send(why.to_owned()).unwrap())).unwrap();
+    kill(runtime.keeper_pid(), "KILL");
+    assert_eq!(lost.recv().as_deref(), Ok("it ended"));
+    wait_until("the jail dies with its keeper", || !alive(process.pid));
     let fails: [(&str, Result<(), jail::JailError>); 3] = [
-        ("state", keeper.state(&id("one")).map(drop)),
-        ("destroy", keeper.destroy(&id("one")).map(drop)),
-        ("create", keeper.create(&common::spec("two", Limits::default(), &["stay", "0"])).map(drop)),
+        ("state", runtime.state(&id("one")).map(drop)),
+        ("destroy", runtime.destroy(&id("one")).map(drop)),
+        ("start", runtime.start(&common::spec("two", Limits::default(), &["stay", "0"]))),
     ];
     for (what, result) in fails {
         assert_eq!(seen(result.unwrap_err().code()), "keeper_lost", "{what}");
     }
-    assert!(!keeper.is_shut_down());
-    drop(home.keeper.take());
-    assert_eq!(names(&home.runtime.path().join("run")), [""; 0]);
+    drop(home.runtime.take());
+    assert_eq!(names(&home.runtime_dir()), [""; 0]);
     assert!(cgroups_of(&instance).is_empty());
 }
 
@@ -234,17 +240,16 @@ fn the_reaper_kills_what_is_still_in_a_dead_instances_cgroup() {
 }
 
 #[test]
-fn a_new_keeper_reaps_before_it_starts() {
+fn a_new_runtime_reaps_before_it_starts() {
     let runtime = tempfile::tempdir().unwrap();
     let mut host = Host::start(runtime.path(), 1);
     kill(host.keeper, "KILL");
     wait_until("the keeper is gone", || !alive(host.keeper));
     kill(host.child.id(), "KILL");
     host.child.wait().unwrap();
-    let mut options = jail::KeeperOptions::new(runtime.path().to_owned());
-    options.executable = common::HOST.into();
-    let keeper = jail::Keeper::start(options).unwrap();
-    let reaped: Vec<&str> = keeper.info().reaped.instances.iter().map(|id| id.as_str()).collect();
+    let options = common::native_options(runtime.path().to_owned());
+    let started = NativeRuntime::start_from(common::template().clone(), &options).unwrap();
+    let reaped: Vec<&str> = started.info().reaped.instances.iter().map(|id| id.as_str()).collect();
     assert_eq!(reaped, [&host.instance]);
 }
 
@@ -266,16 +271,16 @@ fn a_runtime_folder_that_others_could_write_to_is_refused() {
     let link = runtime.path().join("link");
     std::os::unix::fs::symlink(runtime.path(), &link).unwrap();
     for bad in [open, link] {
-        let mut options = jail::KeeperOptions::new(bad.clone());
-        options.executable = common::HOST.into();
-        assert_eq!(seen(jail::Keeper::start(options).unwrap_err().code()), "runtime_dir_unsafe", "{bad:?}");
+        let options = common::native_options(bad.clone());
+        let started = NativeRuntime::start_from(common::template().clone(), &options);
+        assert_eq!(seen(started.unwrap_err().code()), "runtime_dir_unsafe", "{bad:?}");
         assert_eq!(seen(reap(&bad).unwrap_err().code()), "runtime_dir_unsafe");
         assert_eq!(seen(list(&bad).unwrap_err().code()), "runtime_dir_unsafe");
     }
 }
 
 #[test]
-fn a_process_that_cannot_be_killed_is_told_and_kept_for_the_next_reaping() {
+fn a_process_that_cannot_be_killed_is_reported_and_kept_for_the_next_reaping() {
     let home = tempfile::tempdir().unwrap();
     let run = home.path().join("run");
     let (instance, shared) = (run.join("i-dead"), home.path().join("stockade"));
@@ -299,6 +304,6 @@ fn a_process_that_cannot_be_killed_is_told_and_kept_for_the_next_reaping() {
 #[test]
 fn an_id_that_would_lead_out_of_its_folder_is_none() {
     for bad in ["..", "a/b", ""] {
-        assert_eq!(seen(jail::Id::parse(bad).unwrap_err().code()), "bad_jail_id", "{bad:?}");
+        assert_eq!(seen(jail::JailId::parse(bad).unwrap_err().code()), "bad_jail_id", "{bad:?}");
     }
 }

@@ -1,9 +1,9 @@
-//! Jails of an ordinary user, and what is said where something is not allowed. Run by root, who delegates.
+//! Jails of an ordinary user, and the errors where something is not allowed. Run by root, who delegates.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
 
-use common::{CONTROLLERS, HOST, Host, PROBE, alive, first_line, kill, wait_until};
+use common::{CONTROLLERS, Host, alive, first_line, host_program, kill, probe_program, wait_until};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,6 @@ const USER: u32 = 61_234;
 /// A folder that belongs to the user, with the programs and a template built by them.
 struct Place {
     folder: TempDir,
-    root: String,
 }
 
 impl Place {
@@ -23,13 +22,13 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         chown(folder.path(), Some(USER), Some(USER)).unwrap();
-        for (name, program) in [("host", HOST), ("probe", PROBE)] {
+        for (name, program) in [("host", host_program()), ("probe", probe_program())] {
             fs::copy(program, folder.path().join(name)).unwrap();
         }
-        let mut place = Place { folder, root: String::new() };
+        let place = Place { folder };
         let built = place.command().arg("build").arg(place.path("store")).arg(place.path("probe")).output();
         let built = String::from_utf8(built.unwrap().stdout).unwrap();
-        place.root = built.trim().strip_prefix("built ").unwrap_or_else(|| panic!("{built}")).to_owned();
+        assert!(built.starts_with("built "), "{built}");
         place
     }
 
@@ -48,7 +47,7 @@ impl Place {
 
     fn run(&self, cgroup: &str) -> Command {
         let mut command = self.command();
-        command.arg("run").arg(self.path("run")).arg(&self.root).args(["2", cgroup]);
+        command.arg("run").arg(self.path("run")).arg(self.path("store")).args(["2", cgroup]);
         command
     }
 }
@@ -164,9 +163,12 @@ fn ask(mut command: Command) -> String {
 }
 
 #[test]
-fn a_machine_without_bubblewrap_is_told_how_to_get_it() {
-    for arguments in [vec!["probe", "auto"], vec!["run", "/nonexistent", "/nonexistent", "0", "auto"]] {
-        let mut command = Command::new(HOST);
+fn without_bubblewrap_the_error_says_how_to_install_it() {
+    common::template();
+    let store = common::store_dir();
+    let store = store.to_str().unwrap();
+    for arguments in [vec!["probe", "auto"], vec!["run", "/nonexistent", store, "0", "auto"]] {
+        let mut command = Command::new(host_program());
         command.args(&arguments).env("PATH", "/nonexistent");
         let said = ask(command);
         assert!(said.contains("bubblewrap_missing Run: apt-get install bubblewrap"), "{arguments:?}: {said}");
@@ -174,12 +176,17 @@ fn a_machine_without_bubblewrap_is_told_how_to_get_it() {
 }
 
 #[test]
-fn a_machine_that_forbids_namespaces_is_told_so() {
+fn where_namespaces_are_forbidden_the_error_says_so() {
     // One more user namespace is allowed, and the second `unshare` takes it.
     let script = "echo 1 > /proc/sys/user/max_user_namespaces && exec unshare --user --map-user=1000 \"$@\"";
-    for arguments in [vec!["probe", "weaker"], vec!["run", "/nonexistent", "/nonexistent", "0", "weaker"]] {
+    common::template();
+    let store = common::store_dir();
+    let store = store.to_str().unwrap();
+    for arguments in [vec!["probe", "weaker"], vec!["run", "/nonexistent", store, "0", "weaker"]] {
         let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "sh", "-c", script, "sh", HOST]).args(&arguments);
+        command
+            .args(["--user", "--map-root-user", "sh", "-c", script, "sh", host_program()])
+            .args(&arguments);
         let said = ask(command);
         assert!(said.contains("namespaces_forbidden "), "{arguments:?}: {said}");
     }

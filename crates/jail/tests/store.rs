@@ -81,7 +81,7 @@ fn a_file_of_another_user_makes_a_template_an_altered_one() {
 
 #[test]
 fn a_store_is_closed_to_writers_whatever_the_umask() {
-    let script = format!("umask 000; {} build \"$0\" {}", common::HOST, common::PROBE);
+    let script = format!("umask 000; {} build \"$0\" {}", common::host_program(), common::probe_program());
     let folder = tempfile::tempdir_in(common::place()).unwrap();
     let dir = folder.path().join("store");
     let built = std::process::Command::new("sh").args(["-c", &script]).arg(&dir).status().unwrap();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::seen::seen;
-use common::{HOST, PROBE, options, scratch};
+use common::{host_program, options, probe_program, scratch};
 use jail::template::{BuildOptions, Difference, Flavour, Store, Template, TemplateError};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -207,12 +207,12 @@ fn what_is_missing_is_said_with_the_command_that_mends_it() {
     let nowhere = Path::new("/nonexistent/chromium");
     let cases = [
         (
-            with(PROBE, nowhere, Flavour::Headless),
+            with(probe_program(), nowhere, Flavour::Headless),
             "chromium_missing",
             "apt-get install chromium-headless-shell",
         ),
-        (with(PROBE, nowhere, Flavour::Xvfb), "chromium_missing", "apt-get install chromium"),
-        (with(PROBE, &script, Flavour::Headless), "chromium_not_a_program", "real program"),
+        (with(probe_program(), nowhere, Flavour::Xvfb), "chromium_missing", "apt-get install chromium"),
+        (with(probe_program(), &script, Flavour::Headless), "chromium_not_a_program", "real program"),
         (with("/nonexistent/bridge", nowhere, Flavour::Headless), "bridge_missing", "cargo build -p bridge"),
     ];
     let store = Store::open(&folder.path().join("store")).unwrap();
@@ -226,7 +226,7 @@ fn what_is_missing_is_said_with_the_command_that_mends_it() {
 
 #[test]
 fn a_full_disk_is_called_that_and_leaves_no_half_template() {
-    let script = format!("{HOST} build /mnt/store {PROBE}; ls -A /mnt/store");
+    let script = format!("{} build /mnt/store {}; ls -A /mnt/store", host_program(), probe_program());
     let output = Command::new("bwrap")
         .args(["--dev-bind", "/", "/", "--size", "20000000", "--tmpfs", "/mnt", "sh", "-c", &script])
         .output()

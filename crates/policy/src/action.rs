@@ -1,4 +1,4 @@
-//! Everything an agent can ask a browser to do. There is nothing else.
+//! Actions: everything that an agent can ask a browser to do.
 
 use crate::{Chord, Find, Modifiers, Read, Target, WebUrl};
 use serde::{Deserialize, Serialize};
@@ -27,56 +27,119 @@ pub enum Action {
     Dialog(AnswerDialog),
 }
 
-impl Action {
-    /// Every name that an action can have.
-    pub const NAMES: [&str; 19] = [
-        "navigate",
-        "back",
-        "forward",
-        "reload",
-        "click",
-        "hover",
-        "drag",
-        "type",
-        "press_key",
-        "select",
-        "check",
-        "scroll",
-        "wait_for",
-        "read",
-        "read_dom",
-        "find",
-        "screenshot",
-        "tabs",
-        "dialog",
-    ];
+/// Defines [`ActionKind`]: one variant, name and class for each action.
+macro_rules! action_kinds {
+    ($($kind:ident = $name:literal, $class:ident;)*) => {
+        /// Which action it is, without its parameters.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ActionKind { $($kind),* }
 
-    /// The name under which the action is recorded, decided and timed.
-    pub fn name(&self) -> &'static str {
+        impl ActionKind {
+            pub const ALL: &[ActionKind] = &[$(ActionKind::$kind),*];
+
+            /// The name under which the action is recorded, decided and timed.
+            pub const fn name(self) -> &'static str {
+                match self { $(ActionKind::$kind => $name),* }
+            }
+
+            /// The class of the action, whatever its parameters: where they matter, the one that changes most.
+            pub const fn class(self) -> ActionClass {
+                match self { $(ActionKind::$kind => ActionClass::$class),* }
+            }
+        }
+    };
+}
+
+action_kinds! {
+    Navigate = "navigate", Navigates;
+    Back = "back", Navigates;
+    Forward = "forward", Navigates;
+    Reload = "reload", Navigates;
+    Click = "click", Acts;
+    Hover = "hover", Acts;
+    Drag = "drag", Acts;
+    Type = "type", Acts;
+    Press = "press_key", Acts;
+    Select = "select", Acts;
+    Check = "check", Acts;
+    Scroll = "scroll", Navigates;
+    WaitFor = "wait_for", Waits;
+    Read = "read", Reads;
+    ReadDom = "read_dom", Reads;
+    Find = "find", Reads;
+    Screenshot = "screenshot", Reads;
+    Tabs = "tabs", Acts;
+    Dialog = "dialog", Acts;
+}
+
+/// What an action does to the page, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ActionClass {
+    /// Leaves the page as it is.
+    Reads,
+    /// Does nothing itself while the page goes on.
+    Waits,
+    /// Shows another page, or another part of it. Doing it twice is as good as once.
+    Navigates,
+    /// May change something for good.
+    Acts,
+}
+
+impl ActionClass {
+    /// Whether the action itself changes nothing.
+    pub fn is_passive(self) -> bool {
+        matches!(self, ActionClass::Reads | ActionClass::Waits)
+    }
+}
+
+impl Action {
+    pub fn kind(&self) -> ActionKind {
         match self {
-            Action::Navigate(_) => "navigate",
-            Action::Back => "back",
-            Action::Forward => "forward",
-            Action::Reload => "reload",
-            Action::Click(_) => "click",
-            Action::Hover(_) => "hover",
-            Action::Drag(_) => "drag",
-            Action::Type(_) => "type",
-            Action::Press(_) => "press_key",
-            Action::Select(_) => "select",
-            Action::Check(_) => "check",
-            Action::Scroll(_) => "scroll",
-            Action::WaitFor(_) => "wait_for",
-            Action::Read(_) => "read",
-            Action::ReadDom(_) => "read_dom",
-            Action::Find(_) => "find",
-            Action::Screenshot(_) => "screenshot",
-            Action::Tabs(_) => "tabs",
-            Action::Dialog(_) => "dialog",
+            Action::Navigate(_) => ActionKind::Navigate,
+            Action::Back => ActionKind::Back,
+            Action::Forward => ActionKind::Forward,
+            Action::Reload => ActionKind::Reload,
+            Action::Click(_) => ActionKind::Click,
+            Action::Hover(_) => ActionKind::Hover,
+            Action::Drag(_) => ActionKind::Drag,
+            Action::Type(_) => ActionKind::Type,
+            Action::Press(_) => ActionKind::Press,
+            Action::Select(_) => ActionKind::Select,
+            Action::Check(_) => ActionKind::Check,
+            Action::Scroll(_) => ActionKind::Scroll,
+            Action::WaitFor(_) => ActionKind::WaitFor,
+            Action::Read(_) => ActionKind::Read,
+            Action::ReadDom(_) => ActionKind::ReadDom,
+            Action::Find(_) => ActionKind::Find,
+            Action::Screenshot(_) => ActionKind::Screenshot,
+            Action::Tabs(_) => ActionKind::Tabs,
+            Action::Dialog(_) => ActionKind::Dialog,
         }
     }
 
-    /// The element it is aimed at, for actions that have one.
+    /// The name under which the action is recorded, decided and timed.
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    pub fn class(&self) -> ActionClass {
+        match self {
+            Action::Tabs(Tabs::List) => ActionClass::Reads,
+            other => other.kind().class(),
+        }
+    }
+
+    /// Whether the action leaves the page as it is.
+    pub fn only_reads(&self) -> bool {
+        self.class() == ActionClass::Reads
+    }
+
+    /// Whether a page may close its own tab because of the action. A navigation replaces the page instead.
+    pub fn may_close_tab(&self) -> bool {
+        !self.class().is_passive() && !matches!(self, Action::Navigate(_))
+    }
+
+    /// The element that the action is aimed at, if any.
     pub fn target(&self) -> Option<&Target> {
         match self {
             Action::Click(Click { target, .. })
@@ -109,7 +172,7 @@ pub struct Navigate {
     pub wait_for: LoadState,
 }
 
-/// How far a page must have come before a navigation counts as done.
+/// The load state at which a navigation counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadState {
@@ -129,7 +192,7 @@ pub struct Click {
 }
 
 impl Click {
-    /// What is meant by a click without more words.
+    /// A plain click: left button, once, no modifiers.
     pub fn on(target: Target) -> Click {
         Click { target, button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
     }
@@ -178,7 +241,7 @@ impl std::fmt::Debug for TypeText {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Press {
-    /// Gets the focus first, unless it is what has it.
+    /// Focused first, unless it has the focus.
     pub target: Target,
     pub chord: Chord,
 }
@@ -186,15 +249,15 @@ pub struct Press {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
     pub target: Target,
-    /// All that are to be chosen; more than one in a list that takes several.
+    /// All options to select; more than one only in a multiple-choice list.
     pub options: Vec<SelectOption>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectOption {
-    /// By what is read on it.
+    /// By its label.
     Label(String),
-    /// By its place in the list, from 0.
+    /// By its index in the list, from 0.
     Index(usize),
 }
 
@@ -207,12 +270,12 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scroll {
     By {
-        /// What is scrolled; the page if absent.
+        /// The element to scroll; the page if absent.
         over: Option<Target>,
         direction: Direction,
         distance: Distance,
     },
-    /// Until this is in view.
+    /// Scrolls until this element is in view.
     To(Target),
 }
 
@@ -227,10 +290,10 @@ pub enum Direction {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
-    /// What is in view, less a little that stays.
+    /// One viewport, with a little overlap.
     Page,
     Pixels(u32),
-    /// As far as it goes now.
+    /// To the present end.
     End,
 }
 
@@ -245,7 +308,7 @@ pub enum Condition {
     TextGone(String),
     Element(Target),
     ElementGone(Target),
-    /// Part of the address, or all of it with `*` for anything.
+    /// A part of the URL, or all of it with `*` as a wildcard.
     Url(String),
     Load(LoadState),
     Time(Duration),
@@ -253,7 +316,7 @@ pub enum Condition {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadDom {
-    /// What the reply may have, in bytes.
+    /// The size limit of the reply, in bytes.
     pub bytes: usize,
 }
 
@@ -274,7 +337,7 @@ pub enum Tabs {
     Close(TabId),
 }
 
-/// `t1`, `t2` and so on, never given twice in a session.
+/// `t1`, `t2` and so on, never reused in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct TabId(pub u32);
 
@@ -291,7 +354,7 @@ impl std::fmt::Display for TabId {
     }
 }
 
-/// The answer to a question that a page has put into a dialog.
+/// The answer to a page's dialog.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AnswerDialog {
     pub accept: bool,
@@ -299,7 +362,7 @@ pub struct AnswerDialog {
     pub text: Option<String>,
 }
 
-/// As typed text, it is counted, never shown.
+/// The text of a prompt may be private: it is counted, never shown.
 impl std::fmt::Debug for AnswerDialog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let characters = self.text.as_ref().map(|text| text.chars().count());
@@ -339,6 +402,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn classes_tell_what_only_reads_and_what_may_close_a_tab() {
+        let time = Action::WaitFor(WaitFor { condition: Condition::Time(Duration::ZERO) });
+        let go = Navigate { url: WebUrl::parse("http://a.test/").unwrap(), wait_for: LoadState::Load };
+        for (action, only_reads, may_close_tab) in [
+            (Action::Read(Read::default()), true, false),
+            (Action::Find(Find::default()), true, false),
+            (Action::ReadDom(ReadDom::default()), true, false),
+            (Action::Screenshot(Screenshot::default()), true, false),
+            (Action::Tabs(Tabs::List), true, false),
+            (Action::Tabs(Tabs::New), false, true),
+            (time, false, false),
+            (Action::Navigate(go), false, false),
+            (Action::Back, false, true),
+            (Action::Reload, false, true),
+            (Action::Scroll(Scroll::To(Target::Focused)), false, true),
+            (Action::Click(Click::on(Target::Focused)), false, true),
+        ] {
+            assert_eq!(
+                (action.only_reads(), action.may_close_tab()),
+                (only_reads, may_close_tab),
+                "{action:?}"
+            );
+            assert!(action.class() <= action.kind().class(), "{action:?}");
+        }
+    }
+
+    #[test]
     fn a_tab_is_named_by_a_letter_and_a_number() {
         for (text, expected) in [
             ("t1", Some(1)),
@@ -353,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_in_no_debug_print() {
+    fn typed_text_is_not_in_debug_output() {
         let typing =
             TypeText { target: Target::Focused, text: "hunter2".into(), clear_first: false, submit: false };
         let answer = AnswerDialog { accept: true, text: Some("hunter2".into()) };

@@ -1,8 +1,11 @@
-//! The assessment: what an action can do, which rule says so, which facts it rests on, and what is done about it.
+//! The assessment: an action's risk, the rule that found it, the evidence, and what is decided.
 
-use crate::domains::listed;
-use crate::rules::{Because, Refusal, navigate_host, strictest};
-use crate::{Action, Effect, Facts, Level, Mode, Policy, Risk, Rule};
+use crate::domains::first_match;
+use crate::evidence::Evidence;
+use crate::rules::{Refusal, RuleContext, evaluate};
+use crate::settings::DomainLimits;
+use crate::url::host_of;
+use crate::{Action, DecisionKind, Facts, Policy, Risk, RiskResponse, RuleName, SessionMode};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -10,89 +13,101 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assessment {
     pub risk: Risk,
-    pub decision: Effect,
-    pub rule: Rule,
+    pub decision: DecisionKind,
+    pub rule: RuleName,
     /// What the rule says the action does.
     pub description: Cow<'static, str>,
     /// The facts that mattered, those of the rule first.
-    pub because: Vec<Because>,
+    #[serde(rename = "because")]
+    pub evidence: Vec<Evidence>,
     #[serde(skip)]
     pub refusal: Option<Refusal>,
 }
 
 impl Policy {
-    /// Total and pure: the same action, facts and session always come to the same.
-    pub fn assess(&self, action: &Action, facts: &Facts, mode: Mode) -> Assessment {
-        let found = strictest(action, facts, &self.settings);
-        let mut because = found.because;
-        let decision = if found.refusal.is_some() {
-            Effect::Deny
-        } else {
-            self.effect(found.risk, action, facts, mode, &mut because)
-        };
-        Assessment {
-            risk: found.risk,
-            decision,
-            rule: found.rule,
-            description: found.says,
-            because,
-            refusal: found.refusal,
-        }
+    /// Assesses an action outside of any session. Total and pure: the same input has the same result.
+    pub fn assess(&self, action: &Action, facts: &Facts, mode: SessionMode) -> Assessment {
+        self.assess_within(DomainLimits::of_settings(&self.settings), action, facts, mode)
     }
 
-    fn effect(
+    pub(crate) fn assess_within(
+        &self,
+        domains: DomainLimits<'_>,
+        action: &Action,
+        facts: &Facts,
+        mode: SessionMode,
+    ) -> Assessment {
+        let found = evaluate(action, facts, &RuleContext { settings: &self.settings, domains });
+        let mut evidence = found.evidence;
+        let decision = if found.refusal.is_some() {
+            DecisionKind::Deny
+        } else {
+            self.respond(found.risk, action, facts, mode, &mut evidence)
+        };
+        let (risk, rule, description, refusal) = (found.risk, found.rule, found.description, found.refusal);
+        Assessment { risk, decision, rule, description, evidence, refusal }
+    }
+
+    fn respond(
         &self,
         risk: Risk,
         action: &Action,
         facts: &Facts,
-        mode: Mode,
-        because: &mut Vec<Because>,
-    ) -> Effect {
-        let wanted = match self.settings.levels.of(risk) {
-            Level::Allow => Effect::Allow,
-            Level::Ask => Effect::Ask,
-            Level::Deny => Effect::Deny,
-            Level::Trusted => self.trusts(action, facts, mode, because),
+        mode: SessionMode,
+        evidence: &mut Vec<Evidence>,
+    ) -> DecisionKind {
+        let wanted = match self.settings.responses.of(risk) {
+            RiskResponse::Allow => DecisionKind::Allow,
+            RiskResponse::Ask => DecisionKind::Ask,
+            RiskResponse::Deny => DecisionKind::Deny,
+            RiskResponse::Trusted => self.respond_by_trust(action, facts, mode, evidence),
         };
-        if wanted == Effect::Ask && !self.settings.asks { Effect::Deny } else { wanted }
+        if wanted == DecisionKind::Ask && !self.settings.asks { DecisionKind::Deny } else { wanted }
     }
 
-    /// Sensitive beats trusted, and every host that has a part in it has to be trusted.
-    fn trusts(&self, action: &Action, facts: &Facts, mode: Mode, because: &mut Vec<Because>) -> Effect {
+    /// Sensitive beats trusted, and every host involved has to be trusted.
+    fn respond_by_trust(
+        &self,
+        action: &Action,
+        facts: &Facts,
+        mode: SessionMode,
+        evidence: &mut Vec<Evidence>,
+    ) -> DecisionKind {
         let hosts = hosts(action, facts);
         for host in &hosts {
-            if let Some(pattern) = listed(&self.settings.sensitive, host) {
-                because.push(Because::new("sensitive domain", pattern.as_str()));
-                return Effect::Ask;
+            if let Some(pattern) = first_match(&self.settings.sensitive, host) {
+                evidence.push(Evidence::new("sensitive domain", pattern.as_str()));
+                return DecisionKind::Ask;
             }
         }
-        if mode == Mode::Clean {
-            because.push(Because::new("session", "clean"));
-            return Effect::Allow;
+        if mode == SessionMode::Clean {
+            evidence.push(Evidence::new("session", "clean"));
+            return DecisionKind::Allow;
         }
-        let trusted: Option<Vec<_>> = hosts.iter().map(|host| listed(&self.settings.trusted, host)).collect();
+        let trusted: Option<Vec<_>> =
+            hosts.iter().map(|host| first_match(&self.settings.trusted, host)).collect();
         match trusted.as_deref() {
             Some([first, ..]) => {
-                because.push(Because::new("trusted domain", first.as_str()));
-                Effect::Allow
+                evidence.push(Evidence::new("trusted domain", first.as_str()));
+                DecisionKind::Allow
             }
-            Some([]) | None => Effect::Ask,
+            Some([]) | None => DecisionKind::Ask,
         }
     }
 }
 
-/// The page's host, that of the frame, and where the action leads. For a navigation only the last counts.
+/// The hosts of the page, of the frame, and of where the action leads. For a navigation only the last counts.
 fn hosts(action: &Action, facts: &Facts) -> Vec<String> {
     if let Action::Navigate(go) = action {
         return vec![go.url.host().to_owned()];
     }
-    let mut hosts: Vec<String> = navigate_host(&facts.page_url).into_iter().collect();
+    let mut hosts: Vec<String> = host_of(&facts.page_url).into_iter().collect();
     for element in facts.target.iter().chain(&facts.to) {
-        // A frame without an origin of its own is nobody's.
-        hosts.push(navigate_host(element.origin.as_str()).unwrap_or_default());
-        hosts.extend(element.href.as_deref().and_then(navigate_host));
-        hosts.extend(element.form.as_ref().and_then(|form| navigate_host(&form.action)));
+        // An empty host matches no list: a frame with an opaque origin is never trusted.
+        hosts.push(host_of(element.origin.as_str()).unwrap_or_default());
+        hosts.extend(element.href.as_deref().and_then(host_of));
+        hosts.extend(element.form.as_ref().and_then(|form| host_of(&form.action)));
     }
-    hosts.extend(facts.dialog.as_ref().and_then(|dialog| navigate_host(dialog.origin.as_str())));
+    hosts.extend(facts.dialog.as_ref().and_then(|dialog| host_of(dialog.origin.as_str())));
     hosts
 }

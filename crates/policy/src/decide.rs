@@ -1,21 +1,15 @@
-//! The decision: total, deterministic, and able to name its rule.
+//! The decision on an action: total, deterministic, and with the name of its rule.
 
+use crate::settings::DomainLimits;
 use crate::{
-    Action, Assessment, DomainPattern, Effect, Facts, Permit, Question, Refusal, Risk, Rule, Settings,
-    Standing,
+    Action, Assessment, DecisionKind, DomainPattern, Facts, Permit, Policy, Question, Refusal, Risk,
+    RuleName, SessionContext, SessionMode,
 };
-use std::sync::Arc;
-
-/// What the operator allows.
-#[derive(Clone, Debug, Default)]
-pub struct Policy {
-    pub(crate) settings: Arc<Settings>,
-}
 
 #[derive(Debug)]
 pub enum Decision {
     Allow(Permit),
-    /// A person decides.
+    /// An operator decides.
     Ask(Question),
     Deny(Denial),
 }
@@ -23,7 +17,7 @@ pub enum Decision {
 /// Why an action was refused, in words for the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    pub rule: Rule,
+    pub rule: RuleName,
     pub risk: Risk,
     pub code: &'static str,
     pub message: String,
@@ -31,85 +25,66 @@ pub struct Denial {
 }
 
 impl Policy {
-    pub fn new(settings: Settings) -> Policy {
-        Policy { settings: Arc::new(settings) }
-    }
-
-    /// Decides on what is there (`facts`), not on what was said.
-    pub fn decide(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
-        match &standing.home {
-            None => self.decide_within(action, facts, standing),
-            Some(home) => {
-                let settings = Settings { home: Some(home.clone()), ..Settings::clone(&self.settings) };
-                Policy::new(settings).decide_within(action, facts, standing)
-            }
-        }
-    }
-
-    fn decide_within(&self, action: Action, facts: Facts, standing: &Standing) -> Decision {
-        let mut assessed = self.assess(&action, &facts, standing.mode);
+    /// Decides by what was found in the page (`facts`), not by how the agent named it.
+    ///
+    /// The only maker of a [`Permit`] and of a [`Question`].
+    pub fn decide(&self, action: Action, facts: Facts, session: &SessionContext) -> Decision {
+        let domains = DomainLimits::of_session(&self.settings, session);
+        let mut assessed = self.assess_within(domains, &action, &facts, session.mode);
         let mut domain = None;
         if assessed.refusal == Some(Refusal::BlockedDomain) {
-            match self.off_the_list(&action, &facts, standing, &assessed) {
-                Some((instead, added)) => (assessed, domain) = (instead, added),
-                None => return Decision::Deny(refused(Refusal::BlockedDomain, assessed.rule, assessed.risk)),
-            }
+            let asking = self.ask_for_domain(&action, &facts, session.mode, &assessed);
+            let Some((asked, added)) = asking else {
+                return Decision::Deny(refused(Refusal::BlockedDomain, assessed.rule, assessed.risk));
+            };
+            (assessed, domain) = (asked, Some(added));
         }
-        let Assessment { risk, decision, rule, description, because, refusal } = assessed;
+        let Assessment { risk, decision, rule, description, evidence, refusal } = assessed;
         if let Some(refusal) = refusal {
             return Decision::Deny(refused(refusal, rule, risk));
         }
         match decision {
-            Effect::Allow => Decision::Allow(Permit::new(action, facts, rule, risk)),
-            Effect::Ask => {
-                Decision::Ask(Question { action, facts, rule, risk, description, because, domain })
+            DecisionKind::Allow => Decision::Allow(Permit::new(action, facts, rule, risk)),
+            DecisionKind::Ask => {
+                Decision::Ask(Question { action, facts, rule, risk, description, evidence, domain })
             }
-            Effect::Deny => Decision::Deny(not_allowed(rule, risk, &description)),
+            DecisionKind::Deny => Decision::Deny(not_allowed(rule, risk, &description)),
         }
     }
 
-    /// What becomes of an action that leads off the allowlist: as any other if its domain is one of the session's;
-    /// else a person is asked for the domain and the action at once. Nothing if there is nobody to ask.
-    fn off_the_list(
+    /// For an action that leads to a blocked domain: one question for the domain and the action together. `None` if
+    /// nobody can be asked, or the host cannot be added to a list.
+    fn ask_for_domain(
         &self,
         action: &Action,
         facts: &Facts,
-        standing: &Standing,
+        mode: SessionMode,
         blocked: &Assessment,
-    ) -> Option<(Assessment, Option<DomainPattern>)> {
-        let mut settings = Settings::clone(&self.settings);
-        for list in [&mut settings.allowlist, &mut settings.home].into_iter().flatten() {
-            list.extend(standing.domains.iter().cloned());
-        }
-        let with_sessions = Policy::new(settings.clone()).assess(action, facts, standing.mode);
-        if with_sessions.refusal != Some(Refusal::BlockedDomain) {
-            return Some((with_sessions, None));
-        }
-        let host = with_sessions.because.iter().find(|it| it.fact == "domain")?;
+    ) -> Option<(Assessment, DomainPattern)> {
+        let host = blocked.evidence.iter().find(|it| it.fact == "domain")?;
         let domain = DomainPattern::parse(&host.value).filter(|_| self.settings.asks)?;
-        (settings.allowlist, settings.home) = (None, None);
-        let mut freely = Policy::new(settings).assess(action, facts, standing.mode);
-        if freely.decision != Effect::Deny {
-            freely.decision = Effect::Ask;
-            freely.risk = freely.risk.max(blocked.risk);
-            freely.rule = blocked.rule.clone();
-            freely.description = blocked.description.clone();
-            freely.because.splice(0..0, with_sessions.because);
+        let mut unlimited = self.assess_within(DomainLimits::NONE, action, facts, mode);
+        if unlimited.decision != DecisionKind::Deny {
+            unlimited.decision = DecisionKind::Ask;
+            unlimited.risk = unlimited.risk.max(blocked.risk);
+            unlimited.rule = blocked.rule.clone();
+            unlimited.description = blocked.description.clone();
+            unlimited.evidence.splice(0..0, blocked.evidence.iter().cloned());
         }
-        Some((freely, Some(domain)))
+        Some((unlimited, domain))
     }
 }
 
-/// What the operator set to be denied, or would be asked where nobody is.
-fn not_allowed(rule: Rule, risk: Risk, description: &str) -> Denial {
+/// What the settings deny, or would ask about where nobody is asked.
+fn not_allowed(rule: RuleName, risk: Risk, description: &str) -> Denial {
     let message =
         format!("the operator's settings deny what {description} (risk {}, rule {rule})", risk.as_str());
     let hint = "Do not try another way. Tell the person that this step needs them.";
     Denial { rule, risk, code: "denied_by_policy", message, hint }
 }
 
-/// What is never allowed, whoever asks.
-fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
+/// What is refused whatever the settings are.
+fn refused(refusal: Refusal, rule: RuleName, risk: Risk) -> Denial {
     let (message, hint) = match refusal {
         Refusal::Clipboard => (
             "copying, cutting and pasting are refused: they would carry what a field hides",
@@ -139,8 +114,8 @@ fn refused(refusal: Refusal, rule: Rule, risk: Risk) -> Denial {
 mod tests {
     use super::*;
     use crate::{
-        Chord, Click, Drag, ElementFacts, Find, Level, Levels, Navigate, Origin, Press, Read, Select, Sight,
-        Target, TypeText, WebUrl,
+        Appearance, Chord, Click, Drag, ElementFacts, Find, Navigate, Origin, Press, Read, RiskResponse,
+        RiskResponses, Select, Settings, Target, TypeText, WebUrl,
     };
 
     fn field(secret: bool) -> ElementFacts {
@@ -157,7 +132,7 @@ mod tests {
             href: None,
             form: None,
             matches: 1,
-            sight: Sight::default(),
+            appearance: Appearance::default(),
         }
     }
 
@@ -176,7 +151,7 @@ mod tests {
 
     fn check(action: Action, facts: Facts, expected: Result<&str, &str>) {
         let asked = format!("{action:?}");
-        let decided = match Policy::default().decide(action, facts, &Standing::default()) {
+        let decided = match Policy::default().decide(action, facts, &SessionContext::default()) {
             Decision::Allow(permit) => Ok(permit.rule().to_string()),
             Decision::Ask(question) => Ok(format!("ask {}", question.rule())),
             Decision::Deny(denial) => Err(denial.rule.to_string()),
@@ -186,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_put_into_a_secret_field_or_taken_out_of_it() {
+    fn a_secret_field_is_neither_written_nor_dragged() {
         let drag = || Action::Drag(Drag { from: Target::Focused, to: Target::Focused });
         let select = Action::Select(Select { target: Target::Focused, options: Vec::new() });
         check(typing(), on(field(true)), Err("type.secret-field"));
@@ -202,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clipboard_is_out_of_reach_and_so_are_files() {
+    fn clipboard_keys_and_file_inputs_are_refused() {
         check(press("Control+c"), on(field(false)), Err("press.clipboard"));
         check(press("Shift+Insert"), Facts::default(), Err("press.clipboard"));
         let file = || ElementFacts { input_type: Some("file".into()), ..field(false) };
@@ -211,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_field_may_be_clicked_and_a_page_read() {
+    fn clicking_a_secret_field_and_reading_are_allowed() {
         check(Action::Click(Click::on(Target::Ref("e1".into()))), on(field(true)), Ok("click.field"));
         check(Action::Read(Read::default()), Facts::default(), Ok("look"));
         check(Action::Find(Find::default()), Facts::default(), Ok("look"));
@@ -228,47 +203,47 @@ mod tests {
     }
 
     #[test]
-    fn a_level_says_what_is_done_and_nobody_to_ask_is_a_no() {
+    fn asking_becomes_denying_where_nobody_is_asked() {
         for (high, asks, expected) in [
-            (Level::Ask, true, "ask"),
-            (Level::Ask, false, "denied_by_policy"),
-            (Level::Deny, true, "denied_by_policy"),
-            (Level::Allow, false, "allow"),
+            (RiskResponse::Ask, true, "ask"),
+            (RiskResponse::Ask, false, "denied_by_policy"),
+            (RiskResponse::Deny, true, "denied_by_policy"),
+            (RiskResponse::Allow, false, "allow"),
         ] {
-            let levels = Levels { high, ..Levels::default() };
-            let policy = Policy::new(Settings { levels, asks, ..Settings::default() });
+            let responses = RiskResponses { high, ..RiskResponses::default() };
+            let policy = Policy::new(Settings { responses, asks, ..Settings::default() });
             let (action, facts) = delete();
-            let told = match policy.decide(action, facts, &Standing::default()) {
+            let decided = match policy.decide(action, facts, &SessionContext::default()) {
                 Decision::Allow(_) => "allow",
                 Decision::Ask(_) => "ask",
                 Decision::Deny(denial) => denial.code,
             };
-            assert_eq!(told, expected, "{high:?} {asks}");
+            assert_eq!(decided, expected, "{high:?} {asks}");
         }
     }
 
     #[test]
-    fn a_domain_off_the_list_is_asked_for_and_then_one_of_the_sessions() {
+    fn a_domain_off_the_allowlist_is_asked_for_until_the_session_has_it() {
         let allowlist = Some(vec![DomainPattern::parse("shop.test").unwrap()]);
         let go = |url: &str| {
             let (url, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
             Action::Navigate(Navigate { url, wait_for })
         };
-        let added = |domain: &str| Standing {
+        let added = |domain: &str| SessionContext {
             domains: DomainPattern::parse(domain).into_iter().collect(),
-            ..Standing::default()
+            ..SessionContext::default()
         };
-        for (url, asks, standing, expected) in [
-            ("http://shop.test/", true, Standing::default(), "allow"),
-            ("http://news.test/", true, Standing::default(), "ask news.test high"),
+        for (url, asks, session, expected) in [
+            ("http://shop.test/", true, SessionContext::default(), "allow"),
+            ("http://news.test/", true, SessionContext::default(), "ask news.test high"),
             ("http://news.test/", true, added("news.test"), "allow"),
             ("http://news.test/", true, added("other.test"), "ask news.test high"),
-            ("http://news.test/", false, Standing::default(), "blocked_domain"),
-            ("http://[::1]/", true, Standing::default(), "blocked_domain"),
+            ("http://news.test/", false, SessionContext::default(), "blocked_domain"),
+            ("http://[::1]/", true, SessionContext::default(), "blocked_domain"),
             ("http://news.test/admin/", true, added("news.test"), "ask - high"),
         ] {
             let policy = Policy::new(Settings { allowlist: allowlist.clone(), asks, ..Settings::default() });
-            let told = match policy.decide(go(url), Facts::default(), &standing) {
+            let decided = match policy.decide(go(url), Facts::default(), &session) {
                 Decision::Allow(_) => "allow".to_owned(),
                 Decision::Ask(question) => {
                     let domain = question.domain().map_or("-", DomainPattern::as_str);
@@ -276,12 +251,12 @@ mod tests {
                 }
                 Decision::Deny(denial) => denial.code.to_owned(),
             };
-            assert_eq!(told, expected, "{url} {standing:?}");
+            assert_eq!(decided, expected, "{url} {session:?}");
         }
     }
 
     #[test]
-    fn whatever_sets_off_a_link_or_a_form_stays_on_the_list() {
+    fn every_way_to_follow_a_link_or_send_a_form_obeys_the_allowlist() {
         let target = || Target::Ref("e1".into());
         let element = |role: &str, tag: &str, href: Option<&str>, action: Option<&str>| {
             let form = action.map(|action| crate::FormFacts {
@@ -318,7 +293,7 @@ mod tests {
             let allowlist = Some(vec![DomainPattern::parse("shop.test").unwrap()]);
             let policy = Policy::new(Settings { allowlist, ..Settings::default() });
             let asked = format!("{action:?} {facts:?}");
-            let Decision::Ask(question) = policy.decide(action, facts, &Standing::default()) else {
+            let Decision::Ask(question) = policy.decide(action, facts, &SessionContext::default()) else {
                 panic!("done unasked: {asked}");
             };
             assert_eq!(question.domain().map(DomainPattern::as_str), Some("news.test"), "{asked}");
@@ -326,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_in_session_leaves_its_sites_by_a_persons_word_only() {
+    fn a_signed_in_session_needs_approval_to_leave_its_sites() {
         let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
-        let home = |domains: &[&str]| Standing {
-            mode: crate::Mode::Operator,
+        let home = |domains: &[&str]| SessionContext {
+            mode: crate::SessionMode::SignedIn,
             home: Some(patterns(&["shop.test", "*.shop.test"])),
             domains: patterns(domains),
         };
-        for (url, allowlist, standing, expected) in [
+        for (url, allowlist, session, expected) in [
             ("http://shop.test/", None, home(&[]), "allow"),
             ("http://www.shop.test/", None, home(&[]), "allow"),
             ("http://news.test/", None, home(&[]), "ask"),
@@ -341,18 +316,18 @@ mod tests {
             ("http://shop.test/admin/", None, home(&[]), "ask"),
             ("http://news.test/", Some("news.test"), home(&[]), "ask"),
             ("http://shop.test/", Some("news.test"), home(&[]), "ask"),
-            ("http://news.test/", None, Standing::default(), "allow"),
+            ("http://news.test/", None, SessionContext::default(), "allow"),
         ] {
             let allowlist = allowlist.map(|one| patterns(&[one]));
             let policy = Policy::new(Settings { allowlist, ..Settings::default() });
             let (address, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
             let go = Action::Navigate(Navigate { url: address, wait_for });
-            let told = match policy.decide(go, Facts::default(), &standing) {
+            let decided = match policy.decide(go, Facts::default(), &session) {
                 Decision::Allow(_) => "allow",
                 Decision::Ask(_) => "ask",
                 Decision::Deny(denial) => denial.code,
             };
-            assert_eq!(told, expected, "{url} {standing:?}");
+            assert_eq!(decided, expected, "{url} {session:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Lists of domains: one host, what is under a domain, or a first label anywhere.
+//! Domain patterns: one host, the subdomains of a domain, or a first label of any domain.
 
 use std::fmt;
 
-/// `example.org` for that host, `*.example.org` for what is under it, `admin.*` for a first label anywhere.
+/// `example.org` matches that host, `*.example.org` its subdomains, `admin.*` a first label of any domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainPattern(String);
 
@@ -17,7 +17,7 @@ impl DomainPattern {
         &self.0
     }
 
-    /// `host` as a browser names it: lower case and punycode. A dot at its end changes nothing.
+    /// `host` is in lower case and punycode. A trailing dot is ignored.
     pub fn matches(&self, host: &str) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
         if let Some(domain) = self.0.strip_prefix("*.") {
@@ -36,12 +36,12 @@ impl fmt::Display for DomainPattern {
     }
 }
 
-/// The first of these patterns that a host answers to.
-pub fn listed<'p>(patterns: &'p [DomainPattern], host: &str) -> Option<&'p DomainPattern> {
+/// The first of these patterns that matches the host.
+pub fn first_match<'p>(patterns: &'p [DomainPattern], host: &str) -> Option<&'p DomainPattern> {
     patterns.iter().find(|pattern| pattern.matches(host))
 }
 
-/// Letters, digits and inner hyphens, in labels of at most 63, as a browser sends them to a proxy.
+/// Labels of 1 to 63 letters, digits and inner hyphens.
 pub fn is_host_name(text: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_a_host_what_is_under_it_or_a_first_label() {
+    fn a_pattern_matches_a_host_subdomains_or_a_first_label() {
         for (pattern, host, expected) in [
             ("example.org", "example.org", true),
             ("Example.ORG", "example.org", true),

@@ -1,4 +1,4 @@
-//! What was found in the page before anything is decided.
+//! Facts: what was found in the page before anything is decided.
 
 use crate::Origin;
 use serde::Serialize;
@@ -9,81 +9,91 @@ pub struct Facts {
     /// The address of the page at the moment of resolving; empty before the first navigation.
     pub page_url: String,
     pub document: Document,
-    /// The page is the answer to a form that was sent, or may be one: to load it again sends the form again.
+    /// The page is, or may be, the response to a form: reloading it sends the form again.
     pub posted: bool,
     pub target: Option<ElementFacts>,
-    /// What a drag ends on.
+    /// The element that a drag ends on.
     pub to: Option<ElementFacts>,
-    /// What would be chosen, one for each option that the agent named.
+    /// The options that would be selected, one for each that the agent named.
     pub options: Vec<OptionFacts>,
-    /// The question that waits for an answer.
+    /// The open dialog.
     pub dialog: Option<DialogFacts>,
 }
 
-/// Which document of which tab it is, by their numbers; neither is used twice in a session.
+/// The document, by the number of its tab and of its navigation there. Neither is reused in a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Document {
     pub tab: u32,
     pub count: u64,
 }
 
-/// A dialog that a page has opened and that waits.
+/// A JavaScript dialog that is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DialogFacts {
     /// `confirm` or `prompt`.
     pub kind: String,
     pub message: String,
-    /// Whose page asks.
+    /// The origin of the frame that opened it.
     pub origin: Origin,
 }
 
-/// An option of a list, as a person reads it and as its form sends it.
+/// An option of a list: the label that a person reads and the value that its form sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OptionFacts {
     pub label: String,
     pub value: String,
 }
 
-/// One element, as prototype getters and a hit test tell it, whichever way the agent named it.
+/// One element, read by prototype getters and a hit test, however the agent named it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElementFacts {
     /// The driver's own handle; the action is performed on this element and no other.
     pub element: String,
     pub role: String,
     pub name: String,
-    /// Text that a person sees on it, cut to a bound.
+    /// Its visible text, cut to a bound.
     pub text: String,
     pub tag: String,
-    /// Origin of the frame it lives in.
+    /// The origin of its frame.
     pub origin: Origin,
     pub input_type: Option<String>,
-    /// Text can be typed into it, whatever its page calls it.
+    /// It takes typed text, whatever its role says.
     pub editable: bool,
-    /// A field whose content must never pass through an agent.
+    /// A field whose content must never pass through an agent, such as a password.
     pub secret: bool,
     pub href: Option<String>,
     pub form: Option<FormFacts>,
-    /// How many elements answered to the name the agent used.
+    /// How many elements matched the agent's target.
     pub matches: usize,
-    pub sight: Sight,
+    pub appearance: Appearance,
 }
 
-/// What rules do not look at, and a person who is asked does.
+/// What an operator sees of an element. Rules ignore it; an approval depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Sight {
-    /// Left, top, width and height in the tab's viewport, in CSS pixels; nothing for what is reached by its focus.
-    pub place: [i32; 4],
-    /// A digest of what its form holds, secrets left out.
-    pub form: String,
+pub struct Appearance {
+    /// Left, top, width and height in the viewport, in CSS pixels; zero for an element reached by focus.
+    pub rect: [i32; 4],
+    /// A digest of the values in its form, without secrets.
+    pub form_digest: String,
     /// A person was asked about exactly this, so all of it has to be as it was when it is acted on.
-    pub is_bound: bool,
+    pub pinned: bool,
 }
 
-/// Pages settle by a pixel or two; a person sees no difference.
-const SAME_PLACE: u32 = 3;
+/// Layouts shift by a pixel or two without a visible difference.
+const MOVE_TOLERANCE: u32 = 3;
+
+impl Facts {
+    /// Pins the elements to what an operator approved.
+    pub fn pinned(mut self) -> Facts {
+        for element in self.target.iter_mut().chain(&mut self.to) {
+            element.appearance.pinned = true;
+        }
+        self
+    }
+}
 
 impl ElementFacts {
-    /// What is not as it was decided on, in a few words; its text, its place and its matches may have changed.
+    /// What differs from the element that was decided on, as a message. Text, position and matches may differ.
     pub fn differs_from(&self, decided: &ElementFacts) -> Option<&'static str> {
         let (now, was) = (self, decided);
         if was.element != now.element {
@@ -107,19 +117,19 @@ impl ElementFacts {
         }
     }
 
-    /// What looks otherwise to the person who was asked about `asked`.
-    pub fn looks_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
-        let (now, was) = (&self.sight, &asked.sight);
-        let has_moved = now.place.iter().zip(was.place).any(|(now, was)| now.abs_diff(was) > SAME_PLACE);
+    /// What looks different from the element that the operator approved.
+    pub fn appearance_difference(&self, asked: &ElementFacts) -> Option<&'static str> {
+        let (now, was) = (&self.appearance, &asked.appearance);
+        let has_moved = now.rect.iter().zip(was.rect).any(|(now, was)| now.abs_diff(was) > MOVE_TOLERANCE);
         let moved = || has_moved.then_some("its place or size");
-        self.holds_unlike(asked).or_else(moved)
+        self.content_difference(asked).or_else(moved)
     }
 
-    /// The same, wherever it is: what gets a key may have been scrolled to.
-    pub fn holds_unlike(&self, asked: &ElementFacts) -> Option<&'static str> {
+    /// The same without the position: focusing an element for a key may scroll it.
+    pub fn content_difference(&self, asked: &ElementFacts) -> Option<&'static str> {
         if self.text != asked.text {
             Some("its text")
-        } else if self.sight.form != asked.sight.form {
+        } else if self.appearance.form_digest != asked.appearance.form_digest {
             Some("what its form holds")
         } else {
             None
@@ -127,27 +137,27 @@ impl ElementFacts {
     }
 }
 
-/// The form as it is sent from this element, by itself or by the button that Enter presses for it.
+/// The form that this element submits, by itself or by the button that Enter activates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FormFacts {
     pub method: String,
     pub action: String,
-    /// One of its fields takes a card.
+    /// One of its fields takes a card number.
     pub payment: bool,
-    /// What Enter presses; nothing for an element that is a button itself.
+    /// The button that Enter activates; `None` for an element that is a button itself.
     pub button: Option<FormButton>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FormButton {
     pub name: String,
-    /// What a person reads on it.
+    /// Its visible text.
     pub text: String,
 }
 
 impl FormButton {
-    /// Its name, with what is read on it where that is something else.
-    pub fn told(&self) -> String {
+    /// Its name, and its visible text where that differs.
+    pub fn label(&self) -> String {
         match (self.name.as_str(), self.text.as_str()) {
             (name, text) if text.is_empty() || text == name => name.to_owned(),
             ("", text) => text.to_owned(),

@@ -1,26 +1,26 @@
-//! Names and identifiers, parsed once at the edge.
+//! Names and identifiers, parsed once at the boundary.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A short name a person chose: a tenant, an actor, a session.
 ///
-/// Lower-case letters, digits, `-`, `_` and `.`, up to 64 of them, starting with a letter or digit:
-/// it may stand in a path, a log line or a cgroup name without quoting.
+/// Up to 64 lower-case letters, digits, `-`, `_` and `.`, starting with a letter or digit. Safe in a path, a log line
+/// or a cgroup name without quoting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("a name has 1 to 64 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
-pub struct BadName;
+pub struct InvalidName;
 
 impl Name {
-    pub fn parse(text: &str) -> Result<Name, BadName> {
+    pub fn parse(text: &str) -> Result<Name, InvalidName> {
         let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
         let fits = text.len() <= 64
             && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.'));
-        if starts_well && fits { Ok(Name(text.to_owned())) } else { Err(BadName) }
+        if starts_well && fits { Ok(Name(text.to_owned())) } else { Err(InvalidName) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -29,8 +29,8 @@ impl Name {
 }
 
 impl TryFrom<String> for Name {
-    type Error = BadName;
-    fn try_from(text: String) -> Result<Name, BadName> {
+    type Error = InvalidName;
+    fn try_from(text: String) -> Result<Name, InvalidName> {
         Name::parse(&text)
     }
 }
@@ -47,8 +47,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// A newtype over [`Name`], so that a tenant cannot be passed where a session is meant.
-macro_rules! named {
+/// A newtype over [`Name`], so that a tenant cannot be passed for a session.
+macro_rules! name_newtype {
     ($(#[$doc:meta])* $type:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ macro_rules! named {
         pub struct $type(Name);
 
         impl $type {
-            pub fn parse(text: &str) -> Result<$type, BadName> {
+            pub fn parse(text: &str) -> Result<$type, InvalidName> {
                 Name::parse(text).map($type)
             }
 
@@ -73,20 +73,20 @@ macro_rules! named {
     };
 }
 
-named!(
-    /// Whose data it is.
+name_newtype!(
+    /// The owner of data.
     Tenant
 );
-named!(
-    /// The agent that asks.
+name_newtype!(
+    /// One agent of a tenant.
     Actor
 );
-named!(
+name_newtype!(
     /// One agent's use of one browser.
     SessionId
 );
 
-/// The effective user whose runtimes are kept apart: a tenant and an actor.
+/// A tenant and an actor. Sessions and runtimes of different scopes are isolated from each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub tenant: Tenant,
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(Name::parse(good).map(String::from), Ok(good.to_owned()), "{good}");
         }
         for bad in ["", ".", "..", "-a", "a/b", "A", "a b", "ä", "a\n", &"a".repeat(65)] {
-            assert_eq!(Name::parse(bad), Err(BadName), "{bad:?}");
+            assert_eq!(Name::parse(bad), Err(InvalidName), "{bad:?}");
         }
     }
 }

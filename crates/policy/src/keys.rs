@@ -1,4 +1,4 @@
-//! Keys and chords, by the names that web pages know them by.
+//! Keys and chords, by the names of `KeyboardEvent.key`.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ pub struct Chord {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// One that writes this.
+    /// A key that types this character.
     Character(char),
     Named(&'static NamedKey),
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamedKey {
-    /// As `KeyboardEvent.key` has it.
+    /// Its `KeyboardEvent.key`.
     pub name: &'static str,
-    /// The number that `keyCode` has.
+    /// Its `KeyboardEvent.keyCode`.
     pub code: u32,
-    /// What it writes, if it does.
+    /// The text that it types, if any.
     pub text: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ pub static ARROW_DOWN: NamedKey = key("ArrowDown", 40);
 pub static ARROW_LEFT: NamedKey = key("ArrowLeft", 37);
 pub static ARROW_RIGHT: NamedKey = key("ArrowRight", 39);
 
-static OTHERS: [NamedKey; 25] = [
+static OTHER_KEYS: [NamedKey; 25] = [
     key("Tab", 9),
     key("Backspace", 8),
     key("Escape", 27),
@@ -73,7 +73,7 @@ static OTHERS: [NamedKey; 25] = [
     key("Meta", 91),
 ];
 
-/// Other names that people give to keys.
+/// Other common names.
 const ALIASES: [(&str, &str); 14] = [
     ("return", "Enter"),
     ("esc", "Escape"),
@@ -129,7 +129,7 @@ impl Chord {
         Ok(Chord { modifiers, key })
     }
 
-    /// Whether it can put something into a field, take something out of it, or choose it.
+    /// Whether it can change or select the content of a field.
     pub fn edits(&self) -> bool {
         match self.key {
             Key::Character(_) => true,
@@ -137,7 +137,7 @@ impl Chord {
         }
     }
 
-    /// Copy, cut and paste, in each of their spellings.
+    /// Copy, cut and paste, in each of their shortcuts.
     pub fn uses_clipboard(&self) -> bool {
         let command = self.modifiers.control || self.modifiers.meta;
         match self.key {
@@ -149,8 +149,8 @@ impl Chord {
         }
     }
 
-    /// As it may be recorded: a key that writes is typed text, one character at a time.
-    pub fn told(&self) -> String {
+    /// For the record: a key that types text is not named, since typed text may be private.
+    pub fn redacted(&self) -> String {
         let Modifiers { alt, control, meta, .. } = self.modifiers;
         match self.key {
             Key::Character(c) if c != ' ' && !(alt || control || meta) => "a character".to_owned(),
@@ -158,7 +158,7 @@ impl Chord {
         }
     }
 
-    /// Enter and Space do to a button what a click does.
+    /// Enter and Space activate a button as a click does.
     pub fn activates(&self) -> bool {
         match self.key {
             Key::Character(c) => c == ' ',
@@ -170,7 +170,8 @@ impl Chord {
 fn named(word: &str) -> Option<&'static NamedKey> {
     let lower = word.to_ascii_lowercase();
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(word, |(_, name)| name);
-    let all = [&ENTER, &DELETE, &ARROW_UP, &ARROW_DOWN, &ARROW_LEFT, &ARROW_RIGHT].into_iter().chain(&OTHERS);
+    let all =
+        [&ENTER, &DELETE, &ARROW_UP, &ARROW_DOWN, &ARROW_LEFT, &ARROW_RIGHT].into_iter().chain(&OTHER_KEYS);
     all.into_iter().find(|key| key.name.eq_ignore_ascii_case(name))
 }
 
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chords_are_read_by_the_names_that_pages_and_people_use() {
+    fn chords_are_parsed_by_web_names_and_common_names() {
         for (text, expected) in [
             ("Enter", "Enter"),
             ("return", "Enter"),
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_chord_can_do_is_known() {
+    fn chords_know_whether_they_edit_use_the_clipboard_or_activate() {
         for (text, edits, clipboard, activates) in [
             ("a", true, false, false),
             ("Space", true, false, true),

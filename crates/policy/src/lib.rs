@@ -1,35 +1,47 @@
-//! The pure core: what an agent can ask for, what is known about it, and whether it may happen.
+//! The pure core: actions, facts, risks, rules, decisions and permits.
 //!
-//! No IO, no async, no clock. A [`Permit`] comes from `decide`, or from a person's yes to the [`Question`] that `decide`
-//! put; and one that was recorded is the only thing the driver accepts, so an action that skipped either does not compile.
+//! No IO, no async, no clock. [`Policy::decide`] is the only maker of a [`Permit`] and of a [`Question`]. Crate `audit`
+//! turns a permit, or an operator's answer to a question, into what the driver accepts, by recording it. So an action
+//! that was not decided, or not recorded, does not compile.
 //!
-//! Nobody makes one by hand:
-//! ```compile_fail,E0451
-//! fn forged(action: policy::Action, facts: policy::Facts) -> policy::Permitted {
-//!     policy::Permitted { action, facts }
+//! A permit has no public constructor:
+//! ```compile_fail,E0624
+//! fn forge(action: policy::Action, facts: policy::Facts, rule: policy::RuleName) -> policy::Permit {
+//!     policy::Permit::new(action, facts, rule, policy::Risk::Low)
 //! }
 //! ```
-//! and nobody uses one twice:
+//! It cannot be used twice:
 //! ```compile_fail,E0599
-//! fn twice(permit: policy::Permit) -> (policy::Permit, policy::Permit) {
+//! fn duplicate(permit: policy::Permit) -> (policy::Permit, policy::Permit) {
 //!     (permit.clone(), permit)
 //! }
 //! ```
-//! ```compile_fail,E0382
-//! fn twice(yes: policy::Approved, now: policy::Facts) {
-//!     drop((yes.still_holds(now.clone()), yes.still_holds(now)));
+//! A question has no public fields, so nobody makes one:
+//! ```compile_fail,E0451
+//! fn forge(question: policy::Question) -> policy::Question {
+//!     policy::Question { domain: None, ..question }
+//! }
+//! ```
+//! And nothing here turns a question into a permit:
+//! ```compile_fail,E0277
+//! fn answer(question: policy::Question) -> policy::Permit {
+//!     question.into()
 //! }
 //! ```
 
 mod action;
 mod assess;
 pub mod credential;
+mod custom_rule;
 mod decide;
 mod domains;
+mod evidence;
 mod facts;
 mod ids;
 mod keys;
+mod lexicon;
 mod permit;
+mod policy;
 mod question;
 mod reading;
 mod risk;
@@ -38,27 +50,29 @@ mod selector;
 mod settings;
 mod target;
 mod url;
-mod words;
 
 pub use action::{
-    Action, AnswerDialog, Check, Click, Condition, Direction, Distance, Drag, Hover, ImageFormat, LoadState,
-    MouseButton, Navigate, Press, ReadDom, Screenshot, Scroll, Select, SelectOption, TabId, Tabs, TypeText,
-    WaitFor,
+    Action, ActionClass, ActionKind, AnswerDialog, Check, Click, Condition, Direction, Distance, Drag, Hover,
+    ImageFormat, LoadState, MouseButton, Navigate, Press, ReadDom, Screenshot, Scroll, Select, SelectOption,
+    TabId, Tabs, TypeText, WaitFor,
 };
 pub use assess::Assessment;
-pub use decide::{Decision, Denial, Policy};
-pub use domains::{DomainPattern, is_host_name, listed};
-pub use facts::{DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts, Sight};
-pub use ids::{Actor, BadName, Name, Scope, SessionId, Tenant};
+pub use custom_rule::{Comparison, CustomRule, InvalidRule, RuleDefinition, Subject};
+pub use decide::{Decision, Denial};
+pub use domains::{DomainPattern, first_match, is_host_name};
+pub use evidence::Evidence;
+pub use facts::{Appearance, DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts};
+pub use ids::{Actor, InvalidName, Name, Scope, SessionId, Tenant};
 pub use keys::{
     ARROW_DOWN, ARROW_LEFT, ARROW_RIGHT, ARROW_UP, Chord, DELETE, ENTER, Key, Modifiers, NamedKey, UnknownKey,
 };
-pub use permit::{Permit, Permitted, Rule};
-pub use question::{Approved, Changed, Leave, Question};
-pub use reading::{Find, Part, Pattern, Read, ReadFormat, Tokens};
-pub use risk::{Effect, Level, Levels, Risk};
-pub use rules::{BadRule, Because, Builtin, CustomRule, Operator, Refusal, RuleText, Subject, builtin};
-pub use selector::{Selector, SelectorRefusal};
-pub use settings::{Mode, SENSITIVE, Settings, Standing};
+pub use permit::{Permit, RuleName};
+pub use policy::Policy;
+pub use question::{AllowanceScope, Changed, Question};
+pub use reading::{Find, Part, Pattern, Read, ReadFormat, TokenBudget};
+pub use risk::{DecisionKind, Risk, RiskResponse, RiskResponses};
+pub use rules::{BuiltinRule, Refusal, builtin_rules};
+pub use selector::{InvalidSelector, Selector};
+pub use settings::{SENSITIVE, SessionContext, SessionMode, Settings};
 pub use target::Target;
-pub use url::{Origin, UrlRefusal, WebUrl};
+pub use url::{InvalidUrl, Origin, WebUrl};

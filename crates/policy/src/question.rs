@@ -1,21 +1,30 @@
-//! What a person is asked, and how a yes becomes a permit: for that action, on that page, while it is as it was.
+//! The question that an operator is asked about an action, and what an approval for the session covers.
 
 use crate::{
-    Action, Because, Click, DomainPattern, ElementFacts, Facts, Modifiers, MouseButton, Origin, Permit, Risk,
-    Rule,
+    Action, Click, DomainPattern, ElementFacts, Evidence, Facts, Modifiers, MouseButton, Origin, Risk,
+    RuleName,
 };
 use std::borrow::Cow;
 
-/// An action that waits for a person's word. It is neither cloned nor built elsewhere, so that one answer is one action.
+/// An action that needs an operator's approval.
+///
+/// Only [`Policy::decide`](crate::Policy::decide) makes one, and it cannot be cloned: one answer is one action. Nothing
+/// in this crate turns it into a permit.
 #[derive(Debug)]
 pub struct Question {
     pub(crate) action: Action,
     pub(crate) facts: Facts,
-    pub(crate) rule: Rule,
+    pub(crate) rule: RuleName,
     pub(crate) risk: Risk,
     pub(crate) description: Cow<'static, str>,
-    pub(crate) because: Vec<Because>,
+    pub(crate) evidence: Vec<Evidence>,
     pub(crate) domain: Option<DomainPattern>,
+}
+
+/// What has changed since the operator was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub what: &'static str,
 }
 
 impl Question {
@@ -27,7 +36,7 @@ impl Question {
         &self.facts
     }
 
-    pub fn rule(&self) -> &Rule {
+    pub fn rule(&self) -> &RuleName {
         &self.rule
     }
 
@@ -39,77 +48,45 @@ impl Question {
         &self.description
     }
 
-    pub fn because(&self) -> &[Because] {
-        &self.because
+    pub fn evidence(&self) -> &[Evidence] {
+        &self.evidence
     }
 
-    /// The domain off the allowlist that a yes adds to those of the session.
+    /// The domain off the allowlist that an approval adds to the session.
     pub fn domain(&self) -> Option<&DomainPattern> {
         self.domain.as_ref()
     }
 
-    /// What cannot be undone is said to be so, and is asked each time.
+    /// Critical actions cannot be undone, and are asked about each time.
     pub fn is_irreversible(&self) -> bool {
         self.risk == Risk::Critical
     }
 
-    /// What "this" is in "allow this for the session"; nothing where that cannot be given.
-    pub fn leave(&self) -> Option<Leave> {
-        // An answer is typed text, which is neither shown nor compared.
-        let answers = matches!(&self.action, Action::Dialog(answer) if answer.text.is_some());
-        (!self.is_irreversible() && self.domain.is_none() && !answers).then(|| Leave::of(self))
+    /// What "this" covers in "allow this for the session"; `None` where that is not offered.
+    pub fn allowance_scope(&self) -> Option<AllowanceScope> {
+        // A dialog's text is typed text, which is neither shown nor compared.
+        let types_text = matches!(&self.action, Action::Dialog(answer) if answer.text.is_some());
+        (!self.is_irreversible() && self.domain.is_none() && !types_text).then(|| AllowanceScope::of(self))
     }
 
-    /// For the book of approvals alone, once a person has said yes. The architecture test holds other callers off.
-    pub fn approved_by(self, who: String) -> Approved {
-        Approved { question: self, who }
+    /// Compares the page that the operator was asked about with the page now.
+    pub fn check_unchanged(&self, now: &Facts) -> Result<(), Changed> {
+        difference(&self.action, &self.facts, now).map_or(Ok(()), |what| Err(Changed { what }))
     }
 
-    /// Takes it apart, for the record of a no.
-    pub fn into_parts(self) -> (Action, Facts) {
-        (self.action, self.facts)
-    }
-}
-
-/// A question that a person said yes to.
-#[derive(Debug)]
-pub struct Approved {
-    question: Question,
-    who: String,
-}
-
-/// What is not as it was when the person was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed {
-    pub what: &'static str,
-}
-
-impl Approved {
-    pub fn action(&self) -> &Action {
-        &self.question.action
-    }
-
-    /// The permit, if what is found now is what the person was asked about.
-    pub fn still_holds(self, now: Facts) -> Result<Permit, Changed> {
-        let Question { action, facts: asked, rule, risk, .. } = self.question;
-        if let Some(what) = difference(&action, &asked, &now) {
-            return Err(Changed { what });
-        }
-        let mut facts = now;
-        for element in facts.target.iter_mut().chain(&mut facts.to) {
-            element.sight.is_bound = true;
-        }
-        Ok(Permit::approved(action, facts, rule, risk, self.who))
+    /// Takes the question apart for the record. The parts permit nothing.
+    pub fn into_parts(self) -> (Action, Facts, RuleName, Risk) {
+        (self.action, self.facts, self.rule, self.risk)
     }
 }
 
 fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static str> {
-    // Where these lead is in the action itself, whatever page is there.
-    let is_anywhere = matches!(action, Action::Navigate(_) | Action::Tabs(_));
-    if !is_anywhere && asked.document != now.document {
+    // Their effect does not depend on the page.
+    let ignores_page = matches!(action, Action::Navigate(_) | Action::Tabs(_));
+    if !ignores_page && asked.document != now.document {
         return Some("another document is there");
     }
-    if !is_anywhere && asked.page_url != now.page_url {
+    if !ignores_page && asked.page_url != now.page_url {
         return Some("the address of the page");
     }
     if asked.options != now.options {
@@ -122,7 +99,7 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
         match (asked, now) {
             (None, None) => {}
             (Some(asked), Some(now)) => {
-                if let Some(what) = now.differs_from(asked).or_else(|| now.looks_unlike(asked)) {
+                if let Some(what) = now.differs_from(asked).or_else(|| now.appearance_difference(asked)) {
                     return Some(what);
                 }
             }
@@ -132,52 +109,52 @@ fn difference(action: &Action, asked: &Facts, now: &Facts) -> Option<&'static st
     None
 }
 
-/// Leave for more of the same: the same action, on a page of the same site, on what has the same role, name, text and
-/// target in a frame of the same site.
+/// What an approval for the session covers: the same action, on a page of the same origin, on an element with the same
+/// role, name, text and target in a frame of the same origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leave(Vec<(&'static str, String)>);
+pub struct AllowanceScope(Vec<(&'static str, String)>);
 
-impl Leave {
-    fn of(question: &Question) -> Leave {
-        let mut this = vec![("action", question.action.name().to_owned())];
+impl AllowanceScope {
+    fn of(question: &Question) -> AllowanceScope {
+        let mut facts = vec![("action", question.action.name().to_owned())];
         match &question.action {
-            Action::Navigate(go) => this.push(("site", go.url.origin().to_string())),
-            Action::Click(click) => this.extend(gesture(click)),
-            Action::Press(press) => this.push(("key", press.chord.told())),
-            Action::Type(typing) if typing.submit => this.push(("then", "Enter".to_owned())),
-            Action::Check(check) => this.push(("checked", check.checked.to_string())),
+            Action::Navigate(go) => facts.push(("site", go.url.origin().to_string())),
+            Action::Click(click) => facts.extend(click_variant(click)),
+            Action::Press(press) => facts.push(("key", press.chord.redacted())),
+            Action::Type(typing) if typing.submit => facts.push(("then", "Enter".to_owned())),
+            Action::Check(check) => facts.push(("checked", check.checked.to_string())),
             Action::Select(_) => {
-                this.extend(question.facts.options.iter().map(|option| ("option", option.label.clone())));
+                facts.extend(question.facts.options.iter().map(|option| ("option", option.label.clone())));
             }
-            Action::Dialog(answer) => this.push(("accept", answer.accept.to_string())),
+            Action::Dialog(answer) => facts.push(("accept", answer.accept.to_string())),
             _ => {}
         }
         if !matches!(question.action, Action::Navigate(_)) {
-            this.push(("page of", Origin::of(&question.facts.page_url).to_string()));
+            facts.push(("page of", Origin::of(&question.facts.page_url).to_string()));
         }
         if let Some(element) = &question.facts.target {
-            describe(&mut this, element);
+            describe(&mut facts, element);
         }
         if let Some(element) = &question.facts.to {
-            this.push(("to", String::new()));
-            describe(&mut this, element);
+            facts.push(("to", String::new()));
+            describe(&mut facts, element);
         }
         if let Some(dialog) = &question.facts.dialog {
-            this.push(("site", dialog.origin.to_string()));
-            this.push(("dialog", format!("{} {}", dialog.kind, dialog.message)));
+            facts.push(("site", dialog.origin.to_string()));
+            facts.push(("dialog", format!("{} {}", dialog.kind, dialog.message)));
         }
-        this.push(("rule", question.rule.to_string()));
-        Leave(this)
+        facts.push(("rule", question.rule.to_string()));
+        AllowanceScope(facts)
     }
 
-    /// Names of ours, and what the page calls it.
+    /// Names that this crate gives, with values from the page.
     pub fn facts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(what, value)| (*what, value.as_str()))
     }
 }
 
-/// What makes a click another than a plain one.
-fn gesture(click: &Click) -> impl Iterator<Item = (&'static str, String)> {
+/// What distinguishes a click from a plain one.
+fn click_variant(click: &Click) -> impl Iterator<Item = (&'static str, String)> {
     let button = (click.button != MouseButton::Left).then(|| ("button", format!("{:?}", click.button)));
     let times = (click.count != 1).then(|| ("times", click.count.to_string()));
     let Modifiers { alt, control, meta, shift } = click.modifiers;
@@ -186,19 +163,19 @@ fn gesture(click: &Click) -> impl Iterator<Item = (&'static str, String)> {
     button.into_iter().chain(times).chain(held)
 }
 
-fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
-    this.push(("site", element.origin.to_string()));
-    this.push(("role", element.role.clone()));
-    this.push(("name", element.name.clone()));
+fn describe(facts: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
+    facts.push(("site", element.origin.to_string()));
+    facts.push(("role", element.role.clone()));
+    facts.push(("name", element.name.clone()));
     if element.text != element.name {
-        this.push(("text", element.text.clone()));
+        facts.push(("text", element.text.clone()));
     }
     if let Some(form) = &element.form {
-        this.push(("form", format!("{} {}", form.method, form.action)));
-        this.extend(form.button.as_ref().map(|button| ("sent by", button.told())));
+        facts.push(("form", format!("{} {}", form.method, form.action)));
+        facts.extend(form.button.as_ref().map(|button| ("sent by", button.label())));
     }
     if let Some(href) = &element.href {
-        this.push(("leads to", href.clone()));
+        facts.push(("leads to", href.clone()));
     }
 }
 
@@ -206,8 +183,8 @@ fn describe(this: &mut Vec<(&'static str, String)>, element: &ElementFacts) {
 mod tests {
     use super::*;
     use crate::{
-        AnswerDialog, Decision, DialogFacts, Document, FormFacts, Level, Levels, Policy, Settings, Sight,
-        Standing, Target,
+        AnswerDialog, Appearance, Decision, DialogFacts, Document, FormFacts, Policy, RiskResponse,
+        RiskResponses, SessionContext, Settings, Target,
     };
 
     fn button() -> ElementFacts {
@@ -224,7 +201,7 @@ mod tests {
             href: None,
             form: None,
             matches: 1,
-            sight: Sight { place: [10, 20, 80, 30], form: String::new(), is_bound: false },
+            appearance: Appearance { rect: [10, 20, 80, 30], form_digest: String::new(), pinned: false },
         }
     }
 
@@ -236,22 +213,22 @@ mod tests {
 
     fn asked(facts: Facts) -> Question {
         let click = Action::Click(Click::on(Target::Focused));
-        match Policy::default().decide(click, facts, &Standing::default()) {
+        match Policy::default().decide(click, facts, &SessionContext::default()) {
             Decision::Ask(question) => question,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_yes_is_for_what_was_there_and_for_nothing_else() {
+    fn every_change_of_the_page_or_the_element_is_noticed() {
         let form = |action: &str| {
             let (method, action) = ("post".into(), action.to_owned());
             Some(FormFacts { method, action, ..FormFacts::default() })
         };
-        let moved = |place| Sight { place, ..button().sight };
+        let moved = |rect| Appearance { rect, ..button().appearance };
         for (now, expected) in [
             (page(button()), None),
-            (page(ElementFacts { matches: 7, sight: moved([12, 18, 80, 30]), ..button() }), None),
+            (page(ElementFacts { matches: 7, appearance: moved([12, 18, 80, 30]), ..button() }), None),
             (
                 page(ElementFacts { element: "e2".into(), ..button() }),
                 Some("another element is in its place"),
@@ -264,10 +241,19 @@ mod tests {
                 page(ElementFacts { href: Some("http://evil.test/".into()), ..button() }),
                 Some("where it leads"),
             ),
-            (page(ElementFacts { sight: moved([10, 50, 80, 30]), ..button() }), Some("its place or size")),
-            (page(ElementFacts { sight: moved([10, 20, 800, 30]), ..button() }), Some("its place or size")),
             (
-                page(ElementFacts { sight: Sight { form: "x".into(), ..button().sight }, ..button() }),
+                page(ElementFacts { appearance: moved([10, 50, 80, 30]), ..button() }),
+                Some("its place or size"),
+            ),
+            (
+                page(ElementFacts { appearance: moved([10, 20, 800, 30]), ..button() }),
+                Some("its place or size"),
+            ),
+            (
+                page(ElementFacts {
+                    appearance: Appearance { form_digest: "x".into(), ..button().appearance },
+                    ..button()
+                }),
                 Some("what its form holds"),
             ),
             (
@@ -284,31 +270,26 @@ mod tests {
             ),
             (Facts { target: None, ..page(button()) }, Some("another element is in its place")),
         ] {
-            let told = format!("{now:?}");
-            let held = asked(page(button())).approved_by("alice".into()).still_holds(now);
-            assert_eq!(held.as_ref().err().map(|changed| changed.what), expected, "{told}");
-            if let Ok(permit) = held {
-                assert_eq!(permit.decided_by(), "alice");
-                assert!(permit.facts().target.as_ref().unwrap().sight.is_bound);
-            }
+            let held = asked(page(button())).check_unchanged(&now);
+            assert_eq!(held.err().map(|changed| changed.what), expected, "{now:?}");
         }
     }
 
     fn asked_to(action: Action, facts: Facts) -> Question {
-        let settings = Settings { levels: Levels::all(Level::Ask), ..Settings::default() };
-        match Policy::new(settings).decide(action, facts, &Standing::default()) {
+        let settings = Settings { responses: RiskResponses::all(RiskResponse::Ask), ..Settings::default() };
+        match Policy::new(settings).decide(action, facts, &SessionContext::default()) {
             Decision::Ask(question) => question,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn leave_is_for_one_site_and_one_gesture() {
+    fn an_allowance_covers_one_site_and_one_kind_of_click() {
         let at = |url: &str| Facts { page_url: url.into(), posted: true, ..Facts::default() };
-        let reload = |url: &str| asked_to(Action::Reload, at(url)).leave().unwrap();
+        let reload = |url: &str| asked_to(Action::Reload, at(url)).allowance_scope().unwrap();
         assert_eq!(reload("http://shop.test/a"), reload("http://shop.test/b"));
         assert_ne!(reload("http://shop.test/a"), reload("http://bank.test/a"));
-        let click = |click: Click| asked_to(Action::Click(click), page(button())).leave().unwrap();
+        let click = |click: Click| asked_to(Action::Click(click), page(button())).allowance_scope().unwrap();
         let plain = Click::on(Target::Focused);
         let shift = Modifiers { shift: true, ..Modifiers::default() };
         assert_eq!(click(plain.clone()), click(Click::on(Target::Ref("e1".into()))));
@@ -324,31 +305,37 @@ mod tests {
             let dialog = DialogFacts { kind, message, origin: Origin::of("http://shop.test/") };
             let facts = Facts { dialog: Some(dialog), ..at("http://shop.test/") };
             let text = text.map(str::to_owned);
-            asked_to(Action::Dialog(AnswerDialog { accept: true, text }), facts).leave()
+            asked_to(Action::Dialog(AnswerDialog { accept: true, text }), facts).allowance_scope()
         };
         assert!(answer(None).is_some() && answer(Some("5")).is_none());
     }
 
     #[test]
-    fn leave_is_for_the_same_and_never_for_what_cannot_be_undone() {
-        let leave = |target: ElementFacts| asked(page(target)).leave();
-        let once = leave(button()).unwrap();
-        assert_eq!(leave(ElementFacts { element: "e9".into(), ..button() }), Some(once.clone()));
+    fn an_allowance_covers_the_same_element_and_nothing_irreversible() {
+        let scope = |target: ElementFacts| asked(page(target)).allowance_scope();
+        let once = scope(button()).unwrap();
+        assert_eq!(scope(ElementFacts { element: "e9".into(), ..button() }), Some(once.clone()));
         for other in [
             ElementFacts { name: "Delete it".into(), ..button() },
             ElementFacts { text: "Delete everything".into(), ..button() },
             ElementFacts { origin: Origin::of("http://other.test/"), ..button() },
             ElementFacts { href: Some("http://shop.test/x".into()), ..button() },
         ] {
-            assert_ne!(leave(other.clone()), Some(once.clone()), "{other:?}");
+            assert_ne!(scope(other.clone()), Some(once.clone()), "{other:?}");
         }
-        assert_eq!(leave(ElementFacts { name: "Delete account".into(), ..button() }), None);
+        assert_eq!(scope(ElementFacts { name: "Delete account".into(), ..button() }), None);
         let elsewhere = Facts { page_url: "http://bank.test/".into(), ..page(button()) };
-        assert_ne!(asked(elsewhere).leave(), Some(once.clone()), "in a frame of another page");
-        let told: Vec<_> = once.facts().collect();
+        assert_ne!(asked(elsewhere).allowance_scope(), Some(once.clone()), "in a frame of another page");
+        let facts: Vec<_> = once.facts().collect();
         assert!(
-            told.contains(&("name", "Delete")) && told.contains(&("site", "http://shop.test")),
-            "{told:?}"
+            facts.contains(&("name", "Delete")) && facts.contains(&("site", "http://shop.test")),
+            "{facts:?}"
         );
+    }
+
+    #[test]
+    fn approved_facts_are_pinned() {
+        let facts = Facts { to: Some(button()), ..page(button()) }.pinned();
+        assert!(facts.target.unwrap().appearance.pinned && facts.to.unwrap().appearance.pinned);
     }
 }

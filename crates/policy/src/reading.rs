@@ -1,41 +1,41 @@
-//! How an agent asks to see a page: in which form, how much of it, which part, or what to look for.
+//! Parameters for reading a page and for finding elements in it.
 
 use serde::{Deserialize, Serialize};
 
-/// How much one reply may cost. A token is four bytes of UTF-8, counted up.
+/// The size limit of one reply. A token is four bytes of UTF-8, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tokens(u32);
+pub struct TokenBudget(u32);
 
-impl Tokens {
-    /// Less has no room for one element, its surroundings and the way to the rest.
-    pub const LEAST: u32 = 250;
-    pub const MOST: u32 = 50_000;
+impl TokenBudget {
+    /// A smaller budget has no room for one element, its context and the cursor to the rest.
+    pub const MIN: u32 = 250;
+    pub const MAX: u32 = 50_000;
 
-    pub fn new(tokens: u32) -> Option<Tokens> {
-        (Tokens::LEAST..=Tokens::MOST).contains(&tokens).then_some(Tokens(tokens))
+    pub fn new(tokens: u32) -> Option<TokenBudget> {
+        (TokenBudget::MIN..=TokenBudget::MAX).contains(&tokens).then_some(TokenBudget(tokens))
     }
 
     pub fn bytes(self) -> usize {
         self.0 as usize * 4
     }
 
-    /// What a text costs.
-    pub fn of(text: &str) -> usize {
+    /// The number of tokens in a text.
+    pub fn count(text: &str) -> usize {
         text.len().div_ceil(4)
     }
 }
 
-impl Default for Tokens {
-    fn default() -> Tokens {
-        Tokens(6_000)
+impl Default for TokenBudget {
+    fn default() -> TokenBudget {
+        TokenBudget(6_000)
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Read {
     pub format: ReadFormat,
-    pub tokens: Tokens,
-    /// Levels that are shown before the rest is folded; the session's setting when absent.
+    pub tokens: TokenBudget,
+    /// RiskResponses that are shown before the rest is folded; the session's setting when absent.
     pub max_depth: Option<usize>,
     pub part: Part,
 }
@@ -53,28 +53,28 @@ pub enum ReadFormat {
 pub enum Part {
     #[default]
     Page,
-    /// The element with this ref, and what is in it.
+    /// The subtree of the element with this ref.
     Root(String),
-    /// What an earlier reply folded away, as it was then.
+    /// Content that an earlier reply folded, as it was then.
     Cursor(String),
 }
 
-/// Elements that answer to all that is given.
+/// Finds the elements that match every given criterion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Find {
     pub pattern: Option<Pattern>,
     pub role: Option<String>,
-    /// Part of the accessible name, in any case.
+    /// A part of the accessible name, ignoring case.
     pub name: Option<String>,
     pub limit: usize,
-    /// Matches to pass over, for going on after an earlier reply.
+    /// The number of matches to skip, to continue an earlier reply.
     pub offset: usize,
-    pub tokens: Tokens,
+    pub tokens: TokenBudget,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Part of the text, in any case.
+    /// A part of the text, ignoring case.
     Text(String),
     Regex(String),
 }
@@ -88,11 +88,11 @@ mod tests {
         for (tokens, expected) in
             [(0, None), (249, None), (250, Some(1_000)), (50_000, Some(200_000)), (50_001, None)]
         {
-            assert_eq!(Tokens::new(tokens).map(Tokens::bytes), expected, "{tokens}");
+            assert_eq!(TokenBudget::new(tokens).map(TokenBudget::bytes), expected, "{tokens}");
         }
-        assert_eq!(Tokens::default().bytes(), 24_000);
+        assert_eq!(TokenBudget::default().bytes(), 24_000);
         for (text, expected) in [("", 0), ("abc", 1), ("abcd", 1), ("abcde", 2), ("äöü", 2)] {
-            assert_eq!(Tokens::of(text), expected, "{text:?}");
+            assert_eq!(TokenBudget::count(text), expected, "{text:?}");
         }
     }
 }

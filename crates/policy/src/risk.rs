@@ -1,4 +1,4 @@
-//! How much harm an action can do, and what is done about it.
+//! Risks, and how the operator responds to each.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,59 +28,64 @@ impl Risk {
     }
 }
 
-/// What happens to an action.
+/// The kind of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum DecisionKind {
     Allow,
-    /// A person decides.
+    /// An operator decides.
     Ask,
     Deny,
 }
 
-impl Effect {
+impl DecisionKind {
     pub fn as_str(self) -> &'static str {
         match self {
-            Effect::Allow => "allow",
-            Effect::Ask => "ask",
-            Effect::Deny => "deny",
+            DecisionKind::Allow => "allow",
+            DecisionKind::Ask => "ask",
+            DecisionKind::Deny => "deny",
         }
     }
 }
 
-/// What the operator wants done about a risk.
+/// The response to a risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum RiskResponse {
     Allow,
-    /// Allowed on a trusted domain and in a session that has nothing to lose; asked everywhere else.
+    /// Allow on trusted domains and in clean sessions; ask everywhere else.
     Trusted,
     Ask,
     Deny,
 }
 
-/// What is done about each risk.
+/// The response to each risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Levels {
-    pub low: Level,
-    pub medium: Level,
-    pub high: Level,
-    pub critical: Level,
+pub struct RiskResponses {
+    pub low: RiskResponse,
+    pub medium: RiskResponse,
+    pub high: RiskResponse,
+    pub critical: RiskResponse,
 }
 
-impl Default for Levels {
-    fn default() -> Levels {
-        Levels { low: Level::Allow, medium: Level::Trusted, high: Level::Ask, critical: Level::Ask }
+impl Default for RiskResponses {
+    fn default() -> RiskResponses {
+        RiskResponses {
+            low: RiskResponse::Allow,
+            medium: RiskResponse::Trusted,
+            high: RiskResponse::Ask,
+            critical: RiskResponse::Ask,
+        }
     }
 }
 
-impl Levels {
-    /// The same for every risk.
-    pub fn all(level: Level) -> Levels {
-        Levels { low: level, medium: level, high: level, critical: level }
+impl RiskResponses {
+    /// The same response to every risk.
+    pub fn all(response: RiskResponse) -> RiskResponses {
+        RiskResponses { low: response, medium: response, high: response, critical: response }
     }
 
-    pub fn of(&self, risk: Risk) -> Level {
+    pub fn of(&self, risk: Risk) -> RiskResponse {
         match risk {
             Risk::Low => self.low,
             Risk::Medium => self.medium,

@@ -1,26 +1,26 @@
-//! CSS selectors that ask for what an element is and where it stands, never for what it holds.
+//! CSS selectors over tags, ids, classes and structure, never over attributes or values.
 //!
-//! `input[value^=a]` answers a question about a secret with every click. So attributes, values and states are
-//! refused by leaving them out of the grammar, not by looking for them.
+//! `input[value^=a]` would reveal a secret one character at a time. So the grammar has no attributes, values or states;
+//! it does not search for forbidden ones.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Longer ones are refused.
-const LONGEST: usize = 500;
-/// Parentheses inside of parentheses.
-const DEEPEST: usize = 4;
+/// The longest selector, in bytes.
+const MAX_BYTES: usize = 500;
+/// How deep parentheses may be nested.
+const MAX_DEPTH: usize = 4;
 
-/// A selector that was checked.
+/// A validated selector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Selector(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SelectorRefusal {
+pub enum InvalidSelector {
     #[error("the selector is empty")]
     Empty,
-    #[error("the selector is longer than {LONGEST} bytes")]
+    #[error("the selector is longer than {MAX_BYTES} bytes")]
     TooLong,
     #[error("a selector may not ask for attributes or values; use tags, ids, classes and structure")]
     Attribute,
@@ -30,8 +30,8 @@ pub enum SelectorRefusal {
     Malformed(String),
 }
 
-/// Places among siblings.
-const PLACES: [&str; 8] = [
+/// Structural pseudo-classes without an argument.
+const STRUCTURAL: [&str; 8] = [
     "root",
     "first-child",
     "last-child",
@@ -41,21 +41,21 @@ const PLACES: [&str; 8] = [
     "only-of-type",
     "scope",
 ];
-const COUNTED_PLACES: [&str; 4] = ["nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type"];
-const COMBINED: [&str; 3] = ["is", "where", "not"];
+const NTH: [&str; 4] = ["nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type"];
+const NESTING: [&str; 3] = ["is", "where", "not"];
 
 impl Selector {
-    pub fn parse(text: &str) -> Result<Selector, SelectorRefusal> {
+    pub fn parse(text: &str) -> Result<Selector, InvalidSelector> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(SelectorRefusal::Empty);
+            return Err(InvalidSelector::Empty);
         }
-        if text.len() > LONGEST {
-            return Err(SelectorRefusal::TooLong);
+        if text.len() > MAX_BYTES {
+            return Err(InvalidSelector::TooLong);
         }
-        let mut rest = Rest(text);
-        rest.list(0)?;
-        if rest.0.is_empty() { Ok(Selector(text.to_owned())) } else { Err(rest.malformed()) }
+        let mut parser = Parser(text);
+        parser.list(0)?;
+        if parser.0.is_empty() { Ok(Selector(text.to_owned())) } else { Err(parser.malformed()) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -69,15 +69,15 @@ impl fmt::Display for Selector {
     }
 }
 
-struct Rest<'a>(&'a str);
+struct Parser<'a>(&'a str);
 
-impl Rest<'_> {
-    /// Selectors with commas between them.
-    fn list(&mut self, depth: usize) -> Result<(), SelectorRefusal> {
+impl Parser<'_> {
+    /// A comma-separated list of complex selectors.
+    fn list(&mut self, depth: usize) -> Result<(), InvalidSelector> {
         loop {
             self.spaces();
             self.compound(depth)?;
-            // A space, or one of the marks with or without spaces, leads to the next part.
+            // Compound selectors are joined by a space or a combinator.
             loop {
                 let spaced = self.spaces();
                 if self.0.is_empty() || self.0.starts_with([')', ',']) {
@@ -96,8 +96,8 @@ impl Rest<'_> {
         }
     }
 
-    /// A tag, ids, classes and places, without spaces.
-    fn compound(&mut self, depth: usize) -> Result<(), SelectorRefusal> {
+    /// A tag, ids, classes and pseudo-classes, without spaces.
+    fn compound(&mut self, depth: usize) -> Result<(), InvalidSelector> {
         let mut any = self.take(['*']) || self.name();
         loop {
             if self.take(['#', '.']) {
@@ -105,7 +105,7 @@ impl Rest<'_> {
                     return Err(self.malformed());
                 }
             } else if self.0.starts_with('[') {
-                return Err(SelectorRefusal::Attribute);
+                return Err(InvalidSelector::Attribute);
             } else if self.0.starts_with(':') {
                 self.pseudo(depth)?;
             } else if any {
@@ -117,22 +117,22 @@ impl Rest<'_> {
         }
     }
 
-    fn pseudo(&mut self, depth: usize) -> Result<(), SelectorRefusal> {
+    fn pseudo(&mut self, depth: usize) -> Result<(), InvalidSelector> {
         self.0 = &self.0[1..];
         let word: String = self.0.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '-').collect();
         let known = word.to_ascii_lowercase();
         self.0 = &self.0[word.len()..];
-        if PLACES.contains(&known.as_str()) {
+        if STRUCTURAL.contains(&known.as_str()) {
             return Ok(());
         }
-        let counted = COUNTED_PLACES.contains(&known.as_str());
-        if !(counted || COMBINED.contains(&known.as_str())) || depth == DEEPEST {
-            return Err(SelectorRefusal::Pseudo(known));
+        let is_nth = NTH.contains(&known.as_str());
+        if !(is_nth || NESTING.contains(&known.as_str())) || depth == MAX_DEPTH {
+            return Err(InvalidSelector::Pseudo(known));
         }
         if !self.take(['(']) {
             return Err(self.malformed());
         }
-        if counted {
+        if is_nth {
             self.count()?
         } else {
             self.list(depth + 1)?
@@ -141,7 +141,7 @@ impl Rest<'_> {
     }
 
     /// `odd`, `even`, `3`, `2n+1`.
-    fn count(&mut self) -> Result<(), SelectorRefusal> {
+    fn count(&mut self) -> Result<(), InvalidSelector> {
         let end = self.0.find(')').ok_or_else(|| self.malformed())?;
         let formula = self.0[..end].trim();
         let plain = |c: char| c.is_ascii_digit() || matches!(c, 'n' | 'N' | '+' | '-' | ' ');
@@ -152,7 +152,7 @@ impl Rest<'_> {
         Ok(())
     }
 
-    /// Letters, digits, `-`, `_` and what is not ASCII; no escapes.
+    /// Letters, digits, `-`, `_` and non-ASCII characters; no escapes.
     fn name(&mut self) -> bool {
         let inside = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
         let end = self.0.find(|c| !inside(c)).unwrap_or(self.0.len());
@@ -171,7 +171,7 @@ impl Rest<'_> {
     }
 
     fn take<const N: usize>(&mut self, marks: [char; N]) -> bool {
-        // All marks are one byte long.
+        // Every mark is one byte long.
         let there = self.0.starts_with(marks);
         if there {
             self.0 = &self.0[1..];
@@ -179,8 +179,8 @@ impl Rest<'_> {
         there
     }
 
-    fn malformed(&self) -> SelectorRefusal {
-        SelectorRefusal::Malformed(self.0.chars().take(20).collect())
+    fn malformed(&self) -> InvalidSelector {
+        InvalidSelector::Malformed(self.0.chars().take(20).collect())
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_element_is_and_where_it_stands_may_be_asked() {
+    fn tags_ids_classes_and_structure_are_accepted() {
         for text in [
             "button",
             "*",
@@ -208,27 +208,27 @@ mod tests {
     }
 
     #[test]
-    fn what_an_element_holds_may_not_be_asked() {
+    fn attributes_values_and_states_are_refused() {
         for (text, expected) in [
-            ("", SelectorRefusal::Empty),
-            ("input[value^=a]", SelectorRefusal::Attribute),
-            ("a:not([href])", SelectorRefusal::Attribute),
-            ("input:checked", SelectorRefusal::Pseudo("checked".into())),
-            ("input:VALID", SelectorRefusal::Pseudo("valid".into())),
-            ("div:has(input)", SelectorRefusal::Pseudo("has".into())),
-            ("a:visited", SelectorRefusal::Pseudo("visited".into())),
-            ("p::before", SelectorRefusal::Pseudo(String::new())),
-            ("input:placeholder-shown", SelectorRefusal::Pseudo("placeholder-shown".into())),
-            (r"a\5b x\5d", SelectorRefusal::Malformed(r"\5b x\5d".into())),
-            ("a{}", SelectorRefusal::Malformed("{}".into())),
-            ("a >", SelectorRefusal::Malformed(String::new())),
-            ("a,", SelectorRefusal::Malformed(String::new())),
-            ("a)", SelectorRefusal::Malformed(")".into())),
-            (":nth-child(2 of [x])", SelectorRefusal::Malformed("2 of [x])".into())),
-            (":is(:is(:is(:is(:is(a)))))", SelectorRefusal::Pseudo("is".into())),
+            ("", InvalidSelector::Empty),
+            ("input[value^=a]", InvalidSelector::Attribute),
+            ("a:not([href])", InvalidSelector::Attribute),
+            ("input:checked", InvalidSelector::Pseudo("checked".into())),
+            ("input:VALID", InvalidSelector::Pseudo("valid".into())),
+            ("div:has(input)", InvalidSelector::Pseudo("has".into())),
+            ("a:visited", InvalidSelector::Pseudo("visited".into())),
+            ("p::before", InvalidSelector::Pseudo(String::new())),
+            ("input:placeholder-shown", InvalidSelector::Pseudo("placeholder-shown".into())),
+            (r"a\5b x\5d", InvalidSelector::Malformed(r"\5b x\5d".into())),
+            ("a{}", InvalidSelector::Malformed("{}".into())),
+            ("a >", InvalidSelector::Malformed(String::new())),
+            ("a,", InvalidSelector::Malformed(String::new())),
+            ("a)", InvalidSelector::Malformed(")".into())),
+            (":nth-child(2 of [x])", InvalidSelector::Malformed("2 of [x])".into())),
+            (":is(:is(:is(:is(:is(a)))))", InvalidSelector::Pseudo("is".into())),
         ] {
             assert_eq!(Selector::parse(text), Err(expected), "{text}");
         }
-        assert_eq!(Selector::parse(&"a".repeat(501)), Err(SelectorRefusal::TooLong));
+        assert_eq!(Selector::parse(&"a".repeat(501)), Err(InvalidSelector::TooLong));
     }
 }

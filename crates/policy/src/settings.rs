@@ -1,37 +1,34 @@
-//! What the operator set, as the policy reads it.
+//! What the operator configured, and what one session adds to it.
 
-use crate::{CustomRule, DomainPattern, Levels};
+use crate::{CustomRule, DomainPattern, RiskResponses};
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub levels: Levels,
+    pub responses: RiskResponses,
     /// False turns asking into denying, never into allowing.
     pub asks: bool,
     pub trusted: Vec<DomainPattern>,
     /// Sensitive beats trusted.
     pub sensitive: Vec<DomainPattern>,
-    /// The only domains that may be gone to, if there is such a list.
+    /// The only domains that may be visited, if there is such a list.
     pub allowlist: Option<Vec<DomainPattern>>,
-    /// Where a signed-in session stays: leaving asks, whatever the allowlist says.
-    pub home: Option<Vec<DomainPattern>>,
-    /// The operator's own rules; each can make an action riskier, none less so.
+    /// The operator's own rules; each can raise an action's risk, none can lower it.
     pub rules: Vec<CustomRule>,
     /// Whether typed text that looks like a credential is refused.
     pub credential_scan: bool,
 }
 
-/// What is sensitive unless the operator says otherwise.
+/// The domains that are sensitive by default.
 pub const SENSITIVE: [&str; 3] = ["gmail.com", "mail.google.com", "admin.*"];
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            levels: Levels::default(),
+            responses: RiskResponses::default(),
             asks: true,
             trusted: Vec::new(),
             sensitive: SENSITIVE.into_iter().filter_map(DomainPattern::parse).collect(),
             allowlist: None,
-            home: None,
             rules: Vec::new(),
             credential_scan: true,
         }
@@ -40,20 +37,59 @@ impl Default for Settings {
 
 /// Whether a session carries somebody's credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum SessionMode {
     /// It carries none, and has nothing to lose.
     #[default]
     Clean,
-    /// It is signed in for the operator.
-    Operator,
+    /// It is signed in.
+    SignedIn,
 }
 
-/// What the session adds to what the operator set.
+/// What the policy has to know of a session.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
-    pub mode: Mode,
-    /// Domains off the allowlist, or away from home, that a person let this session go to.
+pub struct SessionContext {
+    pub mode: SessionMode,
+    /// Domains off the allowlist, or outside of `home`, that an operator added for this session.
     pub domains: Vec<DomainPattern>,
-    /// The sites whose logins a signed-in session has: it leaves them by a person's word only.
+    /// The sites that a signed-in session has logins for. Leaving them needs an operator's approval, whatever the
+    /// allowlist says.
     pub home: Option<Vec<DomainPattern>>,
+}
+
+/// The domains that an action may lead to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DomainLimits<'a> {
+    allowlist: Option<&'a [DomainPattern]>,
+    home: Option<&'a [DomainPattern]>,
+    /// Counts as part of both lists.
+    added: &'a [DomainPattern],
+}
+
+impl<'a> DomainLimits<'a> {
+    pub const NONE: DomainLimits<'static> = DomainLimits { allowlist: None, home: None, added: &[] };
+
+    pub fn of_settings(settings: &'a Settings) -> DomainLimits<'a> {
+        DomainLimits { allowlist: settings.allowlist.as_deref(), home: None, added: &[] }
+    }
+
+    pub fn of_session(settings: &'a Settings, session: &'a SessionContext) -> DomainLimits<'a> {
+        DomainLimits {
+            allowlist: settings.allowlist.as_deref(),
+            home: session.home.as_deref(),
+            added: &session.domains,
+        }
+    }
+
+    pub fn block(&self, host: &str) -> bool {
+        let lacks = |list: Option<&[DomainPattern]>| list.is_some_and(|list| !self.includes(list, host));
+        lacks(self.allowlist) || lacks(self.home)
+    }
+
+    pub fn is_home(&self, host: &str) -> bool {
+        self.home.is_some_and(|home| self.includes(home, host))
+    }
+
+    fn includes(&self, list: &[DomainPattern], host: &str) -> bool {
+        list.iter().chain(self.added).any(|pattern| pattern.matches(host))
+    }
 }

@@ -3,7 +3,7 @@
 //! No value is printed by a failing test: a made one is named by its form, a line of text by its file and number.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use policy::credential::{Kind, found, places};
+use policy::credential::{CredentialKind, detect, find_all};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ fn private_key(dice: &mut Dice) -> String {
 }
 
 #[test]
-fn of_a_thousand_credentials_99_in_100_are_found() {
+fn at_least_99_percent_of_a_thousand_credentials_are_found() {
     let mut dice = Dice(7);
     let mut missed: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found_as: BTreeMap<&str, usize> = BTreeMap::new();
@@ -170,14 +170,21 @@ fn of_a_thousand_credentials_99_in_100_are_found() {
             2 => format!("\"{text}\""),
             _ => text,
         };
-        match found(&text) {
+        match detect(&text) {
             Some(kind) => *found_as.entry(kind.as_str()).or_default() += 1,
             None => *missed.entry(form).or_default() += 1,
         }
     }
     let total: usize = missed.values().sum();
     assert!(total * 100 <= CREDENTIALS, "{total} of {CREDENTIALS} missed: {missed:?}");
-    for kind in [Kind::PrivateKey, Kind::WebToken, Kind::Vendor, Kind::Named, Kind::Card, Kind::Random] {
+    for kind in [
+        CredentialKind::PrivateKey,
+        CredentialKind::WebToken,
+        CredentialKind::Vendor,
+        CredentialKind::Named,
+        CredentialKind::Card,
+        CredentialKind::Random,
+    ] {
         assert!(found_as.contains_key(kind.as_str()), "none was {}", kind.as_str());
     }
 }
@@ -290,7 +297,7 @@ fn product(number: usize, dice: &mut Dice) -> (String, String) {
 }
 
 #[test]
-fn of_ten_thousand_ordinary_lines_at_most_one_in_a_thousand_is_taken_for_a_credential() {
+fn at_most_one_in_a_thousand_ordinary_lines_is_a_false_positive() {
     let manual = root().join("target/pgdoc/usr/share/doc");
     assert!(manual.is_dir(), "the PostgreSQL manual is missing: run script/setup bench");
     let mut code = Vec::new();
@@ -310,34 +317,34 @@ fn of_ten_thousand_ordinary_lines_at_most_one_in_a_thousand_is_taken_for_a_crede
     assert_eq!(lines.len(), LINES);
     let alarms: Vec<String> = lines
         .iter()
-        .filter_map(|(place, line)| found(line).map(|kind| format!("{place}: {}", kind.as_str())))
+        .filter_map(|(place, line)| detect(line).map(|kind| format!("{place}: {}", kind.as_str())))
         .collect();
     assert!(alarms.len() * 1_000 <= LINES, "{} false alarms:\n{}", alarms.len(), alarms.join("\n"));
 }
 
 #[test]
-fn what_is_found_is_found_where_it_stands() {
+fn credentials_are_found_at_their_position() {
     let mut dice = Dice(23);
     for form in FORMS {
         let secret = made(form, &mut dice);
-        if matches!(found(&secret), None | Some(Kind::Card)) {
+        if matches!(detect(&secret), None | Some(CredentialKind::Card)) {
             continue;
         }
         let text = format!("Grüße ∂ {secret} — und weiter");
-        let marked = places(&text);
+        let marked = find_all(&text);
         let (start, end) = (text.find(&secret).unwrap(), text.find(&secret).unwrap() + secret.len());
-        let told: usize = marked.iter().map(|at| at.end.min(end).saturating_sub(at.start.max(start))).sum();
+        let found: usize = marked.iter().map(|at| at.end.min(end).saturating_sub(at.start.max(start))).sum();
         // A word before the value itself, such as `token=`, may stand.
-        assert!(told * 2 >= secret.len(), "{form}: {told} of {}", secret.len());
+        assert!(found * 2 >= secret.len(), "{form}: {found} of {}", secret.len());
         assert!(marked.iter().all(|at| at.start >= start && at.end <= end), "{form}: more than the secret");
     }
-    assert!(places("The quick brown fox, order 4711, https://shop.test/p/bosch-123456").is_empty());
+    assert!(find_all("The quick brown fox, order 4711, https://shop.test/p/bosch-123456").is_empty());
 }
 
 #[test]
-fn a_very_long_text_is_looked_at_in_little_time() {
+fn a_very_long_text_is_searched_in_little_time() {
     let text = "aB3 ".repeat(1_000_000);
-    assert_eq!(found(&text), None);
+    assert_eq!(detect(&text), None);
     let digits = "4".repeat(200_000);
-    assert_eq!(found(&digits), None);
+    assert_eq!(detect(&digits), None);
 }

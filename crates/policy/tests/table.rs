@@ -1,10 +1,10 @@
-//! Actions on resolved elements, in many languages, each with the risk, the decision and the rule that it comes to.
+//! Actions on resolved elements, in many languages, each with its risk, decision and rule.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use policy::{
-    Action, AnswerDialog, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts, Facts, Find,
-    FormButton, FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Policy, Press, Read,
-    Screenshot, Scroll, Select, SelectOption, Settings, Sight, Tabs, Target, TypeText, WebUrl,
+    Action, AnswerDialog, Appearance, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts,
+    Facts, Find, FormButton, FormFacts, Hover, LoadState, Navigate, OptionFacts, Origin, Policy, Press, Read,
+    Screenshot, Scroll, Select, SelectOption, SessionMode, Settings, Tabs, Target, TypeText, WebUrl,
 };
 
 /// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
@@ -50,7 +50,7 @@ impl<'a> Case<'a> {
         self.fact("page").unwrap_or("https://app.test/")
     }
 
-    /// `button "Delete"`, with ` / "text that is seen"` if that is another one.
+    /// `button "Delete"`, with ` / "visible text"` if that differs.
     fn element(&self, written: &str) -> Option<ElementFacts> {
         let (role, rest) = written.split_once(' ').unwrap_or((written, "\"\""));
         let mut quoted = rest.split('"').skip(1).step_by(2);
@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
                 button: self.quoted("button").map(|name| FormButton { name: name.into(), text: name.into() }),
             }),
             matches: 1,
-            sight: Sight::default(),
+            appearance: Appearance::default(),
         })
     }
 
@@ -110,12 +110,12 @@ impl<'a> Case<'a> {
         facts
     }
 
-    /// The verb and what stands behind it: `press Enter`, `select Owner`.
+    /// The verb and its argument: `press Enter`, `select Owner`.
     fn verb(&self) -> (&'a str, &'a str) {
         self.action.split_once(' ').unwrap_or((self.action, ""))
     }
 
-    fn asked(&self) -> Action {
+    fn action(&self) -> Action {
         let target = Target::Ref("e1".into());
         let (verb, what) = self.verb();
         match verb {
@@ -157,16 +157,16 @@ fn lines() -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn every_action_of_the_table_comes_to_what_the_table_says() {
+fn every_action_of_the_table_is_decided_as_the_table_says() {
     let policy = Policy::new(settings());
     let mut wrong = Vec::new();
     for line in lines() {
         let case = Case::read(line);
-        let mode = if case.is("clean") { Mode::Clean } else { Mode::Operator };
-        let assessed = policy.assess(&case.asked(), &case.facts(), mode);
+        let mode = if case.is("clean") { SessionMode::Clean } else { SessionMode::SignedIn };
+        let assessed = policy.assess(&case.action(), &case.facts(), mode);
         let found = format!("{} {} {}", assessed.risk.as_str(), assessed.decision.as_str(), assessed.rule);
         if found != case.expected {
-            wrong.push(format!("{line}\n    came to {found}, because of {:?}", assessed.because));
+            wrong.push(format!("{line}\n    decided {found}, by {:?}", assessed.evidence));
         }
         assert!(!assessed.description.is_empty(), "{line}");
     }
@@ -174,21 +174,21 @@ fn every_action_of_the_table_comes_to_what_the_table_says() {
 }
 
 #[test]
-fn the_table_is_long_and_leaves_no_rule_out() {
+fn the_table_has_a_case_for_every_rule() {
     assert!(lines().count() >= 300, "{} lines", lines().count());
     // A domain is blocked by a setting, which the other tests set.
-    for rule in policy::builtin().iter().filter(|rule| rule.name != "domain.blocked") {
+    for rule in policy::builtin_rules().iter().filter(|rule| rule.name != "domain.blocked") {
         let shown = lines().any(|line| line.ends_with(&format!(" {}", rule.name)));
         assert!(shown, "{} has no line in the table", rule.name);
     }
 }
 
 #[test]
-fn the_same_question_has_the_same_answer() {
+fn the_same_input_has_the_same_assessment() {
     let policy = Policy::new(settings());
     for line in lines() {
         let case = Case::read(line);
-        let ask = || policy.assess(&case.asked(), &case.facts(), Mode::Operator);
+        let ask = || policy.assess(&case.action(), &case.facts(), SessionMode::SignedIn);
         assert_eq!(ask(), ask(), "{line}");
     }
 }

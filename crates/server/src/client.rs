@@ -4,12 +4,13 @@ use crate::control_protocol::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::operator::Password;
 use engine::error::Fault;
 use engine::state::State;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
+use http_client::Limits;
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
-use hyper_util::rt::TokioIo;
 use policy::Scope;
+use redact::Secret;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -45,7 +46,7 @@ pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value,
 /// A client with an operator's login session, which lasts for one command.
 pub struct OperatorClient<'a> {
     state: &'a State,
-    token: String,
+    token: Secret,
 }
 
 impl<'a> OperatorClient<'a> {
@@ -54,10 +55,10 @@ impl<'a> OperatorClient<'a> {
         operator: &str,
         password: &Password,
     ) -> Result<OperatorClient<'a>, Fault> {
-        let mut client = OperatorClient { state, token: String::new() };
+        let mut client = OperatorClient { state, token: Secret::new(String::new()) };
         let login = json!({ "operator": operator, "password": password.expose() });
         let response = client.ask("POST", "/operator/login", Some(&login)).await?;
-        client.token = response["token"].as_str().unwrap_or_default().to_owned();
+        client.token = Secret::new(response["token"].as_str().unwrap_or_default().to_owned());
         Ok(client)
     }
 
@@ -65,7 +66,7 @@ impl<'a> OperatorClient<'a> {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(TOKEN_HEADER, &self.token)
+            .header(TOKEN_HEADER, self.token.expose_secret())
             .header("content-type", "application/json")
             .body(Full::from(body.map(Value::to_string).unwrap_or_default()));
         let (ok, response) = exchange(self.state, request, REQUEST_TIMEOUT).await?;
@@ -97,27 +98,26 @@ async fn exchange(
         return Err(Fault::new("not_running", "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
-    tokio::time::timeout(timeout, send(stream, request)).await.map_err(|_| {
-        Fault::new("not_responding", "the server does not response").hint("Look at its log, or restart it.")
-    })?
+    send(stream, request, timeout).await
 }
 
 /// Returns whether the status is a success, and the body.
 async fn send(
     stream: std::os::unix::net::UnixStream,
     request: Request<Full<Bytes>>,
+    timeout: Duration,
 ) -> Result<(bool, Value), Fault> {
     stream.set_nonblocking(true).map_err(|e| not_responding(&e))?;
     let stream = UnixStream::from_std(stream).map_err(|e| not_responding(&e))?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| not_responding(&e))?;
-    let connection_task = tokio::spawn(connection);
-    let response = sender.send_request(request).await.map_err(|e| not_responding(&e))?;
-    let ok = response.status().is_success();
-    let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES);
-    let bytes = body.collect().await.map_err(|e| Fault::new("not_responding", e.to_string()))?.to_bytes();
-    connection_task.abort();
-    Ok((ok, serde_json::from_slice(&bytes).map_err(|e| not_responding(&e))?))
+    let limits = Limits { connect: timeout, total: timeout, largest_body: Some(MAX_RESPONSE_BYTES) };
+    let response = http_client::send_over(stream, request, limits).await.map_err(|error| match error {
+        http_client::HttpError::Timeout { .. } => {
+            Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
+        }
+        error => not_responding(&error),
+    })?;
+    let value = serde_json::from_slice(&response.body).map_err(|e| not_responding(&e))?;
+    Ok((response.status.is_success(), value))
 }
 
 pub use crate::control_protocol::path_segment;
@@ -131,7 +131,7 @@ mod tests {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(theirs);
         let request = Request::builder().uri("/").body(Full::default()).unwrap();
-        let fault = send(ours, request).await.unwrap_err();
+        let fault = send(ours, request, REQUEST_TIMEOUT).await.unwrap_err();
         assert_eq!(fault.code, "not_responding");
         assert!(!fault.hint.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Every tool on a page, over MCP alone: what it does, what its reply tells, and how it refuses.
+//! Every tool on a page, over MCP alone: what it does, what its reply says, and how it refuses.
 
 use crate::common;
 
@@ -18,7 +18,7 @@ const FORM: &str = "<title>Form</title><main><h1>Form</h1>
 <div style='height:3000px'></div><p id=below>The end</p>
 <script>
 const log = text => document.getElementById('log').textContent = text;
-const on = (id, event, told) => document.getElementById(id).addEventListener(event, e => log(told(e)));
+const on = (id, event, line) => document.getElementById(id).addEventListener(event, e => log(line(e)));
 on('name', 'input', e => 'typed ' + e.target.value);
 on('name', 'keydown', e => 'key ' + e.key);
 on('colour', 'change', e => 'chose ' + e.target.value);
@@ -156,7 +156,7 @@ fn one_element_is_hit_whichever_way_it_is_named() {
 }
 
 #[test]
-fn dialogs_tabs_and_refusals_are_told_and_end() {
+fn dialogs_tabs_and_refusals_are_reported_and_end() {
     let (_home, mut mcp, session, _site) = start("");
     mcp.goto(&session, "http://a.test/asks");
     let button = |name: &str| json!({"role": "button", "name": name});
@@ -227,9 +227,9 @@ fn waiting_ends_when_it_is_so_or_when_its_time_is_up() {
         assert!(log_line(&page).contains("Ready"), "{wanted}: {page:#}");
     }
     ok(&mut mcp, &session, "browser_wait_for", json!({"load_state": "networkidle"}));
-    for (seconds, told) in [(1.0, "1"), (1.5, "1.5")] {
+    for (seconds, written) in [(1.0, "1"), (1.5, "1.5")] {
         let wanted = json!({"text": "never", "timeout_seconds": seconds});
-        let expected = format!("browser_action_timeout:wait_for:{told}s");
+        let expected = format!("browser_action_timeout:wait_for:{written}s");
         assert_eq!(code(&mut mcp, &session, "browser_wait_for", wanted), expected);
     }
     assert!(log_line(&ok(&mut mcp, &session, "browser_read", json!({}))).contains("Ready"));
@@ -267,9 +267,9 @@ fn what_is_typed_is_in_no_record_and_what_is_chosen_is() {
     ok(&mut mcp, &session, "browser_dialog", json!({"accept": true, "text": "giraffe"}));
     let log = home.audit_log();
     assert!(!log.contains("zebra") && !log.contains("giraffe"), "{log}");
-    for told in ["[5 characters]", "[1 characters]", "\\\"Blue\\\"", "accept [7 characters]", "prompt dialog"]
+    for text in ["[5 characters]", "[1 characters]", "\\\"Blue\\\"", "accept [7 characters]", "prompt dialog"]
     {
-        assert!(log.contains(told), "{told} in {log}");
+        assert!(log.contains(text), "{text} in {log}");
     }
 }
 

@@ -2,26 +2,28 @@
 
 use crate::common;
 
-use common::asking::Asking;
+use common::approval_fixture::ApprovalFixture;
 use common::login::{PASSWORD, request, status_and_code};
+use common::operator::Operator;
 use common::terminal::Shown;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 #[test]
-fn the_command_line_approves_and_denies_and_silence_is_a_no() {
-    let mut asking = Asking::start("      approval_timeout: 40\n");
+fn the_command_line_approves_and_denies_and_no_answer_is_a_denial() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
+    let operator = Operator::of(&asking.home);
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].clone();
-    let (code, told) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
-    assert_eq!((code, &told["approval"]["state"]), (0, &json!("approved")), "{told}");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
-    let (code, told) = asking.home.as_operator(&["deny", id.as_str().unwrap()]);
-    assert_eq!((code, &told["error"]["code"]), (1, &json!("approval_decided")), "one answer counts");
+    let (code, reply) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
+    assert_eq!((code, &reply["approval"]["state"]), (0, &json!("approved")), "{reply}");
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
+    let (code, reply) = asking.home.as_operator(&["deny", id.as_str().unwrap()]);
+    assert_eq!((code, &reply["error"]["code"]), (1, &json!("approval_decided")), "one answer counts");
 
     asking.again();
     let call = asking.click("Delete");
@@ -36,35 +38,34 @@ fn the_command_line_approves_and_denies_and_silence_is_a_no() {
 
     let call = asking.click("Delete account");
     let id = asking.waiting()["id"].clone();
-    let (_, told) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
-    assert_eq!(told["error"]["code"], "confirmation_required", "{told}");
-    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
-    let (_, told) = asking.home.as_operator(&["approve", id.as_str().unwrap(), "--irreversible"]);
-    let code = told["error"]["code"].as_str().unwrap();
-    assert!(matches!(code, "approval_expired" | "approval_decided"), "{told}");
+    let (_, reply) = asking.home.as_operator(&["approve", id.as_str().unwrap()]);
+    assert_eq!(reply["error"]["code"], "confirmation_required", "{reply}");
+    operator.expires(&operator.next().id);
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
+    let (_, reply) = asking.home.as_operator(&["approve", id.as_str().unwrap(), "--irreversible"]);
+    assert_eq!(reply["error"]["code"], "approval_expired", "{reply}");
 }
 
 #[test]
 fn watch_shows_each_question_and_takes_keys_that_were_meant_for_it() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut terminal = Shown::on_a_terminal(&asking.home, &["watch", "--no-color"]);
     terminal.until("The password of operator");
     terminal.press(&format!("{PASSWORD}\r"));
     terminal.until("Logged in as operator");
-    // Pressed before there was anything to decide.
+    // Pressed before there was anything to decide. The terminal keeps keys in order: had one of them counted, the
+    // question would be approved before the program reads the "d".
     terminal.press("aaa");
     let call = asking.click("Delete");
     terminal.until("HIGH RISK");
-    std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(asking.waiting()["state"], "waiting", "an early key decides nothing");
     terminal.press_until("d", "denied");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 
     let call = asking.click("Delete account");
     terminal.until("This cannot be undone.");
     terminal.press_until("a", "Press y to approve it");
     terminal.press_until("y", "approved");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/gone".into()));
     terminal.press("q");
     terminal.until("Logged out.");
     assert!(terminal.child.wait().unwrap().success());
@@ -81,7 +82,7 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 fn signature(direction: &str, time: &str, nonce: &str, body: &str) -> String {
     let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
     mac.update(format!("v1.{direction}.{time}.{nonce}.{body}").as_bytes());
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(mac.finalize().into_bytes())
 }
 
 fn now() -> u64 {
@@ -124,19 +125,19 @@ fn headers(direction: &str, time: u64, nonce: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_webhook_is_told_and_answers_once_and_only_signed_and_in_time() {
+fn a_webhook_is_called_and_answers_once_and_only_signed_and_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
     let mut secret =
         std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file).unwrap();
     secret.write_all(SECRET.as_bytes()).unwrap();
-    let mut asking = Asking::start(&format!(
-        "      approval_timeout: 20\n      webhook:\n        url: http://{}/hook\n        secret_file: {}\n",
+    let mut asking = ApprovalFixture::start(&format!(
+        "      approval_timeout: 300\n      webhook:\n        url: http://{}/hook\n        secret_file: {}\n",
         listener.local_addr().unwrap(),
         file.display()
     ));
-    let answer = |asking: &Asking, headers: &str, body: &str| {
+    let answer = |asking: &ApprovalFixture, headers: &str, body: &str| {
         status_and_code(&request(&asking.server, "POST", "/operator/webhook", headers, body))
     };
 
@@ -173,7 +174,7 @@ fn a_webhook_is_told_and_answers_once_and_only_signed_and_in_time() {
     let good = headers("answer", now(), "nonce-nonce-0005", &body);
     assert_eq!(answer(&asking, &format!("{good}{key}"), &body), (403, "operator_only".into()));
     assert_eq!(answer(&asking, &good, &body).0, 200);
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
     assert_eq!(answer(&asking, &good, &body), (401, "webhook_refused".into()), "sent again");
     let decided = asking.decided(&question["approval"]);
     assert_eq!((&decided["decided_by"], &decided["door"]), (&json!("ada"), &json!("webhook")));
@@ -190,15 +191,17 @@ fn a_webhook_is_told_and_answers_once_and_only_signed_and_in_time() {
         ("nonce-nonce-0008", "deny", (200, "")),
     ] {
         let body = verdict(word);
-        let told = answer(&asking, &headers("answer", now(), nonce, &body), &body);
-        assert_eq!(told, (expected.0, expected.1.into()), "{word}");
+        let reply = answer(&asking, &headers("answer", now(), nonce, &body), &body);
+        assert_eq!(reply, (expected.0, expected.1.into()), "{word}");
     }
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 
-    // Told, and no answer comes: that is a no.
+    // The webhook is called, and no answer comes: that is a no.
     let call = asking.click("Delete");
     take_question(&listener);
-    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    let operator = Operator::of(&asking.home);
+    operator.expires(&operator.next().id);
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
 }
 
 #[test]
@@ -212,10 +215,10 @@ fn a_secret_that_others_can_read_stops_the_start() {
         "    hitl:\n      webhook:\n        url: http://127.0.0.1:9/\n        secret_file: {}\n",
         file.display()
     ));
-    let (code, told) = home.json(&["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!((code, &told["error"]["code"]), (1, &json!("webhook_secret")), "{told}");
-    assert!(!told.to_string().contains(SECRET));
+    let (code, reply) = home.json(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!((code, &reply["error"]["code"]), (1, &json!("webhook_secret")), "{reply}");
+    assert!(!reply.to_string().contains(SECRET));
     let half = common::Home::new("    hitl:\n      webhook:\n        url: http://127.0.0.1:9/\n");
-    let (code, told) = half.json(&["config", "check"]);
-    assert_eq!((code, &told["problems"][0]["code"]), (1, &json!("config_value")), "{told}");
+    let (code, reply) = half.json(&["config", "check"]);
+    assert_eq!((code, &reply["problems"][0]["code"]), (1, &json!("config_value")), "{reply}");
 }

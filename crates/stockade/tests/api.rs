@@ -195,7 +195,7 @@ fn a_caller_that_hangs_up_stops_the_work() {
 }
 
 #[test]
-fn a_call_that_the_end_of_the_server_cuts_short_is_told_so() {
+fn a_call_that_the_end_of_the_server_cuts_short_ends_with_a_code_of_its_own() {
     let api = Api::start("");
     let (_, started) = api.post(&json!({"action": "session.start"}));
     let id = started["session_id"].as_str().unwrap();

@@ -8,7 +8,6 @@ use common::operator::Operator;
 use common::site::Site;
 use engine::approvals::{Kind, State, Verdict};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 const ITEM: &str = "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>\
     <a href=/other>Next</a> <input aria-label=Note>";
@@ -26,9 +25,9 @@ fn delete() -> Value {
 }
 
 #[test]
-fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
+fn an_approval_is_carried_out_a_denial_is_final_and_no_answer_is_a_denial() {
     let site = shop();
-    let home = home(&site, "      approval_timeout: 20\n      approvals_per_minute: 60\n");
+    let home = home(&site, "      approval_timeout: 300\n      approvals_per_minute: 60\n");
     let mut mcp = home.mcp();
     mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
     let operator = Operator::of(&home);
@@ -57,9 +56,9 @@ fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
     assert_eq!(answer["error"]["code"], "denied_by_operator", "{answer}");
     assert!(answer["error"]["hint"].as_str().unwrap().contains("do not try another way"), "{answer}");
 
-    let begun = Instant::now();
-    assert_eq!(mcp.code("browser_click", delete()["arguments"].clone()), "approval_timeout");
-    assert!(begun.elapsed() >= Duration::from_secs(20));
+    let call = mcp.begin("tools/call", delete());
+    operator.expires(&operator.next().id);
+    assert_eq!(mcp.answer_to(call)["error"]["code"], "approval_timeout");
     assert!(!site.requests().contains(&"POST /gone".to_owned()), "{:?}", site.requests());
 
     let call = mcp.begin("tools/call", delete());
@@ -89,7 +88,6 @@ fn a_yes_is_done_a_no_is_final_and_silence_is_a_no() {
     for word in [
         "approval_asked",
         "operator alice by command_line",
-        r#""result":"expired""#,
         r#""result":"denied""#,
         &format!(r#""decided_by":"operator alice by command_line ({})""#, asked.id),
     ] {
@@ -104,7 +102,7 @@ fn whichever_way_a_button_is_set_off_a_person_is_asked_and_sees_the_button() {
         <select aria-label=What id=s onchange=\"location = '/gone'\"><option>Nothing<option>Delete account</select>
         <form method=post action=/gone><button role=switch aria-label=Delete id=t>x</button></form>";
     let site = Site::serve(&[("/", page), ("/gone", "<h1>It is gone</h1>")]);
-    let home = home(&site, "      approval_timeout: 20\n      approvals_per_minute: 60\n");
+    let home = home(&site, "      approval_timeout: 300\n      approvals_per_minute: 60\n");
     let mut mcp = home.mcp();
     mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
     let operator = Operator::of(&home);
@@ -134,7 +132,7 @@ fn whichever_way_a_button_is_set_off_a_person_is_asked_and_sees_the_button() {
 }
 
 #[test]
-fn a_session_may_be_given_leave_for_exactly_this() {
+fn an_approval_for_the_session_covers_exactly_this_action() {
     let page = "<form method=post action=/gone><button>Delete item</button></form>\
         <form method=post action=/all><button>Delete item</button></form>\
         <button onclick=\"document.title='paid'\">Pay now</button>";
@@ -223,9 +221,9 @@ fn too_many_questions_are_denied_unseen_and_the_session_is_flagged() {
         assert!(code.starts_with("approval_pending:"), "{code}");
         let asked = operator.next();
         operator.denies(&asked.id);
-        until("the no is told", PATIENCE, || {
-            let told = act(json!({"action": "session.pending", "pending_id": asked.id.as_str()}));
-            (told["error"]["code"] == "denied_by_operator").then_some(())
+        until("the denial is reported", PATIENCE, || {
+            let reply = act(json!({"action": "session.pending", "pending_id": asked.id.as_str()}));
+            (reply["error"]["code"] == "denied_by_operator").then_some(())
         });
     }
     assert_eq!(act(click)["error"]["code"], "approval_flood");
@@ -282,7 +280,7 @@ fn a_page_that_no_form_led_to_is_loaded_again_unasked() {
 }
 
 #[test]
-fn nobody_to_ask_is_a_no() {
+fn without_operators_to_ask_a_risky_action_is_denied() {
     let site = shop();
     let home = home(&site, "      enabled: false\n");
     let mut mcp = home.mcp();
@@ -372,9 +370,9 @@ fn three_failures_in_a_row_wait_for_a_persons_guidance() {
     assert_eq!(paused, format!("session_paused:{}", asked.id));
     mcp.ok("browser_read", json!({}));
     operator.says(&asked.id, Verdict::Resume { note: Some("use the back button".into()) }).unwrap();
-    let told = mcp.ok("browser_pending", json!({"pending_id": asked.id.as_str(), "wait_seconds": 10}));
+    let reply = mcp.ok("browser_pending", json!({"pending_id": asked.id.as_str(), "wait_seconds": 10}));
     assert_eq!(
-        (told["state"].as_str(), told["note"].as_str()),
+        (reply["state"].as_str(), reply["note"].as_str()),
         (Some("resumed"), Some("use the back button"))
     );
     let back = mcp.ok("browser_back", json!({}));

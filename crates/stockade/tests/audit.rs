@@ -104,7 +104,7 @@ fn write_log(state: &Path, chains: usize) -> Vec<audit::Head> {
     let open = |_| {
         let key = audit::Key::load_or_create(&state.join("keys/audit.key")).unwrap();
         let options = audit::LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
-        audit::Log::open(&state.join("audit"), "i1", options).unwrap()
+        audit::Log::open(&state.join("audit"), "i1", options).unwrap().0
     };
     let logs: Vec<audit::Log> = (0..chains).map(open).collect();
     logs.iter().map(|log| audit::read_head(log.folder()).unwrap().unwrap()).collect()
@@ -243,7 +243,7 @@ fn a_disk_that_fills_up_loses_no_outcome_stops_the_next_action_and_comes_back_by
             break message["result"]["structuredContent"]["error"]["code"].as_str().unwrap().to_owned();
         }
     };
-    assert_eq!(answer, "browser_action_timeout:wait_for:2s", "it is told as if nothing had happened");
+    assert_eq!(answer, "browser_action_timeout:wait_for:2s", "the reply is as if nothing had happened");
     let log = home.audit_log();
     assert!(log.lines().any(|line| line.contains("\"outcome\"") && line.contains("wait_for")), "{log}");
 

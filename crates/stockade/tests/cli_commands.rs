@@ -148,7 +148,7 @@ fn a_state_folder_that_cannot_be_used_has_a_code() {
 }
 
 #[test]
-fn a_mistake_in_the_command_line_is_told_apart_from_a_failure() {
+fn a_mistake_in_the_command_line_is_a_usage_error_and_not_a_failure() {
     let user = User::new();
     let table: &[&[&str]] = &[
         &["key", "make", "--tenant", "A B"],
@@ -337,9 +337,9 @@ fn templates_and_jails_start_empty_and_say_what_to_do() {
 #[test]
 fn a_template_is_built_listed_verified_and_found_altered() {
     let user = User::new();
-    // Any program can stand in for the bridge here: nothing is started.
+    // Any program can stand in for bridge and browser here: nothing is started.
     let bridge = env!("CARGO_BIN_EXE_stockade");
-    let built = user.json(&["template", "build", "--bridge", bridge]);
+    let built = user.json(&["template", "build", "--bridge", bridge, "--browser", "/usr/bin/env"]);
     let id = built["template"]["id"].as_str().unwrap();
     assert!(user.ok(&["template", "list"]).contains(id));
     assert!(user.ok(&["template", "verify", id]).contains("Unchanged"));
@@ -357,7 +357,7 @@ fn a_template_is_built_listed_verified_and_found_altered() {
 }
 
 #[test]
-fn the_demo_shop_is_served_until_it_is_told_to_stop() {
+fn the_demo_shop_is_served_until_it_is_stopped() {
     let user = User::new();
     assert_eq!(user.fails(&["demo", "--listen", "0.0.0.0:0"], 2), "usage");
     let mut shop = user.command(&["demo"]).stdout(Stdio::piped()).spawn().unwrap();

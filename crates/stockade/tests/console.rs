@@ -1,20 +1,31 @@
-//! The console in a real Chromium, with a real agent waiting for what the person presses.
+//! The console in a real Chromium, with a real agent that waits for the operator's decision.
 
 use crate::common;
 
 use common::Home;
-use common::asking::{Asking, MARKUP};
+use common::approval_fixture::{ApprovalFixture, MARKUP};
 use common::login::PASSWORD;
-use common::person::Person;
+use common::operator::Operator;
+use common::operator_browser::OperatorBrowser;
 use common::site::Site;
+use engine::approvals::ApprovalId;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-fn logged_in(asking: &Asking) -> Person {
-    let mut person = Person::start();
+fn logged_in(asking: &ApprovalFixture) -> OperatorBrowser {
+    log_in(asking, OperatorBrowser::start())
+}
+
+/// On a console that fetches its list several times a second.
+fn hurried(asking: &ApprovalFixture) -> OperatorBrowser {
+    let mut person = OperatorBrowser::start();
+    person.hurry_timers();
+    log_in(asking, person)
+}
+
+fn log_in(asking: &ApprovalFixture, mut person: OperatorBrowser) -> OperatorBrowser {
     person.window(1280, 900, false);
     person.log_in(&asking.console(), PASSWORD);
     person.until("document.querySelector('.live.on')");
@@ -27,8 +38,8 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
     && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
-fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agent() {
-    let mut asking = Asking::start("      approval_timeout: 40\n");
+fn a_question_appears_by_itself_and_approve_deny_and_no_answer_each_reach_the_agent() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
 
     // The console looks for itself now and then as well, so the news are counted on their own.
@@ -38,9 +49,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     );
     person.until("window.ours.readyState === EventSource.OPEN");
     let call = asking.click("Delete");
-    let begun = Instant::now();
     person.until("document.querySelector('.card')");
-    println!("a question was on the screen {:?} after the call", begun.elapsed());
     person.until("window.news > 0");
     person.until(SHOWN);
     let text = person.eval("document.querySelector('.card').innerText");
@@ -60,7 +69,7 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
             > 10.0
     );
     person.press(".card button[value=approve]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
     person.until("!document.querySelector('.card') && document.querySelector('.past .approved')");
     assert!(
         person
@@ -78,13 +87,15 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     assert_eq!(person.eval("document.querySelectorAll('.card').length"), json!(1));
     person.key("j");
     person.key("d");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("!document.querySelector('.card') && document.querySelector('.past .denied')");
 
     // Nobody answers.
     let call = asking.click("Delete");
     person.until(SHOWN);
-    assert_eq!(asking.came_to(call), Err("approval_timeout".into()));
+    let operator = Operator::of(&asking.home);
+    operator.expires(&operator.next().id);
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
     );
@@ -92,9 +103,28 @@ fn a_question_appears_by_itself_and_approve_deny_and_silence_each_reach_the_agen
     assert!(log.contains("operator operator by console"), "who and by which door");
 }
 
+/// The one test that waits for a real deadline.
+#[test]
+fn a_question_that_nobody_answers_is_denied_at_its_deadline() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 1\n");
+    let mut person = logged_in(&asking);
+    let call = asking.click("Delete");
+    assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
+    person.until(
+        "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
+    );
+    let log = asking.home.audit_log();
+    assert!(log.contains(r#""result":"expired""#), "{log}");
+    let (code, listed) = asking.home.as_operator(&["approvals"]);
+    assert_eq!((code, &listed["approvals"][0]["state"]), (0, &json!("expired")), "{listed}");
+    let id = ApprovalId::parse(listed["approvals"][0]["id"].as_str().unwrap()).unwrap();
+    let asked = Operator::of(&asking.home).find(&id);
+    assert!(asked.decided_at.unwrap() >= asked.expires_at, "{:?}", (asked.decided_at, asked.expires_at));
+}
+
 #[test]
 fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete account");
     person.until(SHOWN);
@@ -119,7 +149,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     // What has just opened takes no press for a moment.
     person.until(SHOWN);
     person.press(".card button[value=approve_irreversible]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/gone".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/gone".into()));
 
     asking.again();
     let call = asking.click("Delete");
@@ -129,11 +159,11 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
     assert!(meant.as_str().unwrap().contains("account.test"), "{meant}");
     person.until(SHOWN);
     person.press(".card button[value=approve_session]");
-    assert_eq!(asking.came_to(call), Ok("http://account.test/files".into()));
+    assert_eq!(asking.outcome(call), Ok("http://account.test/files".into()));
     asking.again();
     let call = asking.click("Delete");
     assert_eq!(
-        asking.came_to(call),
+        asking.outcome(call),
         Ok("http://account.test/files".into()),
         "exactly this is not asked again"
     );
@@ -141,8 +171,8 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 
 #[test]
 fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
-    let mut person = logged_in(&asking);
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
+    let mut person = hurried(&asking);
     person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
     person.press("input[name=sound]");
     let call = asking.click("Delete these");
@@ -165,19 +195,19 @@ fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
     );
     assert_eq!(differs, json!(true));
     assert_eq!(person.eval("window.broken"), json!(0), "our own page keeps to its own policy");
-    // The list is looked at again every four seconds: a press that lasts longer is a press all the same.
-    person.press_for(".card button[value=deny]", Duration::from_secs(5));
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    // A press during which the list is fetched again is a press all the same.
+    person.press_while(".card button[value=deny]", OperatorBrowser::until_refreshed);
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("document.querySelector('.past li')");
     assert_eq!(person.eval("document.querySelectorAll('.past img, .past script').length"), json!(0));
 }
 
 #[test]
 fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let call = asking.click("Delete");
     let id = asking.waiting()["id"].as_str().unwrap().to_owned();
-    let mut person = Person::start();
+    let mut person = OperatorBrowser::start();
     person.window(390, 844, true);
     person.go(&format!("{}/approvals/{id}", asking.console()));
     person.until("location.pathname === '/console/login'");
@@ -190,13 +220,13 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     let small = "[...document.querySelectorAll('.verdict button')].every(b => !b.offsetHeight || b.offsetHeight >= 44)";
     assert_eq!(person.eval(small), json!(true));
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     assert_eq!(asking.decided(&json!(id))["door"], "elicitation");
 }
 
 #[test]
 fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -209,7 +239,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     let hostile = format!(
         "<title>Elsewhere</title><a href='{question}'>Look</a><iframe src='{question}'></iframe>
          <form method=post action='{answer}' target=there><input name=form value={token}><input name=verdict value=approve>
-         <button>Send</button></form><iframe name=there></iframe>
+         <button>Send</button></form><iframe name=there onload='window.loads = (window.loads || 0) + 1'></iframe>
          <script>
          const i = new Image(); i.onload = () => window.seen = 1; i.onerror = () => window.seen = 0; i.src = '{picture}';
          fetch('{answer}', {{method: 'POST', credentials: 'include', body: new URLSearchParams({{form: {token}, verdict: 'approve'}})}})
@@ -221,8 +251,10 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     for host in ["localhost", "127.0.0.1"] {
         person.go(&format!("http://{host}:{}/", site.address.port()));
         person.until("window.seen === 0 && window.sent === 0");
+        let loads = person.eval("window.loads");
         person.press("button");
-        std::thread::sleep(Duration::from_secs(1));
+        // The server has answered the form, which shows in the frame as one more document.
+        person.until(&format!("window.loads > {loads}"));
         assert_eq!(asking.waiting()["id"], id, "{host}: it still waits");
         assert_eq!(person.eval("frames[0].length + frames[1].length"), json!(0));
         assert_eq!(person.eval("[0, 1].map(n => { try { return frames[n].document.body.innerText } catch { return '' } }).join('')"), json!(""));
@@ -231,7 +263,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
         person.until(&format!("location.pathname.startsWith('/console/approvals/') && {SHOWN}"));
     }
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 }
 
 /// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
@@ -243,11 +275,12 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     let python = tests.join("../../target/clients/python/bin/python");
     assert!(python.exists(), "the public clients are not installed: run script/setup test");
     let site = Site::serve(&[("/", ITEM), ("/gone", "<title>Gone</title>")]);
-    let settings = format!("{}    hitl:\n      approval_timeout: 40\n", site.setting(&["item.test"]));
+    let settings = format!("{}    hitl:\n      approval_timeout: 300\n", site.setting(&["item.test"]));
     let home = Home::new(&settings);
     home.set_password();
     let server = home.serve(&[]);
-    let mut person = Person::start();
+    let operator = Operator::of(&home);
+    let mut person = OperatorBrowser::start();
     person.log_in(&format!("http://{}/console", server.address()), PASSWORD);
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         let mut client = Command::new(&python)
@@ -265,8 +298,9 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
             let led = said.next().unwrap();
             person.go(led.strip_prefix("led ").unwrap_or_else(|| panic!("{led}")));
             person.until(SHOWN);
-            if let Some(press) = press {
-                person.press(&format!(".card button[value={press}]"));
+            match press {
+                Some(press) => person.press(&format!(".card button[value={press}]")),
+                None => operator.expires(&operator.next().id),
             }
             assert_eq!(said.next(), Some(format!("{version} {expected}")), "{mode}");
         }
@@ -277,9 +311,9 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
 
 #[test]
 fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
-    let mut asking = Asking::start("");
-    let mut person = logged_in(&asking);
-    let fail = |asking: &mut Asking| {
+    let mut asking = ApprovalFixture::start("");
+    let mut person = hurried(&asking);
+    let fail = |asking: &mut ApprovalFixture| {
         let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
         asking.mcp.call("browser_click", missing).unwrap_err()
     };
@@ -292,8 +326,8 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     assert!(text.contains("PAUSED") && text.contains("element_not_found"), "{text}");
     person.press(".card textarea");
     person.write("Look in the menu <b>at the top</b>.");
-    // News that come meanwhile do not take away what is half written.
-    std::thread::sleep(Duration::from_secs(5));
+    // A list that is fetched meanwhile does not take away what is half written.
+    person.until_refreshed();
     person.press(".card button[value=resume]");
     person.until(
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('resumed')",
@@ -317,12 +351,12 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
 /// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.
 #[test]
 fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
-    let mut asking = Asking::start("      approval_timeout: 120\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 120\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     asking.mcp.goto(&asking.session, "http://shop.test/order?product=stoneware-mug");
     asking.click("Place order");
     person.until(&format!("{SHOWN} && document.querySelector('.past li')"));
@@ -356,7 +390,7 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
 
 #[test]
 fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
-    let mut asking = Asking::start("      approval_timeout: 300\n");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -375,9 +409,11 @@ fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
         let press = format!("{moment}; document.querySelector('.card button[value=approve]').click(); 1");
         assert_eq!(person.eval(&press), json!(1));
     }
-    std::thread::sleep(Duration::from_millis(700));
+    // A press that counted would have sent the form before this request, which the page waits for.
+    let listed = person.eval("fetch(document.getElementById('live').dataset.from).then((it) => it.status)");
+    assert_eq!(listed, json!(200));
     assert_eq!(asking.waiting()["id"], waits, "it still waits");
     person.until(SHOWN);
     person.press(".card button[value=deny]");
-    assert_eq!(asking.came_to(call), Err("denied_by_operator".into()));
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 }

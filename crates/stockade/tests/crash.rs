@@ -91,7 +91,7 @@ fn a_page_that_takes_the_browser_down_ends_its_session_and_no_other() {
 }
 
 #[test]
-fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
+fn a_thread_storm_is_held_to_the_limit_and_reported_as_such() {
     let (home, _site) = home(
         "    session_timeout: 1800\n    max_actions_per_session: 50000\n    runtime_restart_attempts: 10\n\
          \x20   container:\n      pids: 200\n      memory_limit: 2g\n",
@@ -100,13 +100,13 @@ fn a_thread_storm_is_held_to_the_limit_and_told_apart() {
     let (stormy, other) = (mcp.open(), mcp.open());
     // Whichever of its processes is refused a thread first dies of it; that is not always the page's. Nor does a
     // slow machine always come to that end within the time of a call.
-    let told = (0..8).any(|_| {
+    let reported = (0..8).any(|_| {
         let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
         let may_be = ["tab_process_limit", "browser_restarted", "browser_action_timeout:"];
         assert!(may_be.iter().any(|start| code.starts_with(start)), "{code}");
         code == "tab_process_limit"
     });
-    assert!(told, "the page never died of it");
+    assert!(reported, "the page never died of it");
     // The browser may follow the tab.
     match visit(&mut mcp, &stormy, "/").as_deref() {
         None => {}
@@ -129,7 +129,7 @@ fn a_full_disk_is_the_pages_problem() {
         std::thread::sleep(std::time::Duration::from_millis(100));
         text.contains("refused: ").then_some(text)
     });
-    assert!(end.is_some(), "the page was never told that its disk is full");
+    assert!(end.is_some(), "the page never learned that its disk is full");
     assert_eq!(visit(&mut mcp, &session, "/"), None);
 }
 

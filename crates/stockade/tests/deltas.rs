@@ -1,4 +1,4 @@
-//! What an agent is told after an action over MCP: what changed since its own last snapshot, or all of the page.
+//! The reply to an action over MCP: what changed since its own last snapshot, or all of the page.
 
 use crate::common;
 
@@ -24,21 +24,21 @@ fn a_reply_holds_what_changed_and_full_asks_for_all() {
     let first = mcp.goto(&session, "http://cart.test/");
     assert!(first["delta"].is_null() && first["changes"].is_null(), "{first}");
     let add = json!({"session_id": session, "role": "button", "name": "Add"});
-    let told = mcp.ok("browser_click", add.clone());
-    assert_eq!((&told["delta"], &told["since"]), (&json!(true), &first["snapshot_id"]), "{told}");
-    assert!(told["snapshot"].is_null(), "{told}");
-    let changes = fenced(&told["changes"]);
+    let reply = mcp.ok("browser_click", add.clone());
+    assert_eq!((&reply["delta"], &reply["since"]), (&json!(true), &first["snapshot_id"]), "{reply}");
+    assert!(reply["snapshot"].is_null(), "{reply}");
+    let changes = fenced(&reply["changes"]);
     assert!(changes.starts_with("Changed since your last snapshot:\n@@ main > list \"Cart\"\n"), "{changes}");
     assert!(changes.contains("\n+ - listitem: \"Chair\"\n") && !changes.contains("Paragraph"), "{changes}");
     let full = json!({"session_id": session, "role": "button", "name": "Add", "full": true});
-    let told = mcp.ok("browser_click", full);
-    assert!(fenced(&told["snapshot"]).contains("Paragraph 39") && told["delta"].is_null(), "{told}");
+    let reply = mcp.ok("browser_click", full);
+    assert!(fenced(&reply["snapshot"]).contains("Paragraph 39") && reply["delta"].is_null(), "{reply}");
     let typed = mcp.ok("browser_click", add);
-    assert_eq!((&typed["delta"], &typed["since"]), (&json!(true), &told["snapshot_id"]), "{typed}");
+    assert_eq!((&typed["delta"], &typed["since"]), (&json!(true), &reply["snapshot_id"]), "{typed}");
 }
 
 #[test]
-fn what_changed_is_told_to_the_client_that_saw_the_page_before() {
+fn what_changed_is_sent_to_the_client_that_saw_the_page_before() {
     let site = Site::serve(&[("/", &page())]);
     let home = Home::new(&site.setting(&["cart.test"]));
     let _server = home.serve(&[]);

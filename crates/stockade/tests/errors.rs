@@ -23,8 +23,13 @@ fn sources() -> Vec<(PathBuf, String)> {
         }
     }
     let mut found = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut found);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    walk(crates, &mut found);
     assert!(found.len() > 50);
+    // Where the checkout lies says nothing about a file.
+    for (path, _) in &mut found {
+        *path = path.strip_prefix(crates).unwrap().to_owned();
+    }
     found
 }
 
@@ -198,7 +203,7 @@ fn sessions_refuse_with_their_codes() {
 }
 
 /// The code on standard error of a command that must fail.
-fn told(command: &mut Command) -> String {
+fn stderr_code(command: &mut Command) -> String {
     let done = command.stdin(Stdio::null()).output().unwrap();
     assert!(!done.status.success(), "{done:?}");
     let text = String::from_utf8(done.stderr).unwrap();
@@ -210,15 +215,15 @@ fn told(command: &mut Command) -> String {
 #[test]
 fn commands_refuse_with_their_codes() {
     let home = Home::new("");
-    assert_eq!(told(&mut home.command(&["mcp"])), "mcp_handshake");
-    assert_eq!(told(&mut home.command(&["policy", "test", "no-such-file.yaml"])), "bad_policy_case");
+    assert_eq!(stderr_code(&mut home.command(&["mcp"])), "mcp_handshake");
+    assert_eq!(stderr_code(&mut home.command(&["policy", "test", "no-such-file.yaml"])), "bad_policy_case");
 
     let old = tempfile::tempdir().unwrap();
     let bwrap = old.path().join("bwrap");
     std::fs::write(&bwrap, "#!/bin/sh\necho bubblewrap 0.4.0\n").unwrap();
     std::fs::set_permissions(&bwrap, PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", old.path().display(), std::env::var("PATH").unwrap());
-    assert_eq!(told(home.command(&["smoke", "--demo"]).env("PATH", path)), "bubblewrap_old");
+    assert_eq!(stderr_code(home.command(&["smoke", "--demo"]).env("PATH", path)), "bubblewrap_old");
 
     let mut homeless = Command::new(common::PROGRAM);
     homeless
@@ -226,7 +231,7 @@ fn commands_refuse_with_their_codes() {
         .env_remove("HOME")
         .env_remove("XDG_DATA_HOME")
         .env_remove("STOCKADE_STATE");
-    assert_eq!(told(&mut homeless), "state_no_folder");
+    assert_eq!(stderr_code(&mut homeless), "state_no_folder");
 
     // Nobody reads what the server says when it starts.
     let mut child = home

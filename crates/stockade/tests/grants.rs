@@ -15,14 +15,14 @@ use vault::{Credential, Database, MasterKeySource, Store};
 use vaults::CANARY;
 
 /// The code of what has to fail.
-fn code((status, told): (i32, Value)) -> String {
-    assert_eq!(status, 1, "{told}");
-    known(told["error"].clone())["code"].as_str().unwrap().to_owned()
+fn code((status, reply): (i32, Value)) -> String {
+    assert_eq!(status, 1, "{reply}");
+    known(reply["error"].clone())["code"].as_str().unwrap().to_owned()
 }
 
-fn good((status, told): (i32, Value)) -> Value {
-    assert_eq!(status, 0, "{told}");
-    told
+fn good((status, reply): (i32, Value)) -> Value {
+    assert_eq!(status, 0, "{reply}");
+    reply
 }
 
 /// Every file of a state folder, to look for what may not be there.
@@ -48,7 +48,7 @@ fn document(domain: &str) -> String {
 }
 
 #[test]
-fn a_grant_is_issued_listed_and_revoked_and_its_token_is_told_once() {
+fn a_grant_is_issued_listed_and_revoked_and_its_token_is_shown_once() {
     let home = Home::new("");
     let issued = good(home.json(&[
         "grant",
@@ -90,11 +90,11 @@ fn a_grant_is_issued_listed_and_revoked_and_its_token_is_told_once() {
         code(home.json(&["grant", "issue", "--host", "a.test", "--as", "nobody"])),
         "unknown_operator"
     );
-    let (status, told) = home.json(&["grant", "issue", "--host", "*.a.test"]);
-    assert_eq!((status, told["error"]["code"].as_str().unwrap()), (2, "usage"));
+    let (status, reply) = home.json(&["grant", "issue", "--host", "*.a.test"]);
+    assert_eq!((status, reply["error"]["code"].as_str().unwrap()), (2, "usage"));
 
-    let seconds = |told: &Value| {
-        let time = |key: &str| told["grant"][key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let seconds = |reply: &Value| {
+        let time = |key: &str| reply["grant"][key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         time("expires_at").duration_since(time("issued_at")).as_secs()
     };
     good(home.json(&["grant", "lifetime", "90s", "--tenant", "team"]));
@@ -135,22 +135,22 @@ fn rotate_cookies(home: &Home, of: &str) {
 }
 
 #[test]
-fn a_one_time_code_is_told_to_an_operator_and_is_on_record_without_it() {
+fn a_one_time_code_is_shown_to_an_operator_and_is_on_record_without_it() {
     let home = Home::new("");
     let seed = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
     let text = json!({"domain": "shop.test", "cookies": [{"name": "sid", "value": CANARY}], "totp": seed});
     good(home.with_input(&["credential", "put"], &text.to_string()));
     home.set_password();
-    let told = good(home.as_operator(&["credential", "code", "shop.test"]));
-    let told_code = told["code"].as_str().unwrap();
-    assert!(told_code.len() == 6 && told_code.bytes().all(|b| b.is_ascii_digit()), "{told}");
-    assert!((1..=30).contains(&told["seconds_left"].as_u64().unwrap()), "{told}");
+    let reply = good(home.as_operator(&["credential", "code", "shop.test"]));
+    let shown_code = reply["code"].as_str().unwrap();
+    assert!(shown_code.len() == 6 && shown_code.bytes().all(|b| b.is_ascii_digit()), "{reply}");
+    assert!((1..=30).contains(&reply["seconds_left"].as_u64().unwrap()), "{reply}");
     // It is the code of now, or of the moment before.
     let now = jiff::Timestamp::now();
     let credential = Credential::from_json(text.to_string().as_bytes()).unwrap();
     let totp = credential.totp.unwrap();
     let codes = [now, now - std::time::Duration::from_secs(30)].map(|at| totp.code_at(at));
-    assert!(codes.iter().any(|known| known.expose_secret() == told_code), "{told}");
+    assert!(codes.iter().any(|known| known.expose_secret() == shown_code), "{reply}");
     assert_eq!(home.audit_log().matches("\"credential_code_told\"").count(), 1);
     assert!(!holds(&everything(&home.state()), seed));
 }
@@ -179,8 +179,8 @@ fn once_an_operator_has_a_password_issuing_and_accepting_take_it() {
     rotate_cookies(&home, "shop.test");
     let shown = good(home.json(&["credential", "show", "shop.test"]))["credential"].clone();
     assert_eq!((&shown["rotated"]["cookies"], &shown["backend"]), (&json!(["sid"]), &json!("store")));
-    let told = home.command(&["credential", "show", "shop.test"]).output().unwrap();
-    assert!(String::from_utf8(told.stdout).unwrap().contains("stockade credential accept shop.test"));
+    let reply = home.command(&["credential", "show", "shop.test"]).output().unwrap();
+    assert!(String::from_utf8(reply.stdout).unwrap().contains("stockade credential accept shop.test"));
     let wrong = ["credential", "accept", "shop.test", "--password-stdin"];
     assert_eq!(code(home.with_input(&wrong, "wrong wrong wrong\n")), "login_failed");
     assert_eq!(good(home.as_operator(&accept))["cookies"], json!(["sid"]));
@@ -239,7 +239,7 @@ fn the_operators_routes_issue_list_and_revoke_and_show_no_secret_again() {
     assert_eq!(body(&grants)["grants"].as_array().unwrap().len(), 1);
     assert_eq!(body(&get("/operator/grants?tenant=team"))["grants"], json!([]));
     assert_eq!(body(&credentials)["credentials"][0]["domain"], "shop.test");
-    assert!(![&grants, &credentials].iter().any(|told| told.contains(token) || told.contains(CANARY)));
+    assert!(![&grants, &credentials].iter().any(|reply| reply.contains(token) || reply.contains(CANARY)));
 
     let jti = issued["grant"]["jti"].as_str().unwrap();
     let revoked = body(&post(&format!("/operator/grants/{}/revoke", &jti[..6]), &[]));
@@ -254,7 +254,7 @@ fn the_operators_routes_issue_list_and_revoke_and_show_no_secret_again() {
     );
 }
 
-/// A program on a terminal of its own, which is told things when it has said what they answer.
+/// A program on a terminal of its own, which gets input once it shows the prompt for it.
 struct Terminal {
     child: Child,
     said: String,
@@ -392,8 +392,8 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
     wrapped.set_password();
     let cookie = format!("cookie: {}\r\n", wrapped.log_in(&server));
     for _ in 0..2 {
-        let told = request(&server, "GET", "/operator/credentials", &cookie, "");
-        assert!(told.starts_with("HTTP/1.1 200") && told.contains("\"github.com\""), "{told}");
+        let reply = request(&server, "GET", "/operator/credentials", &cookie, "");
+        assert!(reply.starts_with("HTTP/1.1 200") && reply.contains("\"github.com\""), "{reply}");
     }
     drop(server);
     for needed in ["", "        auth: approle\n", "        auth: kubernetes\n"] {
@@ -411,8 +411,8 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
         .env("VAULT_TOKEN", &bao.root_token)
         .output()
         .unwrap();
-    let told: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
-    assert_eq!((&told["backend"], &told["credentials"][0]["id"]), (&json!("vault"), &json!("github.com")));
+    let reply: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
+    assert_eq!((&reply["backend"], &reply["credentials"][0]["id"]), (&json!("vault"), &json!("github.com")));
     // And a server whose sessions are clean starts with them as they are.
     s1.serve(&[]);
 }
@@ -440,9 +440,9 @@ fn the_settings_choose_sops_the_environment_and_a_database_elsewhere() {
 
     let home = home_with("      vault_backend: env\n");
     let mut command = home.command(&["credential", "list", "--json"]);
-    let told = command.env("STOCKADE_CREDENTIAL_GITHUB_COM", document("github.com")).output().unwrap();
-    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert_eq!((&told["backend"], &told["credentials"][0]["id"]), (&json!("env"), &json!("github.com")));
+    let reply = command.env("STOCKADE_CREDENTIAL_GITHUB_COM", document("github.com")).output().unwrap();
+    let reply: Value = serde_json::from_slice(&reply.stdout).unwrap();
+    assert_eq!((&reply["backend"], &reply["credentials"][0]["id"]), (&json!("env"), &json!("github.com")));
 
     let postgres = vaults::postgres::Postgres::start();
     let url = secret_file(folder.path(), "url", &format!("{}\n", postgres.url));
@@ -468,8 +468,8 @@ fn the_settings_choose_sops_the_environment_and_a_database_elsewhere() {
         .env("STOCKADE_MASTER_KEY", std::fs::read_to_string(&key).unwrap())
         .output()
         .unwrap();
-    let told: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
-    assert_eq!(told["credentials"][0]["id"], "shop.test", "{told}");
+    let reply: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
+    assert_eq!(reply["credentials"][0]["id"], "shop.test", "{reply}");
     std::fs::set_permissions(&url, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(code(home.json(&["grant", "list"])), "credential_settings");
 }

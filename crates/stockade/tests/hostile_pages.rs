@@ -147,7 +147,7 @@ const PAGES: &[(&str, &str)] = &[
 /// Pages that ask for what a page may not have, or for a person.
 fn asking() -> Vec<(&'static str, Vec<Step>)> {
     let read = |end| ("browser_read", json!({}), end);
-    let asked = |name: &str, told| vec![visit_safe("permissions", Tells(&[])), click(name, Tells(&[])), told];
+    let asked = |name: &str, end| vec![visit_safe("permissions", Tells(&[])), click(name, Tells(&[])), end];
     vec![
         ("an alert", on("dialogs", click("Alert", Tells(&["dialog_answered"])))),
         (
@@ -302,6 +302,12 @@ impl Visitor {
         if fits { Ok(()) } else { Err(format!("{tool} {arguments}: {came:?}")) }
     }
 
+    /// The steps of one case, and the good page behind them.
+    fn visit(&mut self, steps: &[Step]) -> Result<(), String> {
+        steps.iter().try_for_each(|step| self.step(step))?;
+        self.goes_on()
+    }
+
     fn goes_on(&mut self) -> Result<(), String> {
         self.step(&visit("", Tells(&["good"])))?;
         self.step(&("browser_read", json!({}), Tells(&["heading \\\"good\\\""])))
@@ -310,29 +316,35 @@ impl Visitor {
 
 fn home() -> (Home, Site) {
     let site = Site::serve(PAGES);
-    let home = Home::new(&site.setting(&["hostile.test", "other.test", "safe.localhost"]));
+    let hosts = site.setting(&["hostile.test", "other.test", "safe.localhost"]);
+    let home = Home::new(&format!("    max_actions_per_session: 1000\n    session_timeout: 1800\n{hosts}"));
     (home, site)
 }
 
 #[test]
 fn a_call_on_a_page_that_asks_for_something_comes_to_its_end_and_the_next_page_works() {
-    come_to_their_end(asking());
+    let (home, _site) = home();
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    // All in one session, which none of them may end.
+    let mut visitor = Visitor { mcp, session };
+    let mut failures = Vec::new();
+    for (name, steps) in asking() {
+        failures.extend(visitor.visit(&steps).err().map(|why| format!("{name}: {why}")));
+    }
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
 fn a_call_on_a_page_without_rest_comes_to_its_end_and_the_next_page_works() {
-    come_to_their_end(restless());
-}
-
-fn come_to_their_end(cases: Vec<(&'static str, Vec<Step>)>) {
     let (home, _site) = home();
     let mut mcp = home.mcp();
     let mut failures = Vec::new();
-    for (name, steps) in cases {
+    // Each in a session of its own: some of them leave tabs behind.
+    for (name, steps) in restless() {
         let session = mcp.open();
         let mut visitor = Visitor { mcp, session };
-        let came = steps.iter().try_for_each(|step| visitor.step(step)).and_then(|()| visitor.goes_on());
-        failures.extend(came.err().map(|why| format!("{name}: {why}")));
+        failures.extend(visitor.visit(&steps).err().map(|why| format!("{name}: {why}")));
         mcp = visitor.mcp;
         mcp.ok("browser_close_session", json!({"session_id": visitor.session}));
     }
@@ -351,8 +363,7 @@ fn a_renderer_that_crashes_fails_the_call_on_its_tab_and_none_on_another() {
     mcp.goto(&session, "http://hostile.test/");
     let wait = json!({"session_id": session, "text": "never"});
     let waiting = mcp.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
-    // Long enough for the call to have begun; one that has not meets a dead renderer, which is the same.
-    std::thread::sleep(Duration::from_millis(300));
+    machine::until("the wait begins", PATIENCE, || home.audit_log().contains("wait_for").then_some(()));
     renderers(&mcp).into_iter().for_each(|pid| machine::signal_if_there(pid, "KILL"));
     let answer = mcp.next_message();
     assert_eq!(answer["id"], waiting);
@@ -368,10 +379,10 @@ fn a_renderer_that_crashes_fails_the_call_on_its_tab_and_none_on_another() {
     let sizes = sizes.filter_map(|pid| Some((machine::peak_megabytes(pid)? as u64, pid)));
     let (_, behind) = sizes.max().unwrap();
     machine::signal(behind, "KILL");
-    // It is told with the first reply after it.
+    // The first reply after it reports it.
     machine::until("word of the lost tab", PATIENCE, || {
         let reply = visitor.call("browser_reload", &json!({})).unwrap_or_else(|error| panic!("{error}"));
-        reply["incidents"].as_array().is_some_and(|told| told.contains(&json!("tab_gone"))).then_some(())
+        reply["incidents"].as_array().is_some_and(|all| all.contains(&json!("tab_gone"))).then_some(())
     });
     let tabs = visitor.call("browser_tabs", &json!({"action": "list"})).unwrap();
     assert_eq!(tabs["tabs"].as_array().unwrap().len(), 1, "{tabs}");

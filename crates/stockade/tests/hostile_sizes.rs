@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 /// What a page may come to.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
-    /// All of it is told or folded, and this is found in it; or the reply says that there is more than it holds,
+    /// All of it is shown or folded, and this is found in it; or the reply says that there is more than it holds,
     /// because a busy machine had no time for all.
-    Told(&'static str),
+    Readable(&'static str),
     /// The reply says that there is more than it holds, or the tab ended with a code that begins like one of
     /// these.
     PartialOr(&'static [&'static str]),
@@ -73,13 +73,13 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
     let came = visit(&mut mcp, &session, path);
     let snapshot = came.as_ref().map(|page| page["snapshot"].as_str().unwrap().to_owned());
     match (expected, &snapshot) {
-        (Expected::Told(_), Ok(text)) if is_partial(text) => {}
-        (Expected::Told(found), Ok(_)) => {
+        (Expected::Readable(_), Ok(text)) if is_partial(text) => {}
+        (Expected::Readable(found), Ok(_)) => {
             let find = json!({"session_id": session, "text": found});
-            let told = mcp.ok("browser_find", find);
-            let matches = told["matches"].as_array().unwrap().len();
+            let reply = mcp.ok("browser_find", find);
+            let matches = reply["matches"].as_array().unwrap().len();
             // A slow machine does not come to the end of such a page in time, and says so.
-            assert!(matches > 0 || told["partial"] == true, "{path}: {found} is not found: {told}");
+            assert!(matches > 0 || reply["partial"] == true, "{path}: {found} is not found: {reply}");
         }
         (Expected::PartialOr(_), Ok(text)) => assert!(is_partial(text), "{path}: {text}"),
         (Expected::Restless(_), Ok(text)) => assert!(text.contains("Begin"), "{path}: {text}"),
@@ -105,18 +105,18 @@ fn is_partial(text: &str) -> bool {
 }
 
 #[test]
-fn a_page_of_100_000_elements_is_told() {
-    check("/nodes", &many(100_000), Expected::Told("Bottom"));
+fn a_page_of_100_000_elements_is_readable() {
+    check("/nodes", &many(100_000), Expected::Readable("Bottom"));
 }
 
 #[test]
-fn a_page_of_300_000_elements_is_told_in_part_or_crashes_its_tab_alone() {
+fn a_page_of_300_000_elements_is_readable_in_part_or_crashes_its_tab_alone() {
     check("/more-nodes", &many(300_000), Expected::PartialOr(CRASHED));
 }
 
 #[test]
-fn a_depth_of_10_000_that_chromium_survives_is_told() {
-    check("/deep-contents", &nested(10_000, "display: contents", "div"), Expected::Told("Bottom"));
+fn a_depth_of_10_000_that_chromium_survives_is_readable() {
+    check("/deep-contents", &nested(10_000, "display: contents", "div"), Expected::Readable("Bottom"));
 }
 
 #[test]
@@ -130,19 +130,19 @@ fn a_depth_of_10_000_that_chromium_does_not_survive_crashes_its_tab_alone() {
 
 /// To lay a text out takes Chromium 70 times its size, so what the default limit can hold is less.
 #[test]
-fn one_text_of_20_megabytes_is_told_where_chromium_can_hold_it_and_crashes_its_tab_alone_elsewhere() {
+fn one_text_of_20_megabytes_is_readable_where_chromium_can_hold_it_and_crashes_its_tab_alone_elsewhere() {
     let text = |repeats: usize| {
         build(&format!(
             "document.body.append('words and '.repeat({repeats})); document.body.append('the end');"
         ))
     };
-    check("/text", &text(300 << 10), Expected::Told("the end"));
+    check("/text", &text(300 << 10), Expected::Readable("the end"));
     check("/long-text", &text(2 << 20), Expected::PartialOr(CRASHED));
     check_with(
         "    action_timeout: 120\n    container:\n      memory_limit: 4g\n",
         "/roomy-text",
         &text(2 << 20),
-        Expected::Told("the end"),
+        Expected::Readable("the end"),
     );
 }
 

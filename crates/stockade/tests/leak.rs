@@ -16,7 +16,7 @@ fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
     }
     assert!(report["places"].as_u64().unwrap() > 1_000, "{report:#}");
     let guesses = report["guesses"].as_object().unwrap();
-    assert!(guesses.len() >= 3 && guesses.values().all(|told| told[0] == 0), "{report:#}");
+    assert!(guesses.len() >= 3 && guesses.values().all(|guess| guess[0] == 0), "{report:#}");
 }
 
 /// The whole run, in a session that was given none of the values, so that nothing takes them out again.
@@ -73,7 +73,7 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
         .filter(|it| it.in_replies != echoed.contains(it.name))
         .map(|place| place.name)
         .collect();
-    assert_eq!(wrong, [""; 0], "told or not, other than the table says");
+    assert_eq!(wrong, [""; 0], "found or not, other than the table says");
     let missing: Vec<&str> = DONE.into_iter().filter(|name| !echoed.contains(name)).collect();
     assert_eq!(missing, [""; 0]);
     for writing in ["as it is, or spaced out", "escaped", "base64", "hex", "drawn"] {

@@ -28,7 +28,7 @@ fn document() -> Value {
 struct Place {
     home: Home,
     granting: Granting,
-    /// What an opening is told while it is down.
+    /// The error code of an opening while it is down.
     down: &'static str,
     variables: Vec<(String, String)>,
     stop: Box<dyn FnMut(Is)>,

@@ -112,15 +112,15 @@ fn holds(haystack: &[u8], needle: &str) -> bool {
 fn what_a_site_hands_out_is_a_secret_from_then_on() {
     let mut scene = Scene::start("");
     let session = scene.open();
-    let mut told = Vec::new();
+    let mut replies = Vec::new();
     for path in ["/", "/rotate", "/", "/store", "/unknown", "/replied"] {
-        told.push(scene.goto(&session, path).unwrap().to_string());
+        replies.push(scene.goto(&session, path).unwrap().to_string());
     }
-    told.push(
+    replies.push(
         scene.mcp.ok("browser_wait_for", json!({"session_id": session, "text": "It says"})).to_string(),
     );
-    told.push(scene.mcp.ok("browser_read_dom", json!({"session_id": session})).to_string());
-    let all = told.join("\n");
+    replies.push(scene.mcp.ok("browser_read_dom", json!({"session_id": session})).to_string());
+    let all = replies.join("\n");
     let encoded = base64::prelude::BASE64_STANDARD.encode(REPLIED);
     for secret in [COOKIE, ROTATED, STORED, HANDED, REPLIED, &encoded, &UNKNOWN.concat()] {
         assert!(!all.contains(secret), "{secret} in {all}");
@@ -142,8 +142,8 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
     scene.goto(&other, "/").unwrap();
     let sent = |recorder: &Recorder, value: &str| recorder.asked().iter().any(|asked| asked.carries(value));
     assert!(sent(&scene.recorder, COOKIE) && !sent(&scene.recorder, ROTATED));
-    let (code, told) = scene.home.with_input(&["credential", "accept", "till.test"], "");
-    assert_eq!(code, 0, "{told}");
+    let (code, reply) = scene.home.with_input(&["credential", "accept", "till.test"], "");
+    assert_eq!(code, 0, "{reply}");
     scene.recorder.forget();
     let third = scene.open();
     scene.goto(&third, "/").unwrap();
@@ -211,7 +211,7 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
         let browser = family(scene.mcp.child.id()).into_iter().find(is_browser).unwrap();
         machine::signal(browser.pid, "KILL");
         scene.recorder.forget();
-        let code = machine::until("the loss is told", machine::PATIENCE, || {
+        let code = machine::until("the loss is reported", machine::PATIENCE, || {
             let read = scene.mcp.call("browser_read", json!({"session_id": session}));
             read.err().map(|error| error["code"].as_str().unwrap().to_owned())
         });

@@ -41,3 +41,4 @@ mod refusals;
 mod secrets;
 mod session;
 mod snapshot;
+mod tunnel;

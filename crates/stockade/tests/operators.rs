@@ -282,8 +282,8 @@ fn a_link_is_shown_to_a_terminal_only_works_once_and_needs_the_password_once_the
     let asked = request(&server, "GET", "/console", &format!("cookie: {}\r\n", cookie_of(&first)), "");
     assert_eq!(status_and_code(&asked).1, "login_required", "a new password ends what came before");
     for (lines, code) in [("wrong wrong wrong\n", "login_failed"), ("", "login_failed")] {
-        let (status, told) = home.with_input(&["operator", "add", "mallory", "--password-stdin"], lines);
-        assert_eq!((status, known(told["error"].clone())["code"].as_str().unwrap()), (1, code), "{told}");
+        let (status, reply) = home.with_input(&["operator", "add", "mallory", "--password-stdin"], lines);
+        assert_eq!((status, known(reply["error"].clone())["code"].as_str().unwrap()), (1, code), "{reply}");
     }
     assert!(!home.audit_log().contains(&token));
 }
@@ -312,12 +312,12 @@ fn a_start_shows_a_link_to_a_terminal_until_there_is_a_password() {
 fn operators_and_passwords_are_changed_only_by_who_has_the_old_one() {
     let home = Home::new("");
     let run = |arguments: &[&str], lines: &str| {
-        let (status, told) = home.with_input(arguments, lines);
-        let code = told["error"]["code"].as_str().unwrap_or("").to_owned();
+        let (status, reply) = home.with_input(arguments, lines);
+        let code = reply["error"]["code"].as_str().unwrap_or("").to_owned();
         if !code.is_empty() {
-            known(told["error"].clone());
+            known(reply["error"].clone());
         }
-        (status, code, told)
+        (status, code, reply)
     };
     let password = ["operator", "password", "--password-stdin"];
     assert_eq!(run(&password, "short\n").1, "bad_password");

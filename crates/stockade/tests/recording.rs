@@ -45,7 +45,7 @@ fn bought(home: &Home, mcp: &mut Mcp) -> Vec<Value> {
 }
 
 fn digest(path: &Path) -> String {
-    audit::digest(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+    audit::sha256_hex(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn a_bundle_is_checked_on_another_machine_and_read_without_stockade() {
     }
     std::fs::write(&copy, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(verify(&copy, key).0, 1);
-    let (code, told) = elsewhere.json(&["session", "replay", copy.to_str().unwrap()]);
-    assert_eq!((code, &told["error"]["code"]), (1, &json!("bundle_damaged")));
+    let (code, reply) = elsewhere.json(&["session", "replay", copy.to_str().unwrap()]);
+    assert_eq!((code, &reply["error"]["code"]), (1, &json!("bundle_damaged")));
 }
 
 /// Everything of a session that is on disk, as text.
@@ -198,8 +198,8 @@ fn typed_text_passwords_headers_and_cookies_are_in_no_record() {
     mcp.ok("browser_screenshot", json!({"session_id": session}));
     let (_, archived) = home.json(&["session", "archive", &session]);
     let replay = home.folder.path().join("replay.html");
-    let (code, told) = home.json(&["session", "replay", &session, "--output", replay.to_str().unwrap()]);
-    assert_eq!(code, 0, "{told}");
+    let (code, reply) = home.json(&["session", "replay", &session, "--output", replay.to_str().unwrap()]);
+    assert_eq!(code, 0, "{reply}");
     drop(mcp);
     drop(server);
     for (name, bytes) in everything(&home, Path::new(archived["path"].as_str().unwrap()), &replay) {

@@ -6,6 +6,7 @@ use common::{Home, Mcp, PROGRAM, known, machine, templates};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -92,26 +93,17 @@ fn a_full_disk() {
 fn an_altered_template() {
     let home = Home::new("");
     let scratch = tempfile::Builder::new().prefix("stockade-altered-").tempdir_in("/var/tmp").unwrap();
-    let copy = scratch.path();
-    let all = std::fs::read_dir(templates()).unwrap().map(|entry| entry.unwrap().path());
-    let is_headless =
-        |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("headless-");
-    let whole = all.into_iter().find(is_headless).unwrap();
-    let copied = Command::new("cp").args(["-a", "--reflink=auto"]).arg(&whole).arg(copy).status().unwrap();
-    assert!(copied.success());
-    let id = copy.join(whole.file_name().unwrap());
-    let stray = id.join("root/stockade/extra");
-    let made = Command::new("sh")
-        .arg("-c")
-        .arg(format!(
-            "chmod u+w '{0}' && echo x > '{1}'",
-            id.join("root/stockade").display(),
-            stray.display()
-        ))
-        .status()
+    // A small one: it is refused before anything of it is started.
+    let built = Command::new(PROGRAM)
+        .args(["template", "build", "--json", "--browser", "/usr/bin/env"])
+        .env("STOCKADE_TEMPLATES", scratch.path())
+        .output()
         .unwrap();
-    assert!(made.success());
-    let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", copy));
+    let built: Value = serde_json::from_slice(&built.stdout).unwrap_or_else(|_| panic!("{built:?}"));
+    let folder = Path::new(built["template"]["root"].as_str().unwrap()).join("stockade");
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(folder.join("extra"), "x").unwrap();
+    let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", scratch.path()));
     assert_eq!(error["code"], "template_altered");
     assert!(error["message"].as_str().unwrap().contains("stockade/extra"), "{error}");
 }

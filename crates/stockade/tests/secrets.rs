@@ -21,7 +21,7 @@ const FEW_TOKENS: u32 = 400;
 struct Reader {
     mcp: Mcp,
     session: String,
-    told: Vec<(String, String)>,
+    replies: Vec<(String, String)>,
 }
 
 impl Reader {
@@ -33,7 +33,7 @@ impl Reader {
         let fields = answer["result"]["structuredContent"].clone();
         assert_eq!(fields["success"], true, "{asked}: {answer}");
         let bytes = answer["result"].to_string().replace(&self.session, "SESSION");
-        self.told.push((asked, unmarked(&bytes)));
+        self.replies.push((asked, unmarked(&bytes)));
         fields
     }
 
@@ -107,8 +107,8 @@ fn unmarked(bytes: &str) -> String {
     plain
 }
 
-/// What one who reads the page at `place` with secrets of this length is told, before and after they are shown.
-fn told(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
+/// The replies to one who reads the page at `place` with secrets of this length, before and after they are shown.
+fn replies(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
     let ways: Vec<_> = WAYS.iter().collect();
     let value = format!("{SECRET}-{}", "x".repeat(length - SECRET.len() - 1));
     let site = Site::serve(&[("/", &page(&value, script, "", &ways))]);
@@ -116,7 +116,7 @@ fn told(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
     let home = Home::new(&format!("{settings}{}", site.setting(&["secrets.test"])));
     let mut mcp = home.mcp();
     let session = mcp.open();
-    let mut reader = Reader { mcp, session, told: Vec::new() };
+    let mut reader = Reader { mcp, session, replies: Vec::new() };
     let first = reader.ask("browser_navigate", json!({"url": "http://secrets.test/"}));
     assert!(first["snapshot"].as_str().unwrap().contains("[secret]"), "{place}: {first}");
     reader.ask_everything();
@@ -124,14 +124,14 @@ fn told(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
     assert_eq!(delta["delta"], true, "{place}: {delta}");
     reader.ask("browser_click", json!({"role": "button", "name": "Show", "full": true}));
     reader.ask_everything();
-    reader.told
+    reader.replies
 }
 
 #[test]
 fn no_byte_of_any_reply_tells_a_secret_or_its_length() {
     assert!(WAYS.iter().any(|(.., seen)| *seen == Seen::OnceRead));
     for (place, script) in PLACES.into_iter().filter(|(place, _)| *place != "open") {
-        let [short, long] = LENGTHS.map(|length| told(place, script, length));
+        let [short, long] = LENGTHS.map(|length| replies(place, script, length));
         for (asked, bytes) in short.iter().chain(&long) {
             for word in [SECRET, "xxxxx", "•", "137"] {
                 assert!(!bytes.contains(word), "{place}, {asked}: {word:?} in {bytes}");
@@ -141,7 +141,7 @@ fn no_byte_of_any_reply_tells_a_secret_or_its_length() {
             assert_eq!(one, other, "{place}: the length is a secret too");
         }
         assert_eq!(short.len(), long.len(), "{place}");
-        // Every field was come by, page by page: its label is told.
+        // Every field was come by, page by page: its label is shown.
         let paged =
             short.iter().filter(|(asked, _)| asked.contains("browser_read") && asked.contains("max_tokens"));
         let paged: String = paged.map(|(_, bytes)| bytes.as_str()).collect();

@@ -234,18 +234,6 @@ fn wrong_calls_get_a_code_and_a_next_step() {
 }
 
 #[test]
-fn a_session_outlives_three_lifetimes_of_its_tokens() {
-    // They are renewed at half their time, from a cgroup that a busy machine may let wait for a second.
-    let home = Home::new("    bridge_token_seconds: 3\n");
-    let mut mcp = home.mcp();
-    let session = mcp.open();
-    mcp.goto(&session, "http://shop.test/");
-    std::thread::sleep(Duration::from_millis(10_500));
-    let read = mcp.ok("browser_read", json!({"session_id": session}));
-    assert_eq!(read["url"], "http://shop.test/", "the page is still the same one: {read}");
-}
-
-#[test]
 fn a_caller_sees_the_sessions_of_its_own_scope_only() {
     let home = Home::new("");
     let server = home.serve(&[]);

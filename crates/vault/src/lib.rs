@@ -1,28 +1,25 @@
 //! Credentials at rest and their backends; grants that release them.
 //!
-//! A [`Credential`] comes out of a [`Vault`] against a [`Leave`], and only [`Grants::consume`] makes a `Leave`: what
-//! has no grant does not compile. Secrets are wiped when dropped and opened by `expose_secret` alone.
+//! [`Vault::open_for_grant`] opens a [`Credential`] for a [`ConsumedGrant`], and only [`Grants::consume`] makes one: an
+//! opening without a grant does not compile. Secrets are [`redact::Secret`]s.
 
 mod backend;
 mod credential;
 mod error;
 mod grant;
 mod import;
-mod node;
-mod redact;
-mod secret;
+mod secret_key;
+mod secret_tree;
 mod store;
 
 pub use backend::{
     EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, SopsBackend, SopsKeys, Summary, Vault,
 };
 pub use credential::{
-    BadCredentialId, BadHost, BasicAuth, Cookie, Credential, CredentialId, Entry, GrantScope, Host, Priority,
-    Probe, SHORTEST_SECRET, SameSite, Sign, TenantPath, Totp, TotpAlgorithm, Value, Verdict,
+    BadCredentialId, BadHost, BasicAuth, Cookie, Credential, CredentialId, GrantScope, Host, NamedValue,
+    PageCondition, Probe, SignInState, TenantPath, Totp, TotpAlgorithm, Value,
 };
 pub use error::{Malformed, VaultError};
-pub use grant::{Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer, Leave};
+pub use grant::{ConsumedGrant, Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer};
 pub use import::{ImportFormat, Imported, import};
-pub use redact::{MASK, Redactor, Stream};
-pub use secret::Secret;
-pub use store::{Database, MasterKeySource, Rotation, Store, Waiting, answered};
+pub use store::{Database, MasterKeySource, PendingRotation, Rotation, Store, with_timeout};

@@ -10,7 +10,7 @@
 mod common;
 
 use common::sops::Sops;
-use common::{GrantDesk, full_document, host, id};
+use common::{TestGrants, full_document, host, id};
 use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -175,8 +175,8 @@ fn no_file_makes_an_importer_panic() {
 fn no_sops_file_makes_its_reader_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (sops, folder) = (Sops::new(), tempfile::tempdir().unwrap());
-    let leave =
-        runtime.block_on(async { GrantDesk::new().leave("default", &["a.test"], Issuer::Operator).await });
+    let consumed = runtime
+        .block_on(async { TestGrants::new().consume_new("default", &["a.test"], Issuer::Operator).await });
     let keys = SopsKeys::File(sops.folder.path().join("keys.txt"));
     let vault = Vault::Sops(SopsBackend::new(&folder.path().to_string_lossy(), keys));
     for extension in ["yaml", "json"] {
@@ -187,7 +187,7 @@ fn no_sops_file_makes_its_reader_panic() {
         let seeds = vec![first, std::fs::read(&file).unwrap()];
         feed(&format!("sops {extension}"), seeds, |text| {
             std::fs::write(&file, text).unwrap();
-            runtime.block_on(vault.release(&leave, &id("c"))).is_ok()
+            runtime.block_on(vault.open_for_grant(&consumed, &id("c"))).is_ok()
         });
         std::fs::remove_file(file).unwrap();
     }

@@ -55,7 +55,7 @@ async fn of_a_hundred_openings_that_race_for_a_single_use_one_wins() {
                     let wanted = hosts(&["github.com"]);
                     let used = grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
                     match used {
-                        Ok(leave) => leave.jti().to_owned(),
+                        Ok(consumed) => consumed.jti().to_owned(),
                         Err(error) => error.code().to_owned(),
                     }
                 });
@@ -94,8 +94,8 @@ async fn a_grant_is_refused_to_others_elsewhere_too_late_and_twice() {
         }
         // None of that used it up.
         let wanted = hosts(&["github.com", "shop.test", "pay.shop.test"]);
-        let leave = grants.consume(token, &tenant("default"), &wanted, later(59)).await.unwrap();
-        assert_eq!((leave.jti(), leave.tenant().as_str()), (grant.jti.as_str(), "default"));
+        let consumed = grants.consume(token, &tenant("default"), &wanted, later(59)).await.unwrap();
+        assert_eq!((consumed.jti(), consumed.tenant().as_str()), (grant.jti.as_str(), "default"));
         assert_eq!(
             code(grants.consume(token, &tenant("default"), &wanted, later(59)).await),
             "grant_consumed"
@@ -148,14 +148,14 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
                 let found = all.into_iter().find(|one| one.jti == grant.jti).unwrap();
                 (found.uses, found.used_at.is_some())
             };
-            grants.give_back(use_it().await.unwrap()).await.unwrap();
+            grants.restore(use_it().await.unwrap()).await.unwrap();
             assert_eq!(state().await, (0, false));
             let first = use_it().await.unwrap();
             assert_eq!(state().await, (1, true));
             if !single_use {
                 // Another opening uses it too: that one's use is not the first one's to take away.
                 use_it().await.unwrap();
-                grants.give_back(first).await.unwrap();
+                grants.restore(first).await.unwrap();
                 assert_eq!(state().await, (2, true));
                 continue;
             }
@@ -164,7 +164,7 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
             grants.revoke(&of, &grant.jti, now).await.unwrap();
             assert!(grants.is_revoked(&grant.jti).await.unwrap());
             // What was given back is no way around a revocation.
-            grants.give_back(first).await.unwrap();
+            grants.restore(first).await.unwrap();
             assert_eq!(code(use_it().await), "grant_revoked");
         }
         assert_eq!(code(grants.is_revoked("no-such-grant").await), "unknown_grant");
@@ -216,12 +216,12 @@ async fn openings_that_race_and_give_back_never_have_a_single_use_twice_at_a_tim
                 for _ in 0..5 {
                     let wanted = hosts(&["github.com"]);
                     let used = grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
-                    let Ok(leave) = used else { continue };
+                    let Ok(consumed) = used else { continue };
                     assert_eq!(held.fetch_add(1, Ordering::SeqCst), 0, "two have it at once");
                     won.fetch_add(1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     held.fetch_sub(1, Ordering::SeqCst);
-                    grants.give_back(leave).await.unwrap();
+                    grants.restore(consumed).await.unwrap();
                 }
             });
         }
@@ -263,7 +263,7 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
         assert_eq!(grants.list(&tenant("default"), 10).await.unwrap().len(), 2);
         assert!(grants.list(&tenant("quick"), 10).await.unwrap().is_empty());
 
-        let short = Grants::new(room.database.clone()).usual_lifetime(Duration::from_secs(7));
+        let short = Grants::new(room.database.clone()).default_lifetime(Duration::from_secs(7));
         for (of, seconds) in [("default", 7), ("quick", 30)] {
             let (_, grant) = short.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
             assert_eq!(grant.expires_at.duration_since(grant.issued_at).as_secs(), seconds, "{of}");

@@ -4,13 +4,14 @@
 mod common;
 
 use common::bao::{Bao, TlsBao};
-use common::{GrantDesk, assert_same, code, fault, full_document, id, tenant};
+use common::{TestGrants, assert_same, code, fault, full_document, id, tenant};
+use redact::Secret;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-use vault::{Issuer, KvAuth, KvBackend, KvSecret, KvSettings, Leave, Secret, Vault};
+use std::time::{Duration, Instant};
+use vault::{ConsumedGrant, Issuer, KvAuth, KvBackend, KvSecret, KvSettings, Vault};
 
 const READ: &str = r#"
 path "secrets/data/browser/*" { capabilities = ["read"] }
@@ -19,7 +20,7 @@ path "secrets/metadata/browser" { capabilities = ["list"] }"#;
 
 struct Room {
     bao: Bao,
-    leave: Leave,
+    consumed: ConsumedGrant,
     document: String,
 }
 
@@ -29,8 +30,8 @@ async fn room() -> Room {
     let document = full_document("github.com");
     bao.put("browser/github.com", &document);
     bao.policy("reader", READ);
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
-    Room { bao, leave, document }
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
+    Room { bao, consumed, document }
 }
 
 fn settings(address: &str, auth: KvAuth) -> KvSettings {
@@ -58,17 +59,23 @@ impl Room {
     }
 
     async fn opens(&self, vault: &Vault) {
-        assert_same(&vault.release(&self.leave, &id("github.com")).await.unwrap(), &self.document);
+        assert_same(&vault.open_for_grant(&self.consumed, &id("github.com")).await.unwrap(), &self.document);
     }
 
     async fn code(&self, vault: &Vault) -> &'static str {
-        code(vault.release(&self.leave, &id("github.com")).await)
+        code(vault.open_for_grant(&self.consumed, &id("github.com")).await)
     }
 
     /// A token of the reader's with this much time.
     fn token(&self, arguments: &[&str]) -> String {
         let made = self.bao.json(&[&["token", "create", "-policy=reader"], arguments].concat());
         made["auth"]["client_token"].as_str().unwrap().to_owned()
+    }
+
+    /// How many tokens the server knows.
+    fn tokens(&self) -> usize {
+        let accessors = self.bao.cli(&["list", "-format=json", "auth/token/accessors"]);
+        serde_json::from_str::<Vec<String>>(&accessors).unwrap().len()
     }
 
     fn app_role(&self, arguments: &[&str]) -> String {
@@ -80,6 +87,15 @@ impl Room {
     }
 }
 
+/// Waits for something that is bound to come, and lets renewals run meanwhile.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: not within a minute");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_token_is_renewed_while_nobody_asks_and_refused_once_it_is_revoked() {
     let room = room().await;
@@ -87,8 +103,15 @@ async fn a_token_is_renewed_while_nobody_asks_and_refused_once_it_is_revoked() {
     let vault = room.vault(KvAuth::Token(plain(&token)));
     room.opens(&vault).await;
     assert_eq!(vault.list(&tenant("default")).await.unwrap().len(), 1);
-    // Three lives of the token long.
-    tokio::time::sleep(Duration::from_secs(9)).await;
+    // Two renewals come later than the end of the token's first life.
+    let expires = || {
+        let found = room.bao.cli(&["token", "lookup", "-format=json", &token]);
+        serde_json::from_str::<serde_json::Value>(&found).unwrap()["data"]["expire_time"].clone()
+    };
+    for _ in 0..2 {
+        let before = expires();
+        until("the token is renewed", || expires() != before).await;
+    }
     room.opens(&vault).await;
 
     room.bao.cli(&["token", "revoke", &token]);
@@ -122,8 +145,9 @@ async fn an_app_role_logs_in_again_when_its_token_may_not_live_longer() {
         secret_id: plain(secret_id),
     };
     let vault = room.vault(auth(secret_id));
+    let before = room.tokens();
     room.opens(&vault).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    until("the token is gone", || room.tokens() == before).await;
     room.opens(&vault).await;
 
     let wrong = room.vault(auth("wrong"));
@@ -142,9 +166,10 @@ async fn what_is_wrapped_is_unwrapped_once_and_a_second_time_is_an_alarm() {
         secret_id: KvSecret::Wrapped(Secret::new(wrapping.clone())),
     };
     let vault = room.vault(auth());
+    let before = room.tokens() - 1;
     room.opens(&vault).await;
     // A new login needs what was unwrapped, and not the wrapping again.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    until("the token is gone", || room.tokens() == before).await;
     room.opens(&vault).await;
     assert_eq!(room.code(&room.vault(auth())).await, "vault_wrapping_spent");
 
@@ -259,7 +284,7 @@ async fn a_namespace_is_a_vault_of_its_own() {
     room.bao.try_cli(&put, Some(&other)).unwrap();
     let mut settings = settings(&room.bao.address, KvAuth::Token(plain(&room.bao.root_token)));
     settings.namespace = Some("team".to_owned());
-    let found = vault(settings).release(&room.leave, &id("github.com")).await.unwrap();
+    let found = vault(settings).open_for_grant(&room.consumed, &id("github.com")).await.unwrap();
     assert_same(&found, &other);
     room.opens(&room.vault(KvAuth::Token(plain(&room.bao.root_token)))).await;
 }
@@ -275,7 +300,7 @@ async fn a_vault_that_is_sealed_refuses_or_is_no_kv_mount_says_so() {
 
     let mut elsewhere = settings(&room.bao.address, root());
     elsewhere.path = "nowhere/browser".to_owned();
-    let error = fault(vault(elsewhere).release(&room.leave, &id("github.com")).await);
+    let error = fault(vault(elsewhere).open_for_grant(&room.consumed, &id("github.com")).await);
     assert!(error.to_string().contains("no handler for route"), "{error}");
     assert_eq!(code::<()>(Err(error)), "vault_answer");
 
@@ -283,7 +308,7 @@ async fn a_vault_that_is_sealed_refuses_or_is_no_kv_mount_says_so() {
     let vault = room.vault(root());
     room.bao.put("browser/deleted", &room.document);
     room.bao.cli(&["kv", "delete", "-mount=secrets", "browser/deleted"]);
-    assert_eq!(code(vault.release(&room.leave, &id("deleted")).await), "unknown_credential");
+    assert_eq!(code(vault.open_for_grant(&room.consumed, &id("deleted")).await), "unknown_credential");
 
     room.opens(&vault).await;
     room.bao.seal();
@@ -296,8 +321,8 @@ async fn a_vault_that_is_sealed_refuses_or_is_no_kv_mount_says_so() {
 async fn the_path_without_a_tenant_in_it_is_tenant_defaults_alone() {
     let room = room().await;
     let vault = room.vault(KvAuth::Token(plain(&room.bao.root_token)));
-    let other = GrantDesk::new().leave("other", &["github.com"], Issuer::Operator).await;
-    assert_eq!(code(vault.release(&other, &id("github.com")).await), "unknown_credential");
+    let other = TestGrants::new().consume_new("other", &["github.com"], Issuer::Operator).await;
+    assert_eq!(code(vault.open_for_grant(&other, &id("github.com")).await), "unknown_credential");
     assert!(vault.list(&tenant("other")).await.unwrap().is_empty());
 }
 
@@ -306,14 +331,19 @@ async fn only_the_authority_that_is_named_is_trusted() {
     let bao = TlsBao::start();
     let document = full_document("github.com");
     bao.put("browser/github.com", &document);
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     let settings = |ca_file: Option<PathBuf>| {
         let auth = KvAuth::Token(plain("root"));
         KvSettings { path: "secret/browser".to_owned(), ca_file, ..settings(&bao.address, auth) }
     };
-    let found =
-        vault(settings(Some(bao.authority.clone()))).release(&leave, &id("github.com")).await.unwrap();
+    let found = vault(settings(Some(bao.authority.clone())))
+        .open_for_grant(&consumed, &id("github.com"))
+        .await
+        .unwrap();
     assert_same(&found, &document);
-    assert_eq!(code(vault(settings(None)).release(&leave, &id("github.com")).await), "vault_untrusted");
+    assert_eq!(
+        code(vault(settings(None)).open_for_grant(&consumed, &id("github.com")).await),
+        "vault_untrusted"
+    );
     assert_eq!(code(KvBackend::new(settings(Some("/dev/null".into())))), "credential_settings");
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::room::{Room, put};
-use common::{CANARY, GrantDesk, code, full_document, host, id, tenant};
+use common::{CANARY, TestGrants, code, full_document, host, id, tenant};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 use vault::{Cookie, Credential, Issuer, MasterKeySource, Store, Vault};
@@ -38,12 +38,12 @@ fn table(room: &Room) -> Store {
 
 #[tokio::test]
 async fn what_a_site_rotated_waits_and_reaches_the_credential_by_accept_alone() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     for room in Room::both() {
         let (vault, store, now) = (room.store(), table(&room), Timestamp::now());
         put(&vault, "default", "github.com", &full_document("github.com")).await;
         let value = async |name: &str| {
-            let credential = vault.release(&leave, &id("github.com")).await.unwrap();
+            let credential = vault.open_for_grant(&consumed, &id("github.com")).await.unwrap();
             let found = credential.cookies.iter().find(|cookie| cookie.name == name);
             found.map(|cookie| (cookie.value.text.expose_secret().to_owned(), cookie.value.is_secret))
         };

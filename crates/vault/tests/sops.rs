@@ -4,19 +4,20 @@
 mod common;
 
 use common::sops::Sops;
-use common::{CANARY, GrantDesk, assert_same, code, id};
+use common::{CANARY, TestGrants, assert_same, code, id};
+use redact::Secret;
 use std::path::PathBuf;
-use vault::{Issuer, Leave, Secret, SopsBackend, SopsKeys, Vault};
+use vault::{ConsumedGrant, Issuer, SopsBackend, SopsKeys, Vault};
 
 struct Room {
     sops: Sops,
-    leave: Leave,
+    consumed: ConsumedGrant,
 }
 
 impl Room {
     async fn new() -> Room {
-        let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
-        Room { sops: Sops::new(), leave }
+        let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
+        Room { sops: Sops::new(), consumed }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -32,7 +33,7 @@ impl Room {
     }
 
     async fn read(&self, name: &str) -> Result<vault::Credential, vault::VaultError> {
-        self.vault(SopsKeys::File(self.keys())).release(&self.leave, &id(name)).await
+        self.vault(SopsKeys::File(self.keys())).open_for_grant(&self.consumed, &id(name)).await
     }
 }
 
@@ -138,10 +139,14 @@ async fn a_key_opens_among_others_and_no_other_does() {
     assert_eq!(code(room.read("theirs").await), "sops_no_key");
     let text = std::fs::read_to_string(room.keys()).unwrap();
     let vault = room.vault(SopsKeys::Text(Secret::new(text)));
-    assert!(vault.release(&room.leave, &id("ours")).await.is_ok());
+    assert!(vault.open_for_grant(&room.consumed, &id("ours")).await.is_ok());
     for text in ["", "# nothing", "no key at all", "AGE-SECRET-KEY-1QQQ"] {
         let vault = room.vault(SopsKeys::Text(Secret::new(text.to_owned())));
-        assert_eq!(code(vault.release(&room.leave, &id("ours")).await), "credential_settings", "{text}");
+        assert_eq!(
+            code(vault.open_for_grant(&room.consumed, &id("ours")).await),
+            "credential_settings",
+            "{text}"
+        );
     }
     std::fs::remove_file(room.keys()).unwrap();
     assert_eq!(code(room.read("ours").await), "sops_unreadable");

@@ -4,8 +4,9 @@
 mod common;
 
 use common::room::{Room, put};
-use common::{CANARY, GrantDesk, assert_same, code, fault, full_document, id, tenant};
+use common::{CANARY, TestGrants, assert_same, code, fault, full_document, id, tenant};
 use jiff::Timestamp;
+use redact::Secret;
 use sqlx::any::AnyConnectOptions;
 use sqlx::{Connection, Executor};
 use std::os::unix::fs::PermissionsExt;
@@ -14,46 +15,50 @@ use std::process::Command;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use vault::{Credential, Database, Issuer, MasterKeySource, Secret, Store, Vault, VaultError};
+use vault::{Credential, Database, Issuer, MasterKeySource, Store, Vault, VaultError};
 
 #[tokio::test]
 async fn a_row_that_was_moved_or_changed_does_not_open() {
-    let desk = GrantDesk::new();
+    let desk = TestGrants::new();
     let hosts = ["github.com", "evil.test"];
-    let leave = desk.leave("default", &hosts, Issuer::Operator).await;
-    let other = desk.leave("other", &hosts, Issuer::Operator).await;
+    let consumed = desk.consume_new("default", &hosts, Issuer::Operator).await;
+    let other = desk.consume_new("other", &hosts, Issuer::Operator).await;
     for room in Room::both() {
         // A statement, and which credential of whom is then asked for.
-        for (statement, leave, name) in [
+        for (statement, consumed, name) in [
             ("UPDATE credentials SET tenant = 'other' WHERE id = 'a'", &other, "a"),
-            ("UPDATE credentials SET id = 'c' WHERE id = 'a'", &leave, "c"),
-            ("UPDATE credentials SET domain = 'evil.test' WHERE id = 'a'", &leave, "a"),
-            ("UPDATE credentials SET grant_scope = 'operator' WHERE id = 'a'", &leave, "a"),
+            ("UPDATE credentials SET id = 'c' WHERE id = 'a'", &consumed, "c"),
+            ("UPDATE credentials SET domain = 'evil.test' WHERE id = 'a'", &consumed, "a"),
+            ("UPDATE credentials SET grant_scope = 'operator' WHERE id = 'a'", &consumed, "a"),
             (
                 "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE id = 'b') WHERE id = 'a'",
-                &leave,
+                &consumed,
                 "a",
             ),
             (
                 "UPDATE credentials SET data_key = (SELECT data_key FROM credentials WHERE id = 'b') WHERE id = 'a'",
-                &leave,
+                &consumed,
                 "a",
             ),
             (
                 "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE id = 'b'),
                  data_key = (SELECT data_key FROM credentials WHERE id = 'b') WHERE id = 'a'",
-                &leave,
+                &consumed,
                 "a",
             ),
-            ("UPDATE credentials SET sealed = substr(sealed, 1, 40) WHERE id = 'a'", &leave, "a"),
-            ("UPDATE credentials SET sealed = 'no base64 at all' WHERE id = 'a'", &leave, "a"),
-            ("UPDATE credentials SET data_key = '' WHERE id = 'a'", &leave, "a"),
+            ("UPDATE credentials SET sealed = substr(sealed, 1, 40) WHERE id = 'a'", &consumed, "a"),
+            ("UPDATE credentials SET sealed = 'no base64 at all' WHERE id = 'a'", &consumed, "a"),
+            ("UPDATE credentials SET data_key = '' WHERE id = 'a'", &consumed, "a"),
         ] {
             let vault = room.store();
             put(&vault, "default", "a", &full_document("github.com")).await;
             put(&vault, "default", "b", &full_document("github.com")).await;
             room.tamper(statement).await;
-            assert_eq!(code(vault.release(leave, &id(name)).await), "credential_altered", "{statement}");
+            assert_eq!(
+                code(vault.open_for_grant(consumed, &id(name)).await),
+                "credential_altered",
+                "{statement}"
+            );
             room.tamper("DELETE FROM credentials").await;
         }
     }
@@ -97,11 +102,11 @@ async fn nothing_that_is_stored_shows_a_value() {
 
 #[tokio::test]
 async fn a_wrong_or_missing_master_key_fails_loudly_and_is_never_made_up() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     for room in Room::both() {
         put(&room.store(), "default", "github.com", &full_document("github.com")).await;
         let key = std::fs::read_to_string(room.key()).unwrap();
-        let read = async || room.store().release(&leave, &id("github.com")).await;
+        let read = async || room.store().open_for_grant(&consumed, &id("github.com")).await;
 
         let another = MasterKeySource::generate().unwrap();
         std::fs::write(room.key(), another.expose_secret()).unwrap();
@@ -129,20 +134,20 @@ async fn a_wrong_or_missing_master_key_fails_loudly_and_is_never_made_up() {
 
 #[tokio::test]
 async fn a_store_with_nothing_in_it_takes_a_new_key() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     for room in Room::both() {
         put(&room.store(), "default", "github.com", &full_document("github.com")).await;
         room.store().remove(&tenant("default"), &id("github.com")).await.unwrap();
         std::fs::remove_file(room.key()).unwrap();
         put(&room.store(), "default", "github.com", &full_document("github.com")).await;
-        assert!(room.store().release(&leave, &id("github.com")).await.is_ok());
+        assert!(room.store().open_for_grant(&consumed, &id("github.com")).await.is_ok());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rotation_loses_nothing_while_others_read_and_write() {
     const ROWS: usize = 120;
-    let desk = GrantDesk::new();
+    let desk = TestGrants::new();
     for room in Room::both() {
         let writer = room.store();
         let document = full_document("github.com");
@@ -154,14 +159,14 @@ async fn a_rotation_loses_nothing_while_others_read_and_write() {
         let mut others = tokio::task::JoinSet::new();
         // Two readers and a writer, each a process of its own as far as keys go.
         for reader in 0..2 {
-            let (vault, leave) =
-                (room.store(), desk.leave("default", &["github.com"], Issuer::Operator).await);
+            let (vault, consumed) =
+                (room.store(), desk.consume_new("default", &["github.com"], Issuer::Operator).await);
             let (done, reads, document) = (Arc::clone(&done), Arc::clone(&reads), document.clone());
             others.spawn(async move {
                 let mut number = reader;
                 while !done.load(Ordering::Relaxed) {
                     number = (number + 7) % ROWS;
-                    let found = vault.release(&leave, &id(&format!("c{number}"))).await;
+                    let found = vault.open_for_grant(&consumed, &id(&format!("c{number}"))).await;
                     assert_same(&found.unwrap_or_else(|error| panic!("c{number}: {error}")), &document);
                     reads.fetch_add(1, Ordering::Relaxed);
                 }
@@ -195,23 +200,27 @@ async fn a_rotation_loses_nothing_while_others_read_and_write() {
         assert!(reads > 20 && writes > 5, "{reads} reads, {writes} writes");
 
         // A process that starts now has the last key alone, and opens all of it.
-        let (vault, leave) = (room.store(), desk.leave("default", &["github.com"], Issuer::Operator).await);
+        let (vault, consumed) =
+            (room.store(), desk.consume_new("default", &["github.com"], Issuer::Operator).await);
         for number in 0..ROWS {
-            assert_same(&vault.release(&leave, &id(&format!("c{number}"))).await.unwrap(), &document);
+            assert_same(
+                &vault.open_for_grant(&consumed, &id(&format!("c{number}"))).await.unwrap(),
+                &document,
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn a_rotation_that_was_cut_short_is_carried_on_and_one_at_a_time() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     let room = &Room::both()[0];
     put(&room.store(), "default", "github.com", &full_document("github.com")).await;
     let old = std::fs::read_to_string(room.key()).unwrap();
     // The new key is in the file, and nothing else was done.
     let new = MasterKeySource::generate().unwrap();
     std::fs::write(room.key(), format!("{}\n{old}", new.expose_secret())).unwrap();
-    assert!(room.store().release(&leave, &id("github.com")).await.is_ok());
+    assert!(room.store().open_for_grant(&consumed, &id("github.com")).await.is_ok());
     put(&room.store(), "default", "second", &full_document("github.com")).await;
 
     let held = std::fs::File::create(room.key().with_extension("lock")).unwrap();
@@ -223,7 +232,7 @@ async fn a_rotation_that_was_cut_short_is_carried_on_and_one_at_a_time() {
     room.open(MasterKeySource::File(room.key())).rotate().await.unwrap();
     assert_eq!(std::fs::read_to_string(room.key()).unwrap().trim(), new.expose_secret());
     for name in ["github.com", "second"] {
-        assert!(room.store().release(&leave, &id(name)).await.is_ok());
+        assert!(room.store().open_for_grant(&consumed, &id(name)).await.is_ok());
     }
 }
 
@@ -254,7 +263,7 @@ async fn a_row_that_does_not_open_stops_a_rotation_and_the_old_key_stays() {
 
 #[tokio::test]
 async fn a_key_in_a_variable_is_rotated_by_putting_the_new_one_in_front() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     let room = &Room::both()[0];
     let (old, new) = (MasterKeySource::generate().unwrap(), MasterKeySource::generate().unwrap());
     let variable = |keys: &[&Secret]| {
@@ -270,15 +279,15 @@ async fn a_key_in_a_variable_is_rotated_by_putting_the_new_one_in_front() {
     let rotation = room.open(variable(&[&new, &old])).rotate().await.unwrap();
     assert!(!rotation.old_keys_dropped && rotation.rewrapped == 1, "{rotation:?}");
     let vault = Vault::Store(room.open(variable(&[&new])));
-    assert!(vault.release(&leave, &id("github.com")).await.is_ok());
+    assert!(vault.open_for_grant(&consumed, &id("github.com")).await.is_ok());
     let vault = Vault::Store(room.open(variable(&[&old])));
-    assert_eq!(code(vault.release(&leave, &id("github.com")).await), "master_key_wrong");
+    assert_eq!(code(vault.open_for_grant(&consumed, &id("github.com")).await), "master_key_wrong");
 }
 
 /// Runs itself again inside a session bus with a keyring, because the bus is found by the environment.
 #[tokio::test]
 async fn the_key_rests_in_the_desktops_keyring() {
-    const NAME: &str = "the_key_rests_in_the_desktops_keyring";
+    const NAME: &str = "store::the_key_rests_in_the_desktops_keyring";
     if std::env::var_os("STOCKADE_TEST_KEYRING").is_some() {
         return in_the_keyring().await;
     }
@@ -307,7 +316,7 @@ async fn the_key_rests_in_the_desktops_keyring() {
 }
 
 async fn in_the_keyring() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     let folder = tempfile::tempdir().unwrap();
     let store = || {
         let database = Database::sqlite(&folder.path().join("vault.db")).unwrap();
@@ -316,30 +325,66 @@ async fn in_the_keyring() {
     put(&Vault::Store(store()), "default", "github.com", &full_document("github.com")).await;
     let rotation = store().rotate().await.unwrap();
     assert!(rotation.old_keys_dropped && rotation.rewrapped == 1, "{rotation:?}");
-    assert!(Vault::Store(store()).release(&leave, &id("github.com")).await.is_ok());
+    assert!(Vault::Store(store()).open_for_grant(&consumed, &id("github.com")).await.is_ok());
     let cleared = Command::new("secret-tool").args(["clear", "service", "stockade-test"]).status().unwrap();
     assert!(cleared.success());
-    assert_eq!(code(Vault::Store(store()).release(&leave, &id("github.com")).await), "master_key_missing");
+    assert_eq!(
+        code(Vault::Store(store()).open_for_grant(&consumed, &id("github.com")).await),
+        "master_key_missing"
+    );
 }
 
 #[tokio::test]
 async fn a_database_that_is_newer_damaged_locked_or_odd_says_so() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     for room in Room::both() {
         put(&room.store(), "default", "github.com", &full_document("github.com")).await;
-        let read = async || room.store().release(&leave, &id("github.com")).await;
+        let read = async || room.store().open_for_grant(&consumed, &id("github.com")).await;
         room.tamper("UPDATE credentials SET grant_scope = 'whatever'").await;
         assert_eq!(code(read().await), "credential_store_damaged");
         room.tamper("DROP TABLE vault_state").await;
         assert_eq!(code(read().await), "credential_store_failed");
+        room.tamper(
+            "INSERT INTO vault_migrations (version, description, success, checksum, execution_time)
+             VALUES (99, 'of a later release', true, '', 0)",
+        )
+        .await;
+        assert_eq!(code(read().await), "credential_store_newer");
+        room.tamper("DELETE FROM vault_migrations WHERE version = 99").await;
+        room.tamper("CREATE TABLE vault_steps (step BIGINT PRIMARY KEY)").await;
         room.tamper("INSERT INTO vault_steps (step) VALUES (99)").await;
         assert_eq!(code(read().await), "credential_store_newer");
     }
 }
 
+/// The first release had the same tables and a list of steps in place of migrations.
+#[tokio::test]
+async fn a_database_of_the_first_release_is_adopted_with_what_is_in_it() {
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
+    for room in Room::both() {
+        let document = full_document("github.com");
+        put(&room.store(), "default", "github.com", &document).await;
+        for steps in [
+            // After its second step, and after its first, which had no rotated cookies.
+            &["INSERT INTO vault_steps (step) VALUES (1), (2)"][..],
+            &["DELETE FROM vault_steps WHERE step = 2", "DROP TABLE rotated"],
+        ] {
+            room.tamper("DROP TABLE vault_migrations").await;
+            room.tamper("CREATE TABLE IF NOT EXISTS vault_steps (step BIGINT PRIMARY KEY)").await;
+            for statement in steps.iter().copied() {
+                room.tamper(statement).await;
+            }
+            for _ in 0..2 {
+                let found = room.store().open_for_grant(&consumed, &id("github.com")).await.unwrap();
+                assert_same(&found, &document);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_file_that_is_no_database_or_is_held_by_another_writer_says_so() {
-    let leave = GrantDesk::new().leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
     let room = &Room::both()[0];
     let vault = room.store();
     put(&vault, "default", "github.com", &full_document("github.com")).await;
@@ -351,7 +396,7 @@ async fn a_file_that_is_no_database_or_is_held_by_another_writer_says_so() {
     let blocked = vault.put(&tenant("default"), &id("x"), &credential, Timestamp::now()).await;
     assert_eq!(code(blocked), "credential_store_busy");
     // Who only reads is not kept waiting.
-    assert!(vault.release(&leave, &id("github.com")).await.is_ok());
+    assert!(vault.open_for_grant(&consumed, &id("github.com")).await.is_ok());
     holder.execute("ROLLBACK").await.unwrap();
     vault.put(&tenant("default"), &id("x"), &credential, Timestamp::now()).await.unwrap();
 
@@ -362,6 +407,6 @@ async fn a_file_that_is_no_database_or_is_held_by_another_writer_says_so() {
     };
     std::fs::write(folder.path().join("garbage"), vec![7; 9000]).unwrap();
     let garbage = open(&folder.path().join("garbage")).unwrap();
-    assert_eq!(code(garbage.release(&leave, &id("github.com")).await), "credential_store_damaged");
+    assert_eq!(code(garbage.open_for_grant(&consumed, &id("github.com")).await), "credential_store_damaged");
     assert_eq!(code(open(Path::new("/nowhere/vault.db"))), "credential_store_unreachable");
 }

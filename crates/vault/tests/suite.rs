@@ -6,12 +6,13 @@ mod common;
 use common::bao::Bao;
 use common::postgres::Postgres;
 use common::sops::Sops;
-use common::{CANARY, GrantDesk, assert_same, code, fault, full_document, host, id, tenant};
+use common::{CANARY, TestGrants, assert_same, code, fault, full_document, host, id, tenant};
 use jiff::Timestamp;
+use redact::Secret;
 use std::time::{Duration, Instant};
 use vault::{
     Credential, Database, EnvBackend, Issuer, KvAuth, KvBackend, KvSecret, KvSettings, MasterKeySource,
-    Secret, SopsBackend, SopsKeys, Store, Vault, VaultError,
+    SopsBackend, SopsKeys, Store, Vault, VaultError,
 };
 
 /// What differs from backend to backend.
@@ -28,7 +29,7 @@ trait Place {
 }
 
 async fn suite<P: Place>(mut place: P) {
-    let desk = GrantDesk::new();
+    let desk = TestGrants::new();
     let github = full_document("github.com");
     place.put("default", "github.com", &github).await;
     place.put("default", "second", &full_document("shop.test")).await;
@@ -39,34 +40,34 @@ async fn suite<P: Place>(mut place: P) {
     assert!(names(place.vault().list(&tenant("other")).await.unwrap()).is_empty());
 
     // Released by a grant for its host, every value as it was.
-    let leave = desk.leave("default", &["github.com"], Issuer::Operator).await;
-    let found = place.vault().release(&leave, &id("github.com")).await.unwrap();
+    let consumed = desk.consume_new("default", &["github.com"], Issuer::Operator).await;
+    let found = place.vault().open_for_grant(&consumed, &id("github.com")).await.unwrap();
     assert_same(&found, &github);
     assert_eq!(found.last_refreshed_at, Some("2026-05-11T09:30:00Z".parse().unwrap()));
 
     // Not for another host, not to another tenant, and not what is not there.
-    let elsewhere = desk.leave("default", &["shop.test"], Issuer::Operator).await;
-    assert_eq!(code(place.vault().release(&elsewhere, &id("github.com")).await), "grant_wrong_host");
-    let stranger = desk.leave("other", &["github.com"], Issuer::Operator).await;
-    assert_eq!(code(place.vault().release(&stranger, &id("github.com")).await), "unknown_credential");
-    assert_eq!(code(place.vault().release(&leave, &id("nothing")).await), "unknown_credential");
+    let elsewhere = desk.consume_new("default", &["shop.test"], Issuer::Operator).await;
+    assert_eq!(code(place.vault().open_for_grant(&elsewhere, &id("github.com")).await), "grant_wrong_host");
+    let stranger = desk.consume_new("other", &["github.com"], Issuer::Operator).await;
+    assert_eq!(code(place.vault().open_for_grant(&stranger, &id("github.com")).await), "unknown_credential");
+    assert_eq!(code(place.vault().open_for_grant(&consumed, &id("nothing")).await), "unknown_credential");
 
     // A standing policy releases what says so, and nothing else.
-    let standing = desk.leave("default", &["github.com"], Issuer::Policy).await;
-    place.vault().release(&standing, &id("github.com")).await.unwrap();
+    let standing = desk.consume_new("default", &["github.com"], Issuer::Policy).await;
+    place.vault().open_for_grant(&standing, &id("github.com")).await.unwrap();
     let guarded = github.replace("\"standing\"", "\"operator\"");
     place.put("default", "github.com", &guarded).await;
-    assert_eq!(code(place.vault().release(&standing, &id("github.com")).await), "grant_wrong_scope");
+    assert_eq!(code(place.vault().open_for_grant(&standing, &id("github.com")).await), "grant_wrong_scope");
 
     // What was changed there counts from the next opening on.
     let changed = guarded.replace("Bearer ghp_0123456789", "Bearer ghp_9876543210");
     place.put("default", "github.com", &changed).await;
-    assert_same(&place.vault().release(&leave, &id("github.com")).await.unwrap(), &changed);
+    assert_same(&place.vault().open_for_grant(&consumed, &id("github.com")).await.unwrap(), &changed);
 
     // A malformed one names the field, and not the value; Stockade itself writes none.
     if !P::OURS {
         place.put("default", "broken", &github.replace("\"Lax\"", "\"Sometimes\"")).await;
-        let error = fault(place.vault().release(&leave, &id("broken")).await);
+        let error = fault(place.vault().open_for_grant(&consumed, &id("broken")).await);
         assert!(error.to_string().contains("cookies[0].sameSite"), "{error}");
         assert!(!error.to_string().contains(CANARY), "{error}");
         assert_eq!(code::<()>(Err(error)), "credential_malformed");
@@ -78,7 +79,7 @@ async fn suite<P: Place>(mut place: P) {
 
     // Many at once.
     let github_com = id("github.com");
-    let many = (0..20).map(|_| place.vault().release(&leave, &github_com));
+    let many = (0..20).map(|_| place.vault().open_for_grant(&consumed, &github_com));
     for found in futures_util::future::join_all(many).await {
         assert_same(&found.unwrap(), &changed);
     }
@@ -87,21 +88,21 @@ async fn suite<P: Place>(mut place: P) {
     place.stop();
     let begun = Instant::now();
     for _ in 0..2 {
-        let error = fault(place.vault().release(&leave, &github_com).await);
+        let error = fault(place.vault().open_for_grant(&consumed, &github_com).await);
         assert!(error.retryable(), "{error}");
         assert_eq!(code::<()>(Err(error)), P::DOWN);
     }
     assert!(begun.elapsed() < Duration::from_secs(25), "two refusals took {:?}", begun.elapsed());
     place.start();
-    let found = released_soon(place.vault(), &leave).await;
+    let found = released_soon(place.vault(), &consumed).await;
     assert_same(&found, &changed);
 }
 
 /// A server that was started again needs a moment of its own.
-async fn released_soon(vault: &Vault, leave: &vault::Leave) -> Credential {
+async fn released_soon(vault: &Vault, consumed: &vault::ConsumedGrant) -> Credential {
     let begun = Instant::now();
     loop {
-        match vault.release(leave, &id("github.com")).await {
+        match vault.open_for_grant(consumed, &id("github.com")).await {
             Ok(found) => return found,
             Err(error) => {
                 assert!(error.retryable() && begun.elapsed() < Duration::from_secs(30), "{error}");
@@ -255,7 +256,7 @@ async fn files_that_the_environment_names_pass_the_suite() {
 
 #[tokio::test]
 async fn a_variable_holds_a_credential_itself_and_for_tenant_default_alone() {
-    let desk = GrantDesk::new();
+    let desk = TestGrants::new();
     let document = full_document("git-hub.com");
     let variables = [
         ("STOCKADE_CREDENTIAL_GIT__HUB_COM", document.as_str()),
@@ -267,11 +268,11 @@ async fn a_variable_holds_a_credential_itself_and_for_tenant_default_alone() {
     let ids: Vec<String> =
         vault.list(&tenant("default")).await.unwrap().iter().map(|s| s.id.to_string()).collect();
     assert_eq!(ids, ["git-hub.com"]);
-    let leave = desk.leave("default", &["git-hub.com"], Issuer::Operator).await;
-    assert_same(&vault.release(&leave, &id("git-hub.com")).await.unwrap(), &document);
-    assert_eq!(code(vault.release(&leave, &id("git_hub.com")).await), "unknown_credential");
-    let other = desk.leave("other", &["git-hub.com"], Issuer::Operator).await;
-    assert_eq!(code(vault.release(&other, &id("git-hub.com")).await), "unknown_credential");
+    let consumed = desk.consume_new("default", &["git-hub.com"], Issuer::Operator).await;
+    assert_same(&vault.open_for_grant(&consumed, &id("git-hub.com")).await.unwrap(), &document);
+    assert_eq!(code(vault.open_for_grant(&consumed, &id("git_hub.com")).await), "unknown_credential");
+    let other = desk.consume_new("other", &["git-hub.com"], Issuer::Operator).await;
+    assert_eq!(code(vault.open_for_grant(&other, &id("git-hub.com")).await), "unknown_credential");
 }
 
 struct InSqlite {
@@ -368,18 +369,18 @@ async fn the_store_in_postgresql_passes_the_suite() {
 #[tokio::test]
 async fn the_store_lists_removes_and_notes_uses() {
     let folder = tempfile::tempdir().unwrap();
-    let (vault, desk) = (InSqlite::open(&folder), GrantDesk::new());
+    let (vault, desk) = (InSqlite::open(&folder), TestGrants::new());
     put(&vault, "default", "github.com", &full_document("github.com")).await;
-    let leave = desk.leave("default", &["github.com"], Issuer::Operator).await;
+    let consumed = desk.consume_new("default", &["github.com"], Issuer::Operator).await;
     let now: Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
-    vault.note_injected(&leave, &id("github.com"), now).await.unwrap();
+    vault.note_injected(&consumed, &id("github.com"), now).await.unwrap();
     let list = vault.list(&tenant("default")).await.unwrap();
     assert_eq!(list[0].domain, Some(host("github.com")));
     assert_eq!(list[0].last_injected_at, Some(now));
-    assert_eq!(vault.release(&leave, &id("github.com")).await.unwrap().last_injected_at, Some(now));
+    assert_eq!(vault.open_for_grant(&consumed, &id("github.com")).await.unwrap().last_injected_at, Some(now));
     vault.remove(&tenant("default"), &id("github.com")).await.unwrap();
     assert_eq!(code(vault.remove(&tenant("default"), &id("github.com")).await), "unknown_credential");
-    assert_eq!(code(vault.release(&leave, &id("github.com")).await), "unknown_credential");
+    assert_eq!(code(vault.open_for_grant(&consumed, &id("github.com")).await), "unknown_credential");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A full disk: what was begun is told to its end, nothing new begins, and room brings it back.
+//! A full disk: outcomes are still recorded, intents are refused, and space brings it back.
 
 use super::*;
 use std::io::Write;
@@ -37,7 +37,7 @@ fn is_full(error: &AuditError) -> bool {
 }
 
 #[tokio::test]
-async fn a_full_disk_loses_no_outcome_refuses_the_next_intent_and_comes_back() {
+async fn a_full_disk_refuses_intents_but_loses_no_outcome() {
     let Some(disk) = Small::mount() else {
         assert!(!rustix::process::getuid().is_root(), "root can mount a tmpfs");
         return;
@@ -60,14 +60,14 @@ async fn a_full_disk_loses_no_outcome_refuses_the_next_intent_and_comes_back() {
     let begun = running.len();
     for intent in running {
         let long = |event: Event| event.result("ok").at(&"u".repeat(2000), &"\"".repeat(2000));
-        intent.came_to(long).await.unwrap();
+        intent.complete(long).await.unwrap();
     }
     assert!(log.note(&event("seen")));
     assert!(check(folder).ok());
 
     std::fs::remove_file(filler).unwrap();
     let (_, intent) = intend(&log).await.unwrap();
-    intent.came_to(|event| event.result("ok")).await.unwrap();
+    intent.complete(|event| event.result("ok")).await.unwrap();
     let written = lines(folder);
     let count = |kind: &str| written.iter().filter(|line| line["event_type"] == kind).count();
     assert_eq!((count("intent"), count("outcome")), (begun + 1, begun + 1));
@@ -83,7 +83,7 @@ async fn rotation_on_a_full_disk_loses_nothing_either() {
     let intents = [intend(&log).await.unwrap().1, intend(&log).await.unwrap().1];
     let filler = disk.fill();
     for intent in intents {
-        intent.came_to(|event| event.result("ok").at(&"u".repeat(500), "")).await.unwrap();
+        intent.complete(|event| event.result("ok").at(&"u".repeat(500), "")).await.unwrap();
     }
     std::fs::remove_file(filler).unwrap();
     for _ in 0..20 {
@@ -96,13 +96,17 @@ async fn rotation_on_a_full_disk_loses_nothing_either() {
 #[test]
 fn an_outcome_always_fits_the_room_that_is_set_aside_for_it() {
     let text = "\u{1b}\"\\".repeat(100_000);
-    let picture =
-        crate::Picture { path: "p".repeat(200), sha256: "0".repeat(64), size: [1280, 800], mark: None };
-    let mut event = Event::outcome(about(), crate::Correlation("i".repeat(64)), "press_key")
+    let picture = crate::StoredScreenshot {
+        path: "p".repeat(200),
+        sha256: "0".repeat(64),
+        size: [1280, 800],
+        mark: None,
+    };
+    let mut event = Event::outcome(subject(), crate::CorrelationId("i".repeat(64)), "press_key")
         .result(&text)
         .at(&text, &text)
         .picture(Some(picture));
-    event.about.jail_id = Some("j".repeat(64));
-    let fields = crate::log::fields(&event).unwrap();
+    event.subject.jail_id = Some("j".repeat(64));
+    let fields = crate::event::fields(&event).unwrap();
     assert!((fields.len() as u64) < crate::writer::OUTCOME_BYTES - 1024, "{}", fields.len());
 }

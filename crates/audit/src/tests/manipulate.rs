@@ -1,4 +1,4 @@
-//! A thousand random manipulations of a log in segments: each is found, in its place.
+//! A thousand random manipulations of a log in segments: each is found at its location.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -48,19 +48,19 @@ fn with<T>(folder: &Path, original: &Text, changed: &Text, look: impl FnOnce() -
     seen
 }
 
-/// The place of the line after this one, which may begin the next segment.
+/// The location of the line after this one, which may begin the next segment.
 fn next(text: &Text, segment: usize, line: usize) -> (usize, usize) {
     if line + 1 < text[segment].1.len() { (segment, line + 1) } else { (segment + 1, 0) }
 }
 
-/// One manipulation: what it was, the chain after it, and the place that has to be named.
+/// One manipulation: what it was, the chain after it, and the location that has to be named.
 fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)) {
     let mut text = original.clone();
     let segment = dice.below(text.len());
     let line = dice.below(text[segment].1.len());
     let is_end = |at: (usize, usize)| at.0 + 1 == original.len() && at.1 + 1 == original[at.0].1.len();
     let here = (segment, line);
-    let (what, place) = match dice.below(7) {
+    let (what, location) = match dice.below(7) {
         0 => {
             let byte = dice.below(text[segment].1[line].len());
             text[segment].1[line][byte] ^= 1 << dice.below(8);
@@ -68,13 +68,15 @@ fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)
         }
         1 => {
             text[segment].1.remove(line);
-            // The line that moved up is the first wrong one; at the end it is the one that is not there.
-            let moved = if line < text[segment].1.len() || segment + 1 == text.len() {
-                here
-            } else {
-                (segment + 1, 0)
+            // The line that moved up is the first defect. At the end of the log it is the missing line, which belongs
+            // after the last one: in the segment before, if this one is empty now.
+            let is_last = segment + 1 == text.len();
+            let found = match text[segment].1.len() {
+                0 if is_last => (segment - 1, original[segment - 1].1.len()),
+                length if line < length || is_last => here,
+                _ => (segment + 1, 0),
             };
-            ("drop", moved)
+            ("drop", found)
         }
         2 => {
             let (other_segment, mut other) = (dice.below(text.len()), 0);
@@ -96,7 +98,7 @@ fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)
             let parsed = crate::parse_line(original[segment].1[line].strip_suffix(b"\n").unwrap()).unwrap();
             let (forged, _) = crate::line::seal(parsed.link(), "\"event_type\":\"intent\"", None);
             text[segment].1.insert(line + 1, format!("{forged}\n").into_bytes());
-            // Found by itself where it has no signature or takes the place of the signed head's own line, and by the
+            // Found by itself where it has no signature or replaces the signed head's own line, and by the
             // true line after it elsewhere.
             let alone = is_end(here) || is_end(next(original, segment, line));
             ("insert", if alone { (segment, line + 1) } else { next(&text, segment, line + 1) })
@@ -105,12 +107,12 @@ fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)
             text[segment].1.truncate(line);
             if text[segment].1.is_empty() {
                 text.remove(segment);
-                let place = if segment + 1 == original.len() {
+                let location = if segment + 1 == original.len() {
                     (segment - 1, original[segment - 1].1.len())
                 } else {
                     (segment + 1, 0)
                 };
-                ("cut a segment", place)
+                ("cut a segment", location)
             } else {
                 ("cut lines", if segment + 1 == original.len() { here } else { (segment + 1, 0) })
             }
@@ -122,11 +124,11 @@ fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)
             ("cut within a line", here)
         }
     };
-    (format!("{what} at {here:?}"), text, place)
+    (format!("{what} at {here:?}"), text, location)
 }
 
-#[tokio::test]
-async fn a_thousand_manipulations_are_found_in_their_place() {
+/// Writes a log of several segments, the last of which has one line or more, and manipulates it a thousand times.
+async fn check_manipulations(last_has_one_line: bool) {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 3000, 1 << 30).unwrap();
     // Some in groups, so that not every line is signed.
@@ -141,6 +143,10 @@ async fn a_thousand_manipulations_are_found_in_their_place() {
             writer.await.unwrap().unwrap();
         }
     }
+    let last_lines = || read(folder.path()).last().unwrap().1.len();
+    while (last_lines() == 1) != last_has_one_line {
+        log.append(&event("x")).await.unwrap();
+    }
     drop(log);
     let original = read(folder.path());
     assert!(original.len() > 4);
@@ -149,16 +155,27 @@ async fn a_thousand_manipulations_are_found_in_their_place() {
     for round in 0..1000 {
         let (what, changed, (segment, line)) = manipulate(&mut dice, &original);
         let report =
-            with(folder.path(), &original, &changed, || crate::verify::look_once(&chain(folder.path())));
-        let bad = report.bad.unwrap_or_else(|| panic!("round {round}: {what} was not found"));
+            with(folder.path(), &original, &changed, || crate::verify::verify_closed(&chain(folder.path())));
+        let defect = report.defect.unwrap_or_else(|| panic!("round {round}: {what} was not found"));
         let expected = (original[segment].0.as_str(), line as u64 + 1);
-        assert_eq!((bad.place.segment.as_str(), bad.place.line), expected, "round {round}: {what}: {bad}");
+        let found = (defect.location.segment.as_str(), defect.location.line);
+        assert_eq!(found, expected, "round {round}: {what}: {defect}");
     }
     assert!(check(folder.path()).ok(), "all was put back");
 }
 
 #[tokio::test]
-async fn a_chain_written_anew_without_the_key_is_found_at_its_first_signature() {
+async fn a_thousand_manipulations_are_found_in_their_place() {
+    check_manipulations(false).await;
+}
+
+#[tokio::test]
+async fn a_thousand_manipulations_are_found_though_the_last_segment_has_one_line() {
+    check_manipulations(true).await;
+}
+
+#[tokio::test]
+async fn a_chain_rewritten_without_the_key_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path(), 1 << 20, 1 << 30).unwrap();
     for _ in 0..5 {
@@ -178,6 +195,6 @@ async fn a_chain_written_anew_without_the_key_is_found_at_its_first_signature() 
         last = link;
     }
     std::fs::write(chain(folder.path()).join(name), text).unwrap();
-    let bad = check(folder.path()).bad.unwrap();
-    assert!(!check(folder.path()).ok() && bad.place.line <= lines.len() as u64, "{bad}");
+    let defect = check(folder.path()).defect.unwrap();
+    assert!(!check(folder.path()).ok() && defect.location.line <= lines.len() as u64, "{defect}");
 }

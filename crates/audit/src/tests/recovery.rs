@@ -1,4 +1,4 @@
-//! What a crash leaves is mended and noted; what no crash leaves is refused.
+//! What a crash leaves is repaired and recorded; other damage is refused.
 
 use super::*;
 use std::fs::OpenOptions;
@@ -28,7 +28,7 @@ fn add(folder: &Path, bytes: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_torn_line_is_mended_and_noted() {
+async fn a_torn_line_is_removed_and_recorded() {
     for torn in [b"{\"seq\":5,\"prev\":\"00".as_slice(), &[0; 300], b"{"] {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path(), 3).await;
@@ -46,7 +46,7 @@ async fn a_torn_line_is_mended_and_noted() {
 }
 
 #[tokio::test]
-async fn a_crash_while_mending_loses_no_word_of_what_was_torn() {
+async fn a_crash_during_recovery_keeps_the_torn_line() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), 3).await;
     // As it is left between the cut and the note.
@@ -66,7 +66,7 @@ async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
     let head = std::fs::read(chain(folder.path()).join("head")).unwrap();
     written(folder.path(), 3).await;
     std::fs::write(chain(folder.path()).join("head"), head).unwrap();
-    assert!(matches!(check(folder.path()).bad.unwrap().wrong, crate::Wrong::Ahead { .. }));
+    assert!(matches!(check(folder.path()).defect.unwrap().kind, crate::DefectKind::Ahead { .. }));
     written(folder.path(), 1).await;
     assert!(check(folder.path()).ok());
     assert!(
@@ -77,7 +77,7 @@ async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_damaged_end_refuses_every_event_with_its_place() {
+async fn a_damaged_end_refuses_every_event() {
     let cut = |folder: &Path| {
         let text = std::fs::read_to_string(segment(folder)).unwrap();
         let whole: Vec<&str> = text.lines().collect();
@@ -105,13 +105,13 @@ async fn a_damaged_end_refuses_every_event_with_its_place() {
 }
 
 #[tokio::test]
-async fn another_key_does_not_go_on_with_a_chain() {
+async fn a_chain_is_not_continued_with_another_key() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), 1).await;
     std::fs::remove_file(folder.path().join("keys/audit.key")).unwrap();
     let log = open(folder.path(), 1 << 20, 1 << 30).unwrap();
     assert!(matches!(log.append(&event("x")).await, Err(AuditError::Corrupt { .. })));
-    assert_eq!(check(folder.path()).bad.unwrap().wrong, crate::Wrong::OtherKey);
+    assert_eq!(check(folder.path()).defect.unwrap().kind, crate::DefectKind::OtherKey);
 }
 
 #[tokio::test]
@@ -131,5 +131,5 @@ async fn an_old_copy_with_its_old_head_is_found_by_an_anchor() {
     }
     assert!(check(folder.path()).ok(), "by itself an old copy is whole");
     let report = verify(&chain(folder.path()), None, &[anchor]).unwrap();
-    assert!(matches!(report.bad.unwrap().wrong, crate::Wrong::Old { last: 4, .. }));
+    assert!(matches!(report.defect.unwrap().kind, crate::DefectKind::Old { last: 4, .. }));
 }

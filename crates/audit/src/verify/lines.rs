@@ -1,33 +1,33 @@
-//! Lines of a file of any size, each of bounded length.
+//! Reads the lines of a file of any size, each of bounded length.
 
 use crate::line::LONGEST_LINE;
 use std::io::{self, BufRead, Read as _};
 
-/// One line as it stands in the file.
+/// One line as it is in the file.
 #[derive(Debug)]
-pub struct Read {
+pub struct RawLine {
     /// Counted from 1.
     pub number: u64,
-    /// Where it begins.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Without its line end; cut where it is longer than a line may be.
+    /// Without its line end; truncated if it is longer than a line may be.
     pub bytes: Vec<u8>,
     /// False if the file ends before the line does.
     pub ended: bool,
 }
 
-pub struct Lines<R> {
+pub struct LineReader<R> {
     input: R,
     number: u64,
     offset: u64,
 }
 
-impl<R: BufRead> Lines<R> {
-    pub fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0, offset: 0 }
+impl<R: BufRead> LineReader<R> {
+    pub fn new(input: R) -> LineReader<R> {
+        LineReader { input, number: 0, offset: 0 }
     }
 
-    pub fn read(&mut self) -> io::Result<Option<Read>> {
+    pub fn read(&mut self) -> io::Result<Option<RawLine>> {
         let mut bytes = Vec::new();
         let read = (&mut self.input).take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut bytes)?;
         if read == 0 {
@@ -36,11 +36,11 @@ impl<R: BufRead> Lines<R> {
         self.number += 1;
         let offset = self.offset;
         self.offset += read as u64;
-        // Longer than any line of ours: it ends here as far as we are concerned, and is no line.
+        // Longer than any valid line: it ends here, and will not parse.
         let ended = bytes.last() == Some(&b'\n') || bytes.len() > LONGEST_LINE;
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
-        Ok(Some(Read { number: self.number, offset, bytes, ended }))
+        Ok(Some(RawLine { number: self.number, offset, bytes, ended }))
     }
 }

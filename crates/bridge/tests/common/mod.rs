@@ -9,7 +9,7 @@ use bridge::wire::{BROWSER_PATH, VERSION_PATH};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::os::unix::fs::chown;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -52,6 +52,14 @@ pub struct Setup<'a> {
     pub program: Vec<&'a str>,
 }
 
+/// The fake itself: an example of this crate, which `cargo test` builds beside the tests.
+fn fake_chromium() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.ancestors().nth(2).unwrap().join("examples/fake-chromium");
+    assert!(path.is_file(), "{path:?} is missing; build it with: make test-programs");
+    path
+}
+
 /// The fake, with its arguments, started so that the pipe is its stdin and stdout.
 pub fn fake<'a>(args: &[&'a str]) -> Vec<&'a str> {
     let shell = ["/bin/bash", "-c", "exec \"$0\" \"$@\" <&3 >&4 3<&- 4>&-", "FOLDER/fake-chromium"];
@@ -92,9 +100,9 @@ impl Host {
         let (cdp, egress) = (listen("cdp.sock"), listen("egress.sock"));
         // The user it runs as may not be able to reach the build's own folder.
         let alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        for program in [env!("CARGO_BIN_EXE_stockade-bridge"), env!("CARGO_BIN_EXE_fake-chromium")] {
-            let name = Path::new(program).file_name().unwrap();
-            std::fs::copy(program, folder.path().join(name)).unwrap();
+        for program in [PathBuf::from(env!("CARGO_BIN_EXE_stockade-bridge")), fake_chromium()] {
+            let name = program.file_name().unwrap();
+            std::fs::copy(&program, folder.path().join(name)).unwrap();
         }
         drop(alone);
         chown(folder.path(), Some(NOBODY), Some(NOBODY)).ok();

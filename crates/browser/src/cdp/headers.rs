@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for HandedHeaders {
                 let mut handed = HandedHeaders::default();
                 while let Some(name) = map.next_key::<String>()? {
                     let sets_cookies = name.eq_ignore_ascii_case("set-cookie");
-                    if !sets_cookies && !policy::credential::is_name_of_one(&name) {
+                    if !sets_cookies && !policy::credential::is_credential_name(&name) {
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }

@@ -235,7 +235,7 @@ fn answer_with_nothing(paused: &p::RequestPaused, session: &SessionId, reactions
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::Secret;
+    use redact::Secret;
     use serde_json::{Value, json};
 
     fn id(text: &str) -> Id {

@@ -130,7 +130,8 @@ fn is_token(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::{InjectedEntry, Secret};
+    use crate::inject::InjectedEntry;
+    use redact::Secret;
 
     fn header(origin: &str, name: &str, value: &str, allow_plain_http: bool) -> InjectedHeaders {
         let lines = vec![InjectedEntry::new(name, Secret::new(value.to_owned()))];

@@ -1,12 +1,13 @@
 //! Cookies are set by the browser itself, before any page, and then asked for: Chromium drops some without a word.
 
-use super::{InjectedCookie, SameSite, Secret, check::not_injected};
+use super::{InjectedCookie, check::not_injected};
 use crate::{
     browser::Browser,
     cdp::{CallError, Command, LARGEST_MESSAGE, Words, protocol::Nothing},
     deadline::Deadline,
     error::BrowserError,
 };
+use redact::{CookiePriority, SameSite, Secret};
 use serde::{Deserialize, Serialize};
 
 /// Neither derives `Debug`: they hold secrets.
@@ -108,7 +109,7 @@ impl<'a> CookieParam<'a> {
             http_only: cookie.http_only,
             same_site: cookie.same_site.unwrap_or(SameSite::Lax).as_str(),
             expires: cookie.expires,
-            priority: cookie.priority.map(super::Priority::as_str),
+            priority: cookie.priority.map(CookiePriority::as_str),
             source_scheme: "Unset",
             source_port: -1,
             partition_key: cookie

@@ -1,7 +1,7 @@
 //! What a site hands out to somebody who is signed in: the cookies it sets, and what its pages put into their stores.
 
 use super::{
-    HandedReply, Priority, SameSite, Secret,
+    HandedReply,
     cookies::{FoundCookie, GetCookies},
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use policy::Origin;
+use redact::{CookiePriority, SameSite, Secret};
 use serde::{Deserialize, Serialize};
 use std::{marker::PhantomData, time::Duration};
 
@@ -60,7 +61,7 @@ pub struct HandedCookie {
     pub http_only: bool,
     pub secure: bool,
     pub same_site: Option<SameSite>,
-    pub priority: Option<Priority>,
+    pub priority: Option<CookiePriority>,
     pub partition_key: Option<String>,
 }
 
@@ -138,7 +139,7 @@ impl FoundCookie {
             same_site: SameSite::ALL
                 .into_iter()
                 .find(|known| self.same_site.as_deref() == Some(known.as_str())),
-            priority: Priority::ALL
+            priority: CookiePriority::ALL
                 .into_iter()
                 .find(|known| self.priority.as_deref() == Some(known.as_str())),
             partition_key: self.partition_key.map(|key| key.top_level_site),

@@ -11,7 +11,6 @@ mod family;
 mod handed;
 mod probe;
 mod replies;
-mod secret;
 mod storage;
 
 pub use blank::Blank;
@@ -21,9 +20,9 @@ pub use handed::{HandedCookie, HandedEntry, HandedOut, HandedValue};
 pub use probe::{ProbePage, Probed};
 pub(crate) use replies::Replies;
 pub use replies::{HandedReply, ReplyKind};
-pub use secret::Secret;
 
 use policy::Origin;
+use redact::{CookiePriority, SameSite, Secret};
 
 /// All that is put into a browser. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
 #[derive(Default)]
@@ -47,24 +46,9 @@ pub struct InjectedCookie {
     pub secure: bool,
     /// `Lax` when not given: Chromium's own default lets a cookie ride on cross-site forms for its first two minutes.
     pub same_site: Option<SameSite>,
-    pub priority: Option<Priority>,
+    pub priority: Option<CookiePriority>,
     /// The site at the top that a partitioned cookie belongs to, such as `https://example.org`.
     pub partition_key: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SameSite {
-    Strict,
-    #[default]
-    Lax,
-    None,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    Low,
-    Medium,
-    High,
 }
 
 /// What stands in an origin's stores when its first page comes.
@@ -96,29 +80,5 @@ impl InjectedEntry {
     /// HTTP basic auth is a header like any other.
     pub fn basic_auth(username: &str, password: &Secret) -> InjectedEntry {
         InjectedEntry::new("Authorization", Secret::basic_auth(username, password))
-    }
-}
-
-impl SameSite {
-    const ALL: [SameSite; 3] = [SameSite::Strict, SameSite::Lax, SameSite::None];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            SameSite::Strict => "Strict",
-            SameSite::Lax => "Lax",
-            SameSite::None => "None",
-        }
-    }
-}
-
-impl Priority {
-    const ALL: [Priority; 3] = [Priority::Low, Priority::Medium, Priority::High];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Priority::Low => "Low",
-            Priority::Medium => "Medium",
-            Priority::High => "High",
-        }
     }
 }

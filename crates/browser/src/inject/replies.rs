@@ -1,6 +1,6 @@
 //! Replies of sites to somebody who is signed in: what is in them is asked of Chromium once they are there.
 
-use super::{Secret, handed::DOCUMENT_WAIT};
+use super::handed::DOCUMENT_WAIT;
 use crate::{
     browser::Browser,
     cdp::{EventKind, Id, SessionId, protocol as p},
@@ -9,6 +9,7 @@ use crate::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::{StreamExt, stream};
 use policy::Origin;
+use redact::Secret;
 use std::collections::VecDeque;
 use zeroize::Zeroizing;
 

@@ -316,7 +316,7 @@ mod tests {
             (0..500).map(|n| format!("0 button Number {n}x {}\n", "ü".repeat(n % 300))).collect();
         let page = page(&lines);
         for (limit, tokens) in [(20, 6_000), (100, 250), (7, 400)] {
-            let tokens = policy::Tokens::new(tokens).unwrap();
+            let tokens = policy::TokenBudget::new(tokens).unwrap();
             let (mut offset, mut seen) = (0, Vec::new());
             loop {
                 let find = Find { pattern: text("number"), limit, offset, tokens, ..Find::default() };
@@ -362,7 +362,7 @@ mod tests {
             hidden: true,
         };
         Arc::make_mut(&mut page.nodes[60]).shows = Some("😀".repeat(20));
-        let tokens = policy::Tokens::new(policy::Tokens::LEAST).unwrap();
+        let tokens = policy::TokenBudget::new(policy::TokenBudget::MIN).unwrap();
         let bytes = tokens.bytes() - super::super::head_room(tokens);
         for role in ["columnheader", "listitem"] {
             let find = Find { role: Some(role.into()), pattern: text("😀"), limit: 20, ..Find::default() };

@@ -33,7 +33,7 @@ pub(crate) use telling::{FrameAnswer, FrameSnapshot, MOST_NODES, Told};
 use crate::page_text::FENCE_BYTES;
 use fold::plan;
 use plan::{Format, Limits, Plan};
-use policy::{ReadFormat, Tokens};
+use policy::{ReadFormat, TokenBudget};
 
 /// One reading of a page.
 #[derive(Clone, Debug)]
@@ -65,14 +65,14 @@ pub enum Content {
 const FENCES: usize = 2 * FENCE_BYTES + "\n\n".len();
 
 /// How much of a reply is for what stands around the snapshot: a line with session, address and title, and the fences.
-pub(crate) fn head_room(tokens: Tokens) -> usize {
+pub(crate) fn head_room(tokens: TokenBudget) -> usize {
     FENCES + head_line(tokens)
 }
 
 /// How much of it the line itself may take.
-pub fn head_line(tokens: Tokens) -> usize {
+pub fn head_line(tokens: TokenBudget) -> usize {
     const LEAST: usize = 160;
-    LEAST + (tokens.bytes() - Tokens::LEAST as usize * 4) / 32
+    LEAST + (tokens.bytes() - TokenBudget::MIN as usize * 4) / 32
 }
 
 /// What of a page is shown, and how.
@@ -96,7 +96,7 @@ pub(crate) struct Shown {
 
 impl View {
     /// The whole of a page, in what a reply has room for beside its head.
-    pub fn of(page: &Page, serial: u64, format: ReadFormat, tokens: Tokens, max_depth: usize) -> View {
+    pub fn of(page: &Page, serial: u64, format: ReadFormat, tokens: TokenBudget, max_depth: usize) -> View {
         let bytes = tokens.bytes() - head_room(tokens);
         View { serial, span: page.whole(), format, bytes, max_depth }
     }

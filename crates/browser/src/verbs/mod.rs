@@ -37,8 +37,9 @@ use crate::{
     locate::{Element, Located},
     snapshot::{CallerId, Found, Snapshot},
 };
+use audit::Permitted;
 use history::Step;
-use policy::{Action, Document, ElementFacts, Facts, LoadState, Permitted, Scroll, Target};
+use policy::{Action, Document, ElementFacts, Facts, LoadState, Scroll, Target};
 
 /// How often an element that a page has put another in the place of is looked for again.
 const REPLACED: usize = 3;
@@ -208,7 +209,7 @@ impl Browser {
         if ignores_questions(&action) {
             return self.act(action, facts, viewer, deadline).await;
         }
-        let may_close = changes_the_page(&action);
+        let may_close = action.may_close_tab();
         let outcome = tokio::select! {
             // An action that answers a question, or leaves the page that asks, does so before it waits for anything.
             biased;
@@ -310,20 +311,6 @@ fn ignores_questions(action: &Action) -> bool {
     matches!(action, Action::Tabs(_))
 }
 
-/// A page may close itself because of such an action.
-fn changes_the_page(action: &Action) -> bool {
-    !matches!(
-        action,
-        Action::Navigate(_)
-            | Action::Read(_)
-            | Action::ReadDom(_)
-            | Action::Find(_)
-            | Action::Screenshot(_)
-            // What was waited for in a tab that is gone did not come.
-            | Action::WaitFor(_)
-    )
-}
-
 fn purpose_of(action: &Action) -> Purpose {
     match action {
         Action::Hover(_) => Purpose::Hover,
@@ -351,13 +338,13 @@ pub(crate) fn unchanged(decided: &ElementFacts, now: &ElementFacts) -> Result<()
 
 /// The same; and where a person was asked, it also looks as it did to them.
 pub(crate) fn unchanged_to_the_eye(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    let looks = || now.looks_unlike(decided).filter(|_| decided.sight.is_bound);
+    let looks = || now.appearance_difference(decided).filter(|_| decided.appearance.pinned);
     is_same(decided, now.differs_from(decided).or_else(looks))
 }
 
 /// The same, but for its place.
 pub(crate) fn unchanged_in_itself(decided: &ElementFacts, now: &ElementFacts) -> Result<(), BrowserError> {
-    let holds = || now.holds_unlike(decided).filter(|_| decided.sight.is_bound);
+    let holds = || now.content_difference(decided).filter(|_| decided.appearance.pinned);
     is_same(decided, now.differs_from(decided).or_else(holds))
 }
 
@@ -371,7 +358,7 @@ fn is_same(decided: &ElementFacts, changed: Option<&'static str>) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{FormButton, FormFacts, Origin, Sight};
+    use policy::{Appearance, FormButton, FormFacts, Origin};
 
     fn button() -> ElementFacts {
         ElementFacts {
@@ -391,7 +378,7 @@ mod tests {
                 ..FormFacts::default()
             }),
             matches: 1,
-            sight: Sight::default(),
+            appearance: Appearance::default(),
         }
     }
 
@@ -421,8 +408,8 @@ mod tests {
     #[test]
     fn what_a_person_was_asked_about_also_looks_as_it_did() {
         for (is_bound, expected) in [(false, None), (true, Some("its text"))] {
-            let sight = Sight { is_bound, ..Sight::default() };
-            let decided = ElementFacts { sight, ..button() };
+            let appearance = Appearance { pinned: is_bound, ..Appearance::default() };
+            let decided = ElementFacts { appearance, ..button() };
             let now = ElementFacts { text: "Buy".into(), ..button() };
             let told = match unchanged_to_the_eye(&decided, &now) {
                 Err(BrowserError::TargetChanged { what, .. }) => Some(what),

@@ -15,7 +15,7 @@ use crate::{
     text::cut,
 };
 use futures_util::future::join_all;
-use policy::{Part, Read, ReadFormat, Tokens};
+use policy::{Part, Read, ReadFormat, TokenBudget};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
@@ -66,7 +66,7 @@ impl Browser {
     ) -> Result<Snapshot, BrowserError> {
         let reading = self.read_page(Links::LeftOut, deadline).await?;
         let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
-        let view = View::of(&reading.page, serial, ReadFormat::Outline, Tokens::default(), max_depth);
+        let view = View::of(&reading.page, serial, ReadFormat::Outline, TokenBudget::default(), max_depth);
         let mut shown = reading.page.show(&view);
         let mut folded = Vec::new();
         let known = reading.document.as_ref().filter(|_| !viewer.full);

@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, click, navigate, outline_of, role, within};
 use browser::{Incident, Outcome};
-use policy::{Action, Decision, LoadState, Policy, Standing};
+use policy::{Action, Decision, LoadState, Policy, SessionContext};
 
 const NEXT: (&str, &str) =
     ("good.test/", "<h1>good</h1><button onclick=\"this.textContent = 'works'\">Try</button>");
@@ -84,7 +84,7 @@ async fn downloads_and_file_choosers_are_refused_and_told() {
     for target in [role("button", "Upload"), policy::Target::Text { text: "Label".into(), index: 0 }] {
         let action = click(target.clone());
         let facts = driver.browser.resolve(&action).await.unwrap();
-        match Policy::default().decide(action, facts, &Standing::default()) {
+        match Policy::default().decide(action, facts, &SessionContext::default()) {
             Decision::Deny(denial) => assert_eq!(denial.code, "upload_refused", "{target:?}"),
             other => panic!("{target:?}: {other:?}"),
         }

@@ -4,8 +4,9 @@ use crate::{
     injecting::{cookie, header},
     support::{Driver, navigate, role},
 };
-use browser::{InjectedCookie, Injection, SameSite};
+use browser::{InjectedCookie, Injection};
 use policy::{LoadState, TabId, Tabs};
+use redact::SameSite;
 
 fn injection(host: &str) -> Injection {
     Injection {

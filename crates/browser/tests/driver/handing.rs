@@ -4,8 +4,9 @@ use crate::{
     injecting::{cookie, everything},
     support::{Driver, click, navigate, role, wait_for_text},
 };
-use browser::{HandedCookie, HandedOut, Injection, Priority, SameSite, TimeLimit};
+use browser::{HandedCookie, HandedOut, Injection, TimeLimit};
 use policy::{LoadState, Origin, TabId, Tabs};
+use redact::{CookiePriority, SameSite};
 use std::time::{Duration, Instant};
 
 /// A document or a reply gets a second. A busy machine may take more, but not nearly all of the limit below.
@@ -104,7 +105,7 @@ async fn each_value_that_a_cookie_ever_had_is_told_wherever_it_was_set() {
     } = sid;
     assert_eq!((value.expose_secret(), &**domain, *host_only, &**path), ("five", "own.test", true, "/"));
     assert_eq!((*http_only, *secure, *same_site), (true, false, Some(SameSite::Strict)));
-    assert_eq!(*priority, Some(Priority::High));
+    assert_eq!(*priority, Some(CookiePriority::High));
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
     assert!(expires.is_some_and(|at| (900..1100).contains(&(at - now))), "{expires:?} {now}");
     assert_eq!(passed(&handed_out(&driver, &[]).await), [""; 0], "each is told once");

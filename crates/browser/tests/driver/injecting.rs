@@ -3,9 +3,9 @@
 use crate::support::{Driver, click, navigate, role};
 use browser::{
     InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection, PageEventKind, Resumed,
-    SameSite, Secret,
 };
 use policy::{Action, LoadState, Origin, TabId, Tabs};
+use redact::{SameSite, Secret};
 
 pub fn secret(text: &str) -> Secret {
     Secret::new(text.to_owned())

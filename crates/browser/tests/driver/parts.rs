@@ -39,7 +39,7 @@ async fn a_part_of_a_control_has_the_facts_of_what_it_sets_off() {
             let action_of_form = facts.form.as_ref().map(|form| form.action.as_str());
             let told = (facts.role.as_str(), facts.name.as_str(), action_of_form, facts.href.as_deref());
             assert_eq!(told, (expected_role, name, form, href), "{part}");
-            assert_eq!(facts.sight.form.is_empty(), form.is_none(), "{part}");
+            assert_eq!(facts.appearance.form_digest.is_empty(), form.is_none(), "{part}");
             assert_eq!(facts.text.contains("Delete all"), part.starts_with("#l4"), "{part}: {}", facts.text);
         }
     }
@@ -67,7 +67,7 @@ async fn a_form_that_is_changed_after_the_question_voids_a_part_of_its_button() 
         let action = click(selector("button b"));
         let mut facts = driver.browser.resolve(&action).await.unwrap();
         // As a person was asked about it.
-        facts.target.as_mut().unwrap().sight.is_bound = true;
+        facts.target.as_mut().unwrap().appearance.pinned = true;
         driver.run_in_page(change).await;
         let error = driver.act_on(action, facts).await.unwrap_err();
         assert_eq!(error.code(), "target_changed", "{change}: {error}");

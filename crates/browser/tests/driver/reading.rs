@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, reference, role, text_of};
 use browser::{BrowserError, Found, Outcome, Snapshot};
-use policy::{Action, Find, Part, Pattern, Read, ReadFormat, Target, Tokens};
+use policy::{Action, Find, Part, Pattern, Read, ReadFormat, Target, TokenBudget};
 use std::collections::{HashSet, VecDeque};
 
 async fn read(driver: &Driver, read: Read) -> Result<Snapshot, BrowserError> {
@@ -35,14 +35,14 @@ fn cursors(outline: &str) -> Vec<String> {
 
 /// Everything that a page and its folds show, however often one has to go on.
 async fn read_all(driver: &Driver, first: String, tokens: u32) -> String {
-    let tokens = Tokens::new(tokens).unwrap();
+    let tokens = TokenBudget::new(tokens).unwrap();
     let mut all = String::new();
     let mut open = VecDeque::from(cursors(&first));
     all.push_str(&first);
     while let Some(cursor) = open.pop_front() {
         let part = Part::Cursor(cursor);
         let outline = text_of(&read(driver, Read { part, tokens, ..Read::default() }).await.unwrap());
-        assert!(Tokens::of(&outline) <= tokens.bytes() / 4, "{}", outline.len());
+        assert!(TokenBudget::count(&outline) <= tokens.bytes() / 4, "{}", outline.len());
         open.extend(cursors(&outline));
         all.push_str(&outline);
     }
@@ -65,7 +65,7 @@ fn table(rows: usize) -> String {
 async fn a_table_of_5000_rows_is_one_small_reply_and_every_row_can_be_reached() {
     let driver = Driver::with(&[("shop.test/", &table(5_000))]).await;
     let first = driver.goto("http://shop.test/").await;
-    assert!(Tokens::of(&first) <= 6_000 && first.len() > 20_000, "{}", first.len());
+    assert!(TokenBudget::count(&first) <= 6_000 && first.len() > 20_000, "{}", first.len());
     for shown in ["link \"Home\"", "heading \"Orders\"", "cell: \"Order 0\"\n", "button \"Pay all\""] {
         assert!(first.contains(shown), "{shown} in {first}");
     }
@@ -191,7 +191,7 @@ fn manual() -> String {
 async fn a_long_manual_is_shown_by_its_parts_and_none_is_lost() {
     let driver = Driver::with(&[("docs.test/", &manual())]).await;
     let first = driver.goto("http://docs.test/").await;
-    assert!(Tokens::of(&first) <= 6_000, "{}", first.len());
+    assert!(TokenBudget::count(&first) <= 6_000, "{}", first.len());
     for chapter in 0..12 {
         assert!(first.contains(&format!("heading \"Chapter {chapter}\"")), "chapter {chapter} in {first}");
     }

@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, plain, reference, text_of, wait_for_text};
 use browser::Outcome;
-use policy::{Action, Click, Part, Read, Target, Tokens};
+use policy::{Action, Click, Part, Read, Target, TokenBudget};
 use std::collections::{HashMap, HashSet};
 
 const MUTATIONS: usize = 1_000;
@@ -61,7 +61,7 @@ const CHURN: &str = "<!doctype html><title>Churn</title><body><div id=a></div><d
 
 /// Refs of all named elements, in the order of the page.
 async fn refs(driver: &Driver) -> Vec<(String, String)> {
-    let read = Read { tokens: Tokens::new(Tokens::MOST).unwrap(), ..Read::default() };
+    let read = Read { tokens: TokenBudget::new(TokenBudget::MAX).unwrap(), ..Read::default() };
     let outline = match driver.act(Action::Read(read)).await.unwrap() {
         Outcome::Read(snapshot) => text_of(&snapshot),
         other => panic!("{other:?}"),

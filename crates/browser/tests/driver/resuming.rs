@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, FREEZE, plain, reference, role, text_of};
 use browser::Outcome;
-use policy::{Action, Part, Read, Target, Tokens};
+use policy::{Action, Part, Read, Target, TokenBudget};
 
 const PAGES: &[(&str, &str)] = &[
     (
@@ -141,7 +141,7 @@ async fn a_page_that_hangs_is_left_for_a_new_tab() {
         browser::mark_page_text(&error.to_string(), "", ""),
         "e1 (http://shop.test/) was in a tab that is gone"
     );
-    let all = Read { tokens: Tokens::new(Tokens::MOST).unwrap(), ..Read::default() };
+    let all = Read { tokens: TokenBudget::new(TokenBudget::MAX).unwrap(), ..Read::default() };
     match driver.act(Action::Read(all)).await.unwrap() {
         Outcome::Read(snapshot) => assert_eq!(text_of(&snapshot), ""),
         other => panic!("{other:?}"),

@@ -59,7 +59,7 @@ async fn the_facts_of_a_field_tell_the_button_that_enter_presses() {
     for (n, (inner, kind, name, button, address)) in FORMS.iter().enumerate() {
         driver.goto(&format!("http://shop.test/{n}")).await;
         let form = driver.facts(&enter(kind, name)).await.form.unwrap();
-        assert_eq!(form.button.map(|button| button.told()).as_deref(), *button, "{inner}");
+        assert_eq!(form.button.map(|button| button.label()).as_deref(), *button, "{inner}");
         assert_eq!(form.action, format!("http://shop.test{address}"), "{inner}");
         driver.act(enter(kind, name)).await.unwrap();
         assert_eq!(driver.browser.state().url, format!("http://shop.test{address}"), "{inner}");
@@ -102,7 +102,7 @@ async fn a_key_that_a_person_was_asked_about_is_pressed_on_what_the_form_held_th
         driver.goto("http://shop.test/").await;
         let action = enter("textbox", "A");
         let mut facts = driver.browser.resolve(&action).await.unwrap();
-        facts.target.as_mut().unwrap().sight.is_bound = is_bound;
+        facts.target.as_mut().unwrap().appearance.pinned = is_bound;
         // As a handler of the focus does, which the key brings.
         let rewrite = "document.querySelector('[aria-label=A]').onfocus = () => { document.forms[0].amount.value = '9'; }";
         driver.run_in_page(rewrite).await;

@@ -2,7 +2,7 @@
 
 use crate::support::{Driver, navigate, role, text_of};
 use browser::{Content, cdp::EventKind};
-use policy::{Action, Click, LoadState, ReadFormat, Tokens};
+use policy::{Action, Click, LoadState, ReadFormat, TokenBudget};
 
 const FORMATS: [ReadFormat; 3] = [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown];
 
@@ -104,7 +104,7 @@ async fn a_large_page_is_folded_to_one_reply_and_says_so() {
             Content::Tree(tree) => serde_json::to_string(tree).unwrap().len(),
             other => panic!("{other:?}"),
         };
-        let most = Tokens::default().bytes();
+        let most = TokenBudget::default().bytes();
         assert!(size <= most && size > most / 2, "{format:?}: {size} bytes");
         assert!(snapshot.left_out > 10_000, "{format:?}: {} left out", snapshot.left_out);
         assert!(text_of(&snapshot).contains("more paragraphs ("), "{format:?}: {}", text_of(&snapshot));

@@ -4,13 +4,14 @@
 mod seen;
 
 use self::seen::seen;
+use audit::{ActionContext, EventSubject, Key, LogOptions, Permitted};
 use browser::{
     After, Blank, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions,
     Outcome, Resumed, Snapshot, TabInfo, TimeLimit, Viewer, cdp, launch_flags,
 };
 use policy::{
-    Action, Click, Condition, Decision, Facts, Level, Levels, LoadState, Navigate, Permitted, Policy, Read,
-    ReadFormat, Settings, Standing, Tabs, Target, TypeText, WaitFor, WebUrl,
+    Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, RiskResponse,
+    RiskResponses, SessionContext, Settings, Tabs, Target, TypeText, WaitFor, WebUrl,
 };
 use std::{
     collections::HashMap,
@@ -46,6 +47,8 @@ pub struct Driver {
     chromium: Chromium,
     endpoint: String,
     socket: std::net::TcpStream,
+    log: audit::Log,
+    _log_folder: tempfile::TempDir,
 }
 
 /// Every request that reached the server, in order.
@@ -129,7 +132,8 @@ impl Driver {
                 break tab.session_id.clone();
             }
         };
-        Ok(Driver { browser, connection, first_tab, requests, chromium, endpoint, socket })
+        let (log, _log_folder) = open_log();
+        Ok(Driver { browser, connection, first_tab, requests, chromium, endpoint, socket, log, _log_folder })
     }
 
     /// Cuts the connection while Chromium lives on.
@@ -184,7 +188,8 @@ impl Driver {
         let limit = || TimeLimit::new(Duration::from_secs(seconds));
         let facts = self.browser.resolve_within(&action, limit()).await.inspect_err(note)?;
         let viewer = Viewer { caller: CallerId::new("test"), full: true };
-        self.browser.perform_within(permitted(action, facts), &viewer, limit()).await.inspect_err(note)
+        let permitted = permitted(&self.log, action, facts).await;
+        self.browser.perform_within(permitted, &viewer, limit()).await.inspect_err(note)
     }
 
     /// As one who has no use for deltas.
@@ -200,7 +205,8 @@ impl Driver {
         facts: Facts,
     ) -> Result<Outcome, BrowserError> {
         let viewer = Viewer { caller: CallerId::new(caller), full };
-        self.browser.perform(permitted(action, facts), &viewer).await.inspect_err(note)
+        let permitted = permitted(&self.log, action, facts).await;
+        self.browser.perform(permitted, &viewer).await.inspect_err(note)
     }
 
     pub async fn goto(&self, url: &str) -> String {
@@ -343,11 +349,27 @@ fn code_of(came: Result<Outcome, BrowserError>) -> String {
     }
 }
 
-fn permitted(action: Action, facts: Facts) -> Permitted {
-    match permissive().decide(action, facts, &Standing::default()) {
-        Decision::Allow(permit) => permit.recorded(),
+/// Decides and records as the gate does, on a log of the driver's own.
+async fn permitted(log: &audit::Log, action: Action, facts: Facts) -> Permitted {
+    match permissive().decide(action, facts, &SessionContext::default()) {
+        Decision::Allow(permit) => {
+            let subject = EventSubject::stockade();
+            let redact = |text: &str| text.to_owned();
+            let context =
+                ActionContext { subject: &subject, user_agent: "test", before: None, redact: &redact };
+            log.intend(permit, context).await.unwrap().0
+        }
         other => panic!("{other:?}"),
     }
+}
+
+/// An audit log in memory, as far as the machine has such a folder.
+fn open_log() -> (audit::Log, tempfile::TempDir) {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let key = Key::load_or_create(&folder.path().join("key")).unwrap();
+    let options = LogOptions { key, segment_bytes: 16 << 20, most_bytes: 64 << 20 };
+    let (log, _) = audit::Log::open(&folder.path().join("audit"), "driver", options).unwrap();
+    (log, folder)
 }
 
 pub fn soon() -> tokio::time::Instant {
@@ -534,5 +556,5 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
 
 /// These tests are about the driver: what is never allowed stays so, and nobody is asked about the rest.
 pub fn permissive() -> Policy {
-    Policy::new(Settings { levels: Levels::all(Level::Allow), ..Settings::default() })
+    Policy::new(Settings { responses: RiskResponses::all(RiskResponse::Allow), ..Settings::default() })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// The promise; the code may keep a tighter one.
-const LONGEST_HEAD: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn a_connection_beyond_the_limit_is_closed_and_on_record_until_another_end
     let mut third = proxy.dial().await.unwrap();
     assert_eq!(rest(&mut third).await, "");
     let last = proxy.entries().pop().unwrap();
-    assert_eq!(last.verdict, Verdict::Refused(Reason::TooManyConnections));
+    assert_eq!(last.verdict, EgressOutcome::Refused(Reason::TooManyConnections));
     assert_eq!((last.host.as_str(), site.visits()), ("", 2));
 
     drop(first);
@@ -50,7 +50,7 @@ async fn a_head_that_is_too_large_is_turned_away() {
     let long_line =
         |length: usize| format!("GET http://shop.test/ HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(length));
     let many_lines = format!("GET http://shop.test/ HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(600));
-    for request in [long_line(LONGEST_HEAD), many_lines] {
+    for request in [long_line(MAX_HEAD_BYTES), many_lines] {
         let mut client = proxy.dial().await.unwrap();
         // The proxy may stop reading before all of it is written.
         let (mut from, mut to) = client.split();
@@ -58,7 +58,7 @@ async fn a_head_that_is_too_large_is_turned_away() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
     assert_eq!(site.visits(), 0);
-    let answer = proxy.say(long_line(LONGEST_HEAD - 100)).await;
+    let answer = proxy.say(long_line(MAX_HEAD_BYTES - 100)).await;
     assert!(answer.starts_with("HTTP/1.1 204 "), "{answer}");
 }
 
@@ -66,7 +66,7 @@ async fn a_head_that_is_too_large_is_turned_away() {
 async fn an_answer_whose_head_is_too_large_is_a_bad_one() {
     let site = Site::new(|mut stream| async move {
         head(&mut stream).await;
-        let answer = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "a".repeat(LONGEST_HEAD));
+        let answer = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "a".repeat(MAX_HEAD_BYTES));
         // The proxy may hang up before all of it is written.
         let _written = stream.write_all(answer.as_bytes()).await;
     })
@@ -122,7 +122,7 @@ async fn a_tunnel_that_has_gone_quiet_is_closed_and_was_no_failure() {
     let mut client = proxy.tunnel().await;
     client.write_all(b"hello").await.unwrap();
     assert_eq!(rest(&mut client).await, "hello");
-    assert_eq!(proxy.entries()[0].verdict, Verdict::Allowed);
+    assert_eq!(proxy.entries()[0].verdict, EgressOutcome::Allowed);
 }
 
 #[tokio::test]

@@ -1,14 +1,14 @@
 //! The proxy on a real socket, between a raw client and real servers on loopback.
 
 mod bounds;
-mod carrying;
-mod refusing;
+mod forwarding;
+mod refusals;
 #[path = "../../../stockade/tests/common/seen.rs"]
 mod seen;
 
 use crate::resolve::{Resolver, tests::table};
 use crate::server::serve_with;
-use crate::{Egress, Entry, HostMap, Options, Problem, Rules, Verdict};
+use crate::{Egress, EgressFailure, EgressOutcome, HostMap, LedgerEntry, Options, Rules};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,16 +58,16 @@ impl Proxy {
     }
 
     /// What the gate explains a failed navigation with.
-    fn problem(&self, host: &str) -> Problem {
-        let problem = self.egress.last_problem(host).unwrap();
+    fn problem(&self, host: &str) -> EgressFailure {
+        let problem = self.egress.last_failure(host).unwrap();
         seen::seen(problem.code());
         problem
     }
 
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<LedgerEntry> {
         let entries = self.egress.ledger().entries;
         for entry in &entries {
-            if let Verdict::Refused(reason) | Verdict::Failed(reason) = entry.verdict {
+            if let EgressOutcome::Refused(reason) | EgressOutcome::Failed(reason) = entry.verdict {
                 seen::seen(reason.code());
             }
         }
@@ -75,7 +75,7 @@ impl Proxy {
     }
 
     /// Waits until a connection's end has been put on record.
-    async fn until(&self, what: impl Fn(&[Entry]) -> bool) -> Vec<Entry> {
+    async fn until(&self, what: impl Fn(&[LedgerEntry]) -> bool) -> Vec<LedgerEntry> {
         loop {
             let entries = self.entries();
             if what(&entries) {

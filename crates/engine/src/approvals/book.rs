@@ -8,7 +8,7 @@ use super::{
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::storage::Storage;
-use audit::{About, Correlation, Event, EventKind, plain};
+use audit::{CorrelationId, Event, EventKind, EventSubject, sanitize};
 use jiff::{SignedDuration, Timestamp};
 use policy::{Name, Scope, SessionId};
 use std::collections::HashMap;
@@ -40,6 +40,8 @@ pub struct Book(Arc<Inner>);
 struct Inner {
     storage: Storage,
     log: audit::Log,
+    /// Nobody but an answered question reaches it.
+    authority: audit::ApprovalAuthority,
     settings: ApprovalSettings,
     /// The chain of the log that this book writes: nobody else alive has it, so what waits under it is ours.
     owner: String,
@@ -80,13 +82,18 @@ pub struct Ask {
 
 impl Book {
     /// Whatever an earlier run of this chain left waiting is closed, and never applied.
-    pub async fn open(storage: Storage, log: audit::Log, settings: ApprovalSettings) -> Result<Book, Fault> {
+    pub async fn open(
+        storage: Storage,
+        (log, authority): (audit::Log, audit::ApprovalAuthority),
+        settings: ApprovalSettings,
+    ) -> Result<Book, Fault> {
         let owner = log.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (changes, _) = broadcast::channel(CHANGES);
         let (rates, open) = (Mutex::default(), Mutex::default());
         let book = Book(Arc::new(Inner {
             storage,
             log,
+            authority,
             settings,
             owner,
             changes,
@@ -185,7 +192,7 @@ impl Book {
         }
         let note = match &verdict {
             Verdict::Resume { note: Some(note) } | Verdict::DenyBecause(note) => {
-                Some(audit::plain_within(note.trim(), LONGEST_NOTE))
+                Some(audit::sanitize_within(note.trim(), LONGEST_NOTE))
             }
             _ => None,
         };
@@ -218,7 +225,7 @@ impl Book {
 
     /// Keeps what came of an approved action beside it.
     pub async fn came_to(&self, id: &ApprovalId, outcome: &str) -> Result<(), Fault> {
-        self.0.storage.approval_came_to(id, &plain(outcome)).await?;
+        self.0.storage.approval_came_to(id, &sanitize(outcome)).await?;
         self.tell(id, State::Approved);
         Ok(())
     }
@@ -243,6 +250,10 @@ impl Book {
     fn tell(&self, id: &ApprovalId, state: State) {
         // Nobody may be watching.
         drop(self.0.changes.send(Change { id: id.clone(), state }));
+    }
+
+    pub(super) fn authority(&self) -> &audit::ApprovalAuthority {
+        &self.0.authority
     }
 
     pub(super) fn let_go(&self, id: &ApprovalId) {
@@ -295,18 +306,18 @@ impl Book {
     }
 
     async fn record(&self, kind: EventKind, approval: &Approval) -> Result<(), Fault> {
-        let about = About::session(&approval.scope, &approval.session, None);
+        let about = EventSubject::session(&approval.scope, &approval.session, None);
         let card = &approval.card;
         let mut event = Event::new(kind, about).at(card.url.as_str(), "");
-        event.correlation_id = Some(Correlation(approval.id.to_string()));
-        event.domain = Some(plain(&card.domain));
+        event.correlation_id = Some(CorrelationId(approval.id.to_string()));
+        event.domain = Some(sanitize(&card.domain));
         event.risk = Some(card.risk.as_str());
-        event.rule = Some(plain(&card.rule));
-        event.input_value = card.input.as_ref().map(|input| plain(input.as_str()));
+        event.rule = Some(sanitize(&card.rule));
+        event.input_value = card.input.as_ref().map(|input| sanitize(input.as_str()));
         event.target_element = card
             .element
             .as_ref()
-            .map(|element| plain(&format!("{} {:?}", element.role.as_str(), element.name.as_str())));
+            .map(|element| sanitize(&format!("{} {:?}", element.role.as_str(), element.name.as_str())));
         event.decision = Some(match approval.state {
             State::Waiting => "ask",
             State::Approved => "allow",
@@ -315,7 +326,9 @@ impl Book {
             State::Denied | State::Expired | State::Interrupted | State::Withdrawn => "deny",
         });
         event.decided_by = match (&approval.decided_by, approval.door) {
-            (Some(operator), Some(door)) => Some(plain(&format!("operator {operator} by {}", door.as_str()))),
+            (Some(operator), Some(door)) => {
+                Some(sanitize(&format!("operator {operator} by {}", door.as_str())))
+            }
             _ if approval.state == State::Waiting => None,
             _ => Some("stockade".to_owned()),
         };
@@ -335,7 +348,7 @@ impl Book {
 }
 
 pub fn unknown(id: &str) -> Fault {
-    Fault::new("unknown_approval", format!("there is no question {:?}", plain(id)))
+    Fault::new("unknown_approval", format!("there is no question {:?}", sanitize(id)))
         .hint("Look at the list of what waits; an id begins with ap-.")
 }
 

@@ -1,8 +1,9 @@
 //! A question of the policy's that waits for a person. A yes that is found here is the only way from it to a permit.
 
-use super::{Approval, ApprovalId, Decider, Door, Kind, State, Waiting};
+use super::{Approval, ApprovalId, Kind, State, Waiting};
 use crate::error::Fault;
-use policy::{Approved, DomainPattern, Leave, Question};
+use audit::{Allowance, Approved, Approver};
+use policy::{DomainPattern, Question};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a session was given leave for, and domains that were added for it; beyond it, it is asked again.
@@ -18,7 +19,7 @@ pub struct Bound {
 pub struct Yes {
     pub approved: Approved,
     /// What needs no further question in this session.
-    pub leave: Option<(Leave, Approval)>,
+    pub allowance: Option<Allowance>,
     /// A domain that is one of the session's from now on.
     pub domain: Option<DomainPattern>,
 }
@@ -47,12 +48,18 @@ impl Bound {
         if answered.state != State::Approved {
             return Err(refused(&answered));
         }
-        let leave = self.question.leave().filter(|_| answered.approved_for_session);
-        Ok(Yes {
-            domain: self.question.domain().cloned(),
-            approved: self.question.approved_by(who(&answered, "")),
-            leave: leave.map(|leave| (leave, answered)),
-        })
+        let (Some(operator), Some(door)) = (&answered.decided_by, answered.door) else {
+            return Err(Fault::new("internal", "an approval does not say who gave it"));
+        };
+        let by = Approver { operator, channel: door.as_str(), approval_id: answered.id.as_str() };
+        let domain = self.question.domain().cloned();
+        let authority = self.waiting.authority();
+        let (approved, allowance) = if answered.approved_for_session {
+            authority.approve_for_session(self.question, &by)
+        } else {
+            (authority.approve(self.question, &by), None)
+        };
+        Ok(Yes { approved, allowance, domain })
     }
 }
 
@@ -76,29 +83,21 @@ fn refused(answered: &Approval) -> Fault {
     )
 }
 
-fn who(answered: &Approval, more: &str) -> String {
-    let by = Decider {
-        operator: answered.decided_by.clone().unwrap_or_default(),
-        door: answered.door.unwrap_or(Door::Console),
-    };
-    format!("operator {} by {}{more} ({})", by.operator, by.door.as_str(), answered.id)
-}
-
 /// What a person let one session do without asking again. It is gone with the session.
 #[derive(Default)]
 pub struct Given(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
-    leaves: Vec<(Leave, String)>,
+    allowances: Vec<Allowance>,
     domains: Vec<DomainPattern>,
 }
 
 impl Given {
-    pub fn add(&self, leave: Leave, answered: &Approval) {
+    pub fn add(&self, allowance: Allowance) {
         let mut lists = self.lock();
-        if lists.leaves.len() < MOST_GIVEN {
-            lists.leaves.push((leave, who(answered, ", for the session")));
+        if lists.allowances.len() < MOST_GIVEN {
+            lists.allowances.push(allowance);
         }
     }
 
@@ -116,10 +115,9 @@ impl Given {
     /// A question that was answered before, for the session; any other comes back.
     #[expect(clippy::result_large_err, reason = "the question goes on to be asked")]
     pub fn covers(&self, question: Question) -> Result<Approved, Question> {
-        let Some(wanted) = question.leave() else { return Err(question) };
         let lists = self.lock();
-        match lists.leaves.iter().find(|(leave, _)| *leave == wanted) {
-            Some((_, who)) => Ok(question.approved_by(who.clone())),
+        match lists.allowances.iter().find(|allowance| allowance.covers(&question)) {
+            Some(allowance) => allowance.approve(question),
             None => Err(question),
         }
     }

@@ -8,7 +8,7 @@ use browser::PageText;
 use policy::{Risk, SessionId};
 use std::path::Path;
 
-fn log(folder: &Path) -> Log {
+fn log(folder: &Path) -> (Log, audit::ApprovalAuthority) {
     let key = Key::load_or_create(&folder.join("keys/audit.key")).unwrap();
     let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
     Log::open(&folder.join("audit"), "i1", options).unwrap()

@@ -16,6 +16,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    pub(super) fn authority(&self) -> &audit::ApprovalAuthority {
+        self.book.authority()
+    }
+
     pub fn asked(&self) -> &Approval {
         &self.asked
     }

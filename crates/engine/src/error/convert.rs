@@ -4,7 +4,7 @@ use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
 use browser::BrowserError;
 use egress::Egress;
-use policy::{UrlRefusal, WebUrl};
+use policy::{InvalidUrl, WebUrl};
 
 /// A log that cannot be written stops actions; reading it goes on.
 pub fn audit_fault(error: AuditError) -> Fault {
@@ -25,7 +25,7 @@ pub fn audit_fault(error: AuditError) -> Fault {
 pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
-        && let Some(problem) = egress.last_problem(url.host()).or_else(|| egress.newest_problem())
+        && let Some(problem) = egress.last_failure(url.host()).or_else(|| egress.newest_failure())
     {
         return Fault::new(problem.code(), problem.to_string())
             .hint(problem.hint())
@@ -43,7 +43,7 @@ impl From<BrowserError> for Fault {
 
 impl From<jail::JailError> for Fault {
     fn from(error: jail::JailError) -> Fault {
-        if matches!(error, jail::JailError::KeeperLost { .. }) {
+        if matches!(error, jail::JailError::RuntimeLost { .. }) {
             return Fault::caused("sandbox_runtime_required", &error)
                 .hint("No session can be opened without the jails' keeper, and trying again will not help: restart Stockade.");
         }
@@ -58,7 +58,7 @@ impl From<jail::template::TemplateError> for Fault {
 }
 
 /// An address that is not one, or that no session opens.
-pub fn bad_address(refusal: &UrlRefusal) -> Fault {
+pub fn bad_address(refusal: &InvalidUrl) -> Fault {
     Fault::new("bad_address", refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
 }
@@ -79,7 +79,7 @@ mod tests {
             (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
             (BrowserError::TabClosed.into(), "tab_closed"),
             (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
-            (JailError::KeeperLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
+            (JailError::RuntimeLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
         ] {
             assert_eq!(fault.code, code);
             assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");

@@ -32,15 +32,15 @@ pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
         risk: question.risk(),
         rule: question.rule().to_string(),
         description: question.description().to_owned(),
-        because: question.because().iter().map(|it| said(it.fact, &it.value)).collect(),
+        because: question.evidence().iter().map(|it| said(it.fact, &it.value)).collect(),
         url: page(url),
         domain: session.veil.text(&redactor.text(&host(url))),
         element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
         input: put_in(question).map(|text| page(&text)),
         mark: shown.mark,
         irreversible: question.is_irreversible(),
-        for_session: match question.leave() {
-            Some(leave) => leave.facts().map(|(what, value)| said(what, value)).collect(),
+        for_session: match question.allowance_scope() {
+            Some(scope) => scope.facts().map(|(what, value)| said(what, value)).collect(),
             None => Vec::new(),
         },
     };
@@ -67,7 +67,7 @@ fn element_card(action: &Action, element: &ElementFacts, page: &impl Fn(&str) ->
             .as_ref()
             .and_then(|form| form.button.as_ref())
             .filter(|_| matches!(action, Action::Type(_) | Action::Press(_)))
-            .map(|button| page(&button.told())),
+            .map(|button| page(&button.label())),
         href: element.href.as_deref().map(page),
     }
 }
@@ -112,7 +112,7 @@ fn in_words(action: &Action) -> String {
             let then = if typing.submit { ", then press Enter" } else { "" };
             format!("type {} characters{then}", typing.text.chars().count())
         }
-        Action::Press(press) => format!("press {}", press.chord.told()),
+        Action::Press(press) => format!("press {}", press.chord.redacted()),
         Action::Select(_) => "choose from a list".to_owned(),
         Action::Check(check) => if check.checked { "check a box" } else { "uncheck a box" }.to_owned(),
         Action::Drag(_) => "drag onto another element".to_owned(),

@@ -6,9 +6,9 @@ use crate::approvals::{Ask, Card, Kind, Said, State, Waiting};
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Whereabouts};
-use audit::{About, Event, EventKind, plain};
+use audit::{Event, EventKind, EventSubject, sanitize};
 use browser::{Outcome, PageText};
-use policy::{Risk, Rule};
+use policy::{Risk, RuleName};
 use std::sync::Arc;
 
 impl Gate {
@@ -17,12 +17,12 @@ impl Gate {
         &self,
         session: &Session,
         code: &'static str,
-        rule: &Rule,
+        rule: &RuleName,
     ) -> Result<(), Fault> {
         session.flag(code);
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let mut event = Event::new(EventKind::Alert, about).result(code);
-        event.rule = Some(plain(rule.as_str()));
+        event.rule = Some(sanitize(rule.as_str()));
         tracing::warn!(session = %session.id, code, "an agent did what an operator should know of");
         self.log.append(&event).await.map_err(audit_fault)
     }

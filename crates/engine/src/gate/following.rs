@@ -7,7 +7,7 @@ use crate::approvals::{ApprovalPicture, Bound, Waiting, Yes};
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{Session, Turn};
-use audit::{About, Context};
+use audit::{ActionContext, EventSubject};
 use browser::TimeLimit;
 use policy::{Denial, Question};
 use std::sync::Arc;
@@ -47,9 +47,10 @@ impl Gate {
             Some("approvals_full") => "approvals_full",
             _ => "not_asked",
         };
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let veil = |text: &str| session.veil.text(text);
-        let context = Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+        let context =
+            ActionContext { subject: &about, user_agent: &session.user_agent, before: None, redact: &veil };
         let (rule, risk) = (question.rule().clone(), question.risk());
         let denial = Denial { rule, risk, code, message: String::new(), hint: "" };
         let refused = self.log.refuse(&context, question.action(), question.facts(), &denial);
@@ -90,12 +91,12 @@ impl Gate {
                 return Err(fault);
             }
         };
-        let Yes { approved, leave, domain } = yes;
+        let Yes { approved, allowance, domain } = yes;
         if let Some(domain) = domain {
             session.given.add_domain(domain);
         }
-        if let Some((leave, answered)) = leave {
-            session.given.add(leave, &answered);
+        if let Some(allowance) = allowance {
+            session.given.add(allowance);
         }
         let result = match session.turn().await {
             Err(fault) => Err(fault),

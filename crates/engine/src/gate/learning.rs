@@ -6,7 +6,7 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::logins::{self, handed};
 use crate::session::{Session, Turn};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use browser::{BrowserError, Content, Outcome, TimeLimit};
 use jiff::Timestamp;
 use policy::Origin;
@@ -65,7 +65,7 @@ impl Gate {
             if !session.flag_once("credential_expired") {
                 continue;
             }
-            let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+            let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
             let event =
                 Event::new(EventKind::CredentialExpired, about).detail(&format!("{} of {domain}", login.id));
             self.log.append(&event).await.map_err(audit_fault)?;

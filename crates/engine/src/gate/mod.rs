@@ -12,8 +12,8 @@ mod recording;
 mod redact;
 mod stations;
 
+pub use self::redact::Redactor;
 pub use pending::{Pending, Pendings};
-pub use redact::Redactor;
 
 use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;
@@ -110,7 +110,7 @@ impl Gate {
         let Wish { action, viewer, timeout, patience, asked, given_up } = wish;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let errand =
-            Errand { name: action.name(), looks: looks(&action), viewer, limit, begun: Instant::now() };
+            Errand { name: action.name(), looks: action.only_reads(), viewer, limit, begun: Instant::now() };
         let turn = tokio::select! {
             // A call that was given up while it waited is not begun, though its turn has come.
             biased;
@@ -259,16 +259,4 @@ enum Ran {
 fn cancelled() -> Fault {
     Fault::new("cancelled", "the call was cancelled by its caller")
         .hint("Nothing to do; call again when you need it.")
-}
-
-/// What leaves the page as it was.
-fn looks(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Read(_)
-            | Action::ReadDom(_)
-            | Action::Find(_)
-            | Action::Screenshot(_)
-            | Action::Tabs(policy::Tabs::List)
-    )
 }

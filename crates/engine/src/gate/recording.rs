@@ -1,10 +1,10 @@
 //! Pictures for the record: what a page showed before an action, with its target marked, and after it. No picture is kept
 //! in which what was typed is not covered.
 
-use super::{Gate, looks, stations::Found};
+use super::{Gate, stations::Found};
 use crate::error::Fault;
 use crate::session::{RecordMode, Session, Stored, Turn};
-use audit::{About, Event, EventKind, Picture};
+use audit::{Event, EventKind, EventSubject, StoredScreenshot};
 use browser::{Kept, Outcome, TimeLimit};
 use policy::{Action, ElementFacts, Screenshot};
 use std::time::Duration;
@@ -14,16 +14,16 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether an action is pictured: what only looks leaves the page as it was.
 pub fn is_pictured(session: &Session, action: &Action) -> bool {
-    session.record == RecordMode::Audit && !looks(action) && !matches!(action, Action::Tabs(_))
+    session.record == RecordMode::Audit && !action.only_reads() && !matches!(action, Action::Tabs(_))
 }
 
 /// A kept picture as the log tells of it.
-pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> Picture {
+pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> StoredScreenshot {
     let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
     let parts: Vec<_> = stored.path.iter().map(|part| part.to_string_lossy()).collect();
     let from = parts.iter().rposition(|part| part == folder).unwrap_or(0);
     let path = parts[from..].join("/");
-    Picture { path, sha256: stored.sha256.clone(), size, mark }
+    StoredScreenshot { path, sha256: stored.sha256.clone(), size, mark }
 }
 
 impl Gate {
@@ -33,7 +33,7 @@ impl Gate {
         session: &Session,
         turn: &Turn<'_>,
         target: Option<&ElementFacts>,
-    ) -> Result<Option<Picture>, Fault> {
+    ) -> Result<Option<StoredScreenshot>, Fault> {
         let format = self.sessions.picture_format();
         let cover = session.veil.cover();
         let limit = TimeLimit::new(PATIENCE);
@@ -52,7 +52,7 @@ impl Gate {
     }
 
     /// The page after an action; whatever happens, the outcome is recorded.
-    pub(super) async fn picture_after(&self, session: &Session, turn: &Turn<'_>) -> Option<Picture> {
+    pub(super) async fn picture_after(&self, session: &Session, turn: &Turn<'_>) -> Option<StoredScreenshot> {
         if session.ended().is_some() || !turn.runtime.link.is_alive() {
             return None;
         }
@@ -71,7 +71,7 @@ impl Gate {
         shot: &Screenshot,
         target: Option<&ElementFacts>,
         found: &mut Found,
-    ) -> Result<(Outcome, Option<Picture>), Fault> {
+    ) -> Result<(Outcome, Option<StoredScreenshot>), Fault> {
         let kept = self.keep_image(session, turn, &outcome, shot, target, found).await?;
         if session.secrets.is_empty() {
             return Ok((outcome, kept));
@@ -94,7 +94,7 @@ impl Gate {
         shot: &Screenshot,
         target: Option<&ElementFacts>,
         found: &mut Found,
-    ) -> Result<Option<Picture>, Fault> {
+    ) -> Result<Option<StoredScreenshot>, Fault> {
         let Outcome::Screenshot(taken) = outcome else { return Ok(None) };
         if session.record == RecordMode::Off {
             return Ok(None);
@@ -116,7 +116,7 @@ impl Gate {
     }
 
     fn not_pictured(&self, session: &Session, code: &str) {
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(code)) {
             tracing::warn!(session = %session.id, code, "a picture is missing, and the log does not say so");
         }

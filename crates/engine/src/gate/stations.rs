@@ -5,9 +5,9 @@ use super::{Errand, GRACE, Gate, cancelled, recording};
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Stored, Turn};
-use audit::{About, Context};
+use audit::{ActionContext, Approved, Authorization, EventSubject, Permitted};
 use browser::{BrowserError, Outcome, TimeLimit, Viewer};
-use policy::{Action, Approved, Decision, Facts, Permit, Permitted, Question};
+use policy::{Action, Decision, Facts, Question};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +38,7 @@ impl Start {
 }
 
 pub(super) enum Decided {
-    Permit(Permit),
+    Authorized(Authorization),
     Ask(Question),
 }
 
@@ -127,7 +127,7 @@ impl Gate {
         let cut_short = cut_short(session, name, errand.limit, cancel);
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(errand.limit);
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         // Once: characters that are pressed make a text.
         if matches!(start, Start::New(_)) {
             session.veil.learn(action);
@@ -135,7 +135,7 @@ impl Gate {
         self.learn(session, turn).await.map_err(Failure::Browser)?;
         let veil = |text: &str| session.veil.text(text);
         let mut context =
-            Context { about: &about, user_agent: &session.user_agent, before: None, veil: &veil };
+            ActionContext { subject: &about, user_agent: &session.user_agent, before: None, redact: &veil };
         let facts = tokio::select! {
             facts = turn.runtime.link.browser.resolve_within(action, limit) => facts.map_err(Failure::Browser),
             failure = &mut cut_short => Err(failure),
@@ -156,9 +156,9 @@ impl Gate {
             _ => None,
         };
         let was_asked = matches!(start, Start::Approved(_));
-        let permit = match start {
+        let authorized = match start {
             Start::New(action) => match self.decide(session, &context, action, facts).await? {
-                Decided::Permit(permit) => permit,
+                Decided::Authorized(authorized) => authorized,
                 Decided::Ask(question) => {
                     let shown = tokio::select! {
                         shown = self.shown(session, turn, &question) => shown,
@@ -169,21 +169,21 @@ impl Gate {
             },
             Start::Approved(approved) => {
                 let (action, page_url) = (approved.action().clone(), facts.page_url.clone());
-                approved.still_holds(facts).map_err(|changed| {
+                approved.recheck(facts).map_err(|changed| {
                     self.log.not_performed(&context, &action, page_url, "approval_void");
                     Failure::Fault(void(changed.what))
                 })?
             }
         };
         // An empty tab shows nothing.
-        if is_pictured && !matches!(permit.facts().page_url.as_str(), "" | "about:blank") {
+        if is_pictured && !matches!(authorized.facts().page_url.as_str(), "" | "about:blank") {
             context.before = tokio::select! {
-                picture = self.picture(session, turn, permit.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
+                picture = self.picture(session, turn, authorized.facts().target.as_ref()) => picture.map_err(Failure::Fault)?,
                 failure = &mut cut_short => return Err(failure),
             };
         }
         let (permitted, intent) =
-            self.log.intend(permit, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
+            self.log.intend(authorized, context).await.map_err(|e| Failure::Fault(audit_fault(e)))?;
         let begun = Instant::now();
         let done = tokio::select! {
             done = perform(turn, permitted, &errand.viewer, limit) => done,
@@ -215,7 +215,7 @@ impl Gate {
         let page = turn.runtime.link.browser.state();
         let (url, title) = (veil(&page.url), veil(&page.title));
         let told =
-            intent.came_to(|event| event.took(took).result(&result).at(&url, &title).picture(after)).await;
+            intent.complete(|event| event.took(took).result(&result).at(&url, &title).picture(after)).await;
         if let Err(error) = told {
             turn.runtime.link.browser.forget_last_shown();
             return Err(Failure::Fault(audit_fault(error)));
@@ -232,17 +232,17 @@ impl Gate {
     async fn decide(
         &self,
         session: &Session,
-        context: &Context<'_>,
+        context: &ActionContext<'_>,
         action: Action,
         facts: Facts,
     ) -> Result<Decided, Failure> {
         let asked = (action.clone(), facts.clone());
         match self.policy.decide(action, facts, &session.standing()) {
-            Decision::Allow(permit) => Ok(Decided::Permit(permit)),
+            Decision::Allow(permit) => Ok(Decided::Authorized(permit.into())),
             Decision::Ask(question) => match session.given.covers(question) {
                 Ok(approved) => approved
-                    .still_holds(asked.1)
-                    .map(Decided::Permit)
+                    .recheck(asked.1)
+                    .map(Decided::Authorized)
                     .map_err(|changed| Failure::Fault(void(changed.what))),
                 Err(question) => Ok(Decided::Ask(question)),
             },

@@ -3,12 +3,13 @@
 use crate::error::Fault;
 use crate::settings::{Credentials, KvLogin, KvServer, MasterKeyPlace, VaultBackend};
 use crate::state::State;
+use redact::Secret;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use vault::{
-    Database, EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, MasterKeySource, Secret, SopsBackend,
-    SopsKeys, Store, Vault, VaultError,
+    Database, EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, MasterKeySource, SopsBackend, SopsKeys,
+    Store, Vault, VaultError,
 };
 use zeroize::Zeroizing;
 

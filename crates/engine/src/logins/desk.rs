@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::logins::Logins;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use jiff::{SignedDuration, Timestamp};
 use policy::Tenant;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub struct By<'a> {
 
 impl By<'_> {
     async fn note(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
-        let mut event = Event::new(kind, About::tenant(self.tenant)).detail(detail);
-        event.decided_by = Some(audit::plain(self.who));
+        let mut event = Event::new(kind, EventSubject::tenant(self.tenant)).detail(detail);
+        event.decided_by = Some(audit::sanitize(self.who));
         self.log.append(&event).await.map_err(audit_fault)
     }
 }
@@ -83,7 +83,7 @@ impl Logins {
     }
 
     /// The one-time code of this moment, and for how many seconds it is. On record before it is told.
-    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(vault::Secret, u32), Fault> {
+    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(redact::Secret, u32), Fault> {
         let told = self.vault()?.code(by.tenant, id, Timestamp::now()).await?;
         by.note(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
         Ok(told)
@@ -105,7 +105,7 @@ impl Logins {
         let before = now.checked_sub(KEPT).map_err(|error| Fault::caused("internal", &error))?;
         let collected = self.grants.collect(before).await?;
         if collected > 0 {
-            let event = Event::new(EventKind::GrantsCollected, About::stockade()).count(collected);
+            let event = Event::new(EventKind::GrantsCollected, EventSubject::stockade()).count(collected);
             log.append(&event).await.map_err(audit_fault)?;
         }
         Ok(collected)
@@ -204,7 +204,7 @@ mod tests {
     async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
         let (_folder, state, config) = room();
         let logins = Logins::open(&config.credentials, &state).unwrap();
-        let log = crate::record::open_log(&config.audit, &state, "i1").unwrap();
+        let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
         let tenant = Tenant::parse("default").unwrap();
         let by = By { log: &log, tenant: &tenant, who: "ada" };
         let (token, grant) = logins.issue(by, request(&tenant)).await.unwrap();
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
         assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
         assert!(logins.grants.list(&tenant, 10).await.unwrap().is_empty());
-        let entries = audit::last(&state.audit(), &audit::Filter::default(), 10).unwrap();
+        let entries = audit::read_last(&state.audit(), &audit::EventFilter::default(), 10).unwrap();
         let lines: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
         let lines = lines.join("\n");
         assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");
@@ -225,7 +225,7 @@ mod tests {
         let (_folder, state, config) = room();
         let logins = Logins::open(&config.credentials, &state).unwrap();
         let tenant = Tenant::parse("default").unwrap();
-        let log = crate::record::open_log(&config.audit, &state, "i1").unwrap();
+        let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
         let by = By { log: &log, tenant: &tenant, who: "ada" };
         let (_, good) = logins.issue(by, request(&tenant)).await.unwrap();
         drop(log);
@@ -235,7 +235,7 @@ mod tests {
         let text = std::fs::read_to_string(&segment).unwrap();
         std::fs::write(&segment, text.replace("\"ada\"", "\"eve\"")).unwrap();
         let log = loop {
-            let log = crate::record::open_log(&config.audit, &state, "i1").unwrap();
+            let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
             // The writer that held this chain takes a moment to let go of it.
             if log.folder() == chain {
                 break log;

@@ -2,10 +2,11 @@
 
 use super::redeem::{Login, Released};
 use browser::{HandedCookie, HandedOut, HandedReply, ReplyKind};
+use redact::Secret;
 use serde_json::Value as Json;
 use std::ops::Range;
 use std::rc::Rc;
-use vault::{Cookie, Host, Secret, Value};
+use vault::{Cookie, Host, Value};
 use zeroize::Zeroizing;
 
 /// Texts within one stored value that are looked at.
@@ -91,15 +92,15 @@ fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
                 if found.len() == most {
                     return;
                 }
-                if name.is_some_and(|name| policy::credential::is_name_of_one(&name)) && is_token(&text) {
+                if name.is_some_and(|name| policy::credential::is_credential_name(&name)) && is_token(&text) {
                     found.push(Secret::new(text.to_string()));
                 } else if text.len() >= SHORTEST_LOOK {
-                    add_places(&text, &policy::credential::places(&text), found, most);
+                    add_places(&text, &policy::credential::find_all(&text), found, most);
                 }
             }
         }
-        (ReplyKind::Data, None) => add_places(text, &policy::credential::places(text), found, most),
-        (ReplyKind::Document, None) => add_places(text, &policy::credential::named(text), found, most),
+        (ReplyKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
+        (ReplyKind::Document, None) => add_places(text, &policy::credential::find_named(text), found, most),
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
 
     fn replied(kind: ReplyKind, body: &str) -> Vec<String> {
         let mut found = Vec::new();
-        add_replied(&HandedReply { kind, body: browser::Secret::new(body.to_owned()) }, &mut found);
+        add_replied(&HandedReply { kind, body: Secret::new(body.to_owned()) }, &mut found);
         found.iter().map(|one| one.expose_secret().to_owned()).collect()
     }
 

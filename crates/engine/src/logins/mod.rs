@@ -46,7 +46,7 @@ impl Logins {
         let usual = settings.grant_lifetime.duration();
         Ok(Logins {
             vault: backends::vault(settings, state, &database, user),
-            grants: Grants::new(database.clone()).usual_lifetime(usual),
+            grants: Grants::new(database.clone()).default_lifetime(usual),
             store: backends::store(settings, state, &database),
             standing: match settings.auto_inject {
                 true => settings.standing.clone(),

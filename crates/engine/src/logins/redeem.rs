@@ -4,10 +4,11 @@ use super::Logins;
 use crate::error::Fault;
 use jiff::Timestamp;
 use policy::{DomainPattern, Name, Scope};
+use redact::Secret;
 use std::time::Duration;
 use vault::{
-    Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, Leave, Secret, VaultError,
-    answered,
+    ConsumedGrant, Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, VaultError,
+    with_timeout,
 };
 
 /// How long a grant of the settings lives: it is issued for one opening, and used by it.
@@ -27,7 +28,7 @@ pub struct Wanted {
 
 /// Logins that a grant released. They go into a browser before anybody gets near, and once more if it is started again.
 pub struct Released {
-    leave: Leave,
+    leave: ConsumedGrant,
     pub logins: Vec<Login>,
 }
 
@@ -41,7 +42,7 @@ impl Released {
         self.leave.jti()
     }
 
-    pub fn into_leave(self) -> Leave {
+    pub fn into_leave(self) -> ConsumedGrant {
         self.leave
     }
 
@@ -51,7 +52,7 @@ impl Released {
 }
 
 /// The sites of a grant, as the policy and the proxy read them.
-pub fn home(leave: &Leave) -> Vec<DomainPattern> {
+pub fn home(leave: &ConsumedGrant) -> Vec<DomainPattern> {
     let patterns = leave.hosts().iter().flat_map(|granted| match granted {
         GrantedHost::Host(host) => vec![host.to_string()],
         GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
@@ -61,17 +62,17 @@ pub fn home(leave: &Leave) -> Vec<DomainPattern> {
 
 impl Logins {
     /// Uses the grant.
-    pub async fn consume(&self, scope: &Scope, wanted: &Wanted) -> Result<Leave, Fault> {
+    pub async fn consume(&self, scope: &Scope, wanted: &Wanted) -> Result<ConsumedGrant, Fault> {
         let token = match &wanted.grant {
             Some(given) => given.duplicate(),
             None => Secret::new(self.issue_standing(scope, &wanted.hosts).await?.expose_secret().to_owned()),
         };
         let (token, now) = (token.expose_secret(), Timestamp::now());
-        Ok(answered(self.grants.consume(token, &scope.tenant, &wanted.hosts, now), PATIENCE).await?)
+        Ok(with_timeout(self.grants.consume(token, &scope.tenant, &wanted.hosts, now), PATIENCE).await?)
     }
 
     /// Opens what the grant is for. If that fails, the grant is as good as before.
-    pub async fn release(&self, leave: Leave, wanted: &Wanted) -> Result<Released, Fault> {
+    pub async fn release(&self, leave: ConsumedGrant, wanted: &Wanted) -> Result<Released, Fault> {
         match self.open_all(&leave, wanted).await {
             Ok(logins) => Ok(Released { leave, logins }),
             Err(fault) => {
@@ -102,12 +103,12 @@ impl Logins {
             lifetime: Some(STANDING),
             single_use: true,
         };
-        Ok(answered(self.grants.issue(request, Timestamp::now()), PATIENCE).await?.0)
+        Ok(with_timeout(self.grants.issue(request, Timestamp::now()), PATIENCE).await?.0)
     }
 
     /// Right before the secrets go into a browser: a revocation in between counts.
     pub async fn confirm(&self, released: &Released) -> Result<(), Fault> {
-        Ok(answered(self.grants.confirm(&released.leave, Timestamp::now()), PATIENCE).await?)
+        Ok(with_timeout(self.grants.confirm(&released.leave, Timestamp::now()), PATIENCE).await?)
     }
 
     /// They are in a browser.
@@ -115,7 +116,7 @@ impl Logins {
         let Ok(vault) = self.vault() else { return };
         for login in &released.logins {
             let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now());
-            let noted = answered(noted, PATIENCE).await;
+            let noted = with_timeout(noted, PATIENCE).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
             }
@@ -123,18 +124,18 @@ impl Logins {
     }
 
     /// Nothing went into a browser: the grant is as good as it was.
-    pub async fn give_back(&self, leave: Leave) {
+    pub async fn give_back(&self, leave: ConsumedGrant) {
         let jti = leave.jti().to_owned();
-        if let Err(error) = answered(self.grants.give_back(leave), PATIENCE).await {
+        if let Err(error) = with_timeout(self.grants.restore(leave), PATIENCE).await {
             tracing::warn!(%error, jti, "a grant stays used though nothing came of it");
         }
     }
 
-    async fn open_all(&self, leave: &Leave, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
+    async fn open_all(&self, leave: &ConsumedGrant, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
         let vault = self.vault()?;
         let mut logins = Vec::new();
         for id in ids(leave, wanted)? {
-            let credential = vault.release(leave, &id).await?;
+            let credential = vault.open_for_grant(leave, &id).await?;
             logins.push(Login { id, credential });
         }
         Ok(logins)
@@ -142,7 +143,7 @@ impl Logins {
 }
 
 /// Which credentials are meant: those that were named, else those of the hosts, else those of all granted hosts.
-fn ids(leave: &Leave, wanted: &Wanted) -> Result<Vec<CredentialId>, VaultError> {
+fn ids(leave: &ConsumedGrant, wanted: &Wanted) -> Result<Vec<CredentialId>, VaultError> {
     let mut ids = wanted.credentials.clone();
     let mut hosts: Vec<&Host> = wanted.hosts.iter().collect();
     if ids.is_empty() && hosts.is_empty() {

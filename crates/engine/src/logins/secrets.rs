@@ -2,10 +2,10 @@
 
 use super::redeem::Released;
 use browser::{Cover, Mask};
+use redact::{MASK, Redactor, SHORTEST_SECRET, Secret};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use vault::{MASK, Redactor, SHORTEST_SECRET, Secret};
 
 /// Values that a site handed out and that are remembered, and their bytes together; beyond it the oldest are forgotten,
 /// which by then have long been replaced by others. To look for a byte of a secret takes a hundred.
@@ -54,8 +54,8 @@ impl Secrets {
     /// The text without secrets, and without what looks like one though nobody knew it.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Some(known) = self.known() else { return Cow::Borrowed(text) };
-        let known_gone = known.redactor.text(text);
-        let places = policy::credential::places(&known_gone);
+        let known_gone = known.redactor.mask(text);
+        let places = policy::credential::find_all(&known_gone);
         if places.is_empty() {
             return known_gone;
         }
@@ -111,7 +111,7 @@ impl Secrets {
 
 impl Known {
     fn new(injected: Vec<Secret>, open: Vec<Secret>) -> Known {
-        let (redactor, cover) = (Redactor::new([]), Cover::of_secrets());
+        let (redactor, cover) = (Redactor::default(), Cover::of_secrets());
         let mut known = Known { redactor, cover, injected, learned: VecDeque::new(), open };
         known.build();
         known

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vault::{Grant, GrantScope, Host, Summary, Waiting};
+use vault::{Grant, GrantScope, Host, PendingRotation, Summary};
 
 /// How a grant stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn credential(one: &Summary) -> Value {
     })
 }
 
-pub fn waiting(one: &Waiting) -> Value {
+pub fn waiting(one: &PendingRotation) -> Value {
     json!({ "id": one.id.as_str(), "domain": one.domain.as_str(), "cookies": one.names, "kept_at": one.kept_at })
 }
 

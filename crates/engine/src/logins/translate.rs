@@ -5,7 +5,7 @@ use crate::error::Fault;
 use browser::{InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection};
 use jiff::Timestamp;
 use policy::WebUrl;
-use vault::{Cookie, Credential, Entry, GrantedHost, Host, Probe};
+use vault::{Cookie, Credential, GrantedHost, Host, NamedValue, Probe};
 
 /// Everything that was released, for one browser.
 pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault> {
@@ -21,9 +21,7 @@ pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault
             all.storage.push(InjectedStorage { origin: origin.clone(), local, session });
         }
         let mut lines = entries(headers);
-        lines.extend(
-            basic.iter().map(|basic| InjectedEntry::basic_auth(&basic.username, &secret(&basic.password))),
-        );
+        lines.extend(basic.iter().map(|basic| InjectedEntry::basic_auth(&basic.username, &basic.password)));
         if !lines.is_empty() {
             let allow_plain_http = login.credential.allows_plain_http();
             all.headers.push(InjectedHeaders { origin: origin.clone(), lines, allow_plain_http });
@@ -64,31 +62,19 @@ fn injected_cookie(cookie: &Cookie, host: &Host, granted: &[GrantedHost]) -> Inj
     };
     InjectedCookie {
         name: cookie.name.clone(),
-        value: secret(&cookie.value.text),
+        value: cookie.value.text.duplicate(),
         host: host.to_string(),
         domain: cookie.domain.as_ref().filter(is_granted).map(ToString::to_string),
         path: cookie.path.clone(),
         expires: cookie.expires,
         http_only: cookie.http_only,
         secure: cookie.secure,
-        same_site: cookie.same_site.map(|same_site| match same_site {
-            vault::SameSite::Strict => browser::SameSite::Strict,
-            vault::SameSite::Lax => browser::SameSite::Lax,
-            vault::SameSite::None => browser::SameSite::None,
-        }),
-        priority: cookie.priority.map(|priority| match priority {
-            vault::Priority::Low => browser::Priority::Low,
-            vault::Priority::Medium => browser::Priority::Medium,
-            vault::Priority::High => browser::Priority::High,
-        }),
+        same_site: cookie.same_site,
+        priority: cookie.priority,
         partition_key: cookie.partition_key.clone(),
     }
 }
 
-fn entries(entries: &[Entry]) -> Vec<InjectedEntry> {
-    entries.iter().map(|entry| InjectedEntry::new(entry.name.clone(), secret(&entry.value.text))).collect()
-}
-
-fn secret(text: &vault::Secret) -> browser::Secret {
-    browser::Secret::new(text.expose_secret().to_owned())
+fn entries(entries: &[NamedValue]) -> Vec<InjectedEntry> {
+    entries.iter().map(|entry| InjectedEntry::new(entry.name.clone(), entry.value.text.duplicate())).collect()
 }

@@ -5,7 +5,7 @@
 
 use crate::post::post;
 use crate::settings::Anchor as AnchorSettings;
-use audit::{About, Event, EventKind, Head, Log};
+use audit::{Event, EventKind, EventSubject, Head, Log};
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -99,9 +99,11 @@ fn note(log: &Log, place: &Place, well: &mut bool, sent: io::Result<()>) {
         (Err(error), true) => {
             tracing::warn!(%error, place = %place.name(), "a head could not be anchored");
             let detail = format!("{}: {error}", place.name());
-            Event::new(EventKind::AnchorFailed, About::stockade()).detail(&detail)
+            Event::new(EventKind::AnchorFailed, EventSubject::stockade()).detail(&detail)
         }
-        (Ok(()), false) => Event::new(EventKind::AnchorRestored, About::stockade()).detail(&place.name()),
+        (Ok(()), false) => {
+            Event::new(EventKind::AnchorRestored, EventSubject::stockade()).detail(&place.name())
+        }
         _ => return,
     };
     *well = sent.is_ok();
@@ -182,7 +184,7 @@ mod tests {
     fn log(folder: &Path) -> Log {
         let key = Key::load_or_create(&folder.join("key")).unwrap();
         let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 30 };
-        Log::open(&folder.join("audit"), "i1", options).unwrap()
+        Log::open(&folder.join("audit"), "i1", options).unwrap().0
     }
 
     fn settings(file: Option<&Path>, webhook: Option<String>) -> AnchorSettings {
@@ -196,7 +198,7 @@ mod tests {
         let log = log(folder.path());
         let file = folder.path().join("anchor");
         let anchors = Anchors::start(&settings(Some(&file), None), &log).unwrap();
-        log.append(&Event::new(EventKind::Refused, About::stockade())).await.unwrap();
+        log.append(&Event::new(EventKind::Refused, EventSubject::stockade())).await.unwrap();
         anchors.finish().await;
         let heads = read_anchors(&file).unwrap();
         assert_eq!(heads.last().unwrap().seq, 2);
@@ -212,12 +214,12 @@ mod tests {
         let nowhere = folder.path().join("missing/anchor");
         let anchors = Anchors::start(&settings(Some(&nowhere), None), &log).unwrap();
         for _ in 0..3 {
-            log.append(&Event::new(EventKind::Refused, About::stockade())).await.unwrap();
+            log.append(&Event::new(EventKind::Refused, EventSubject::stockade())).await.unwrap();
         }
         anchors.finish().await;
-        log.append(&Event::new(EventKind::Refused, About::stockade())).await.unwrap();
-        let filter = audit::Filter { action: Some("anchor_failed".into()), ..Default::default() };
-        assert_eq!(audit::last(&folder.path().join("audit"), &filter, 10).unwrap().len(), 1);
+        log.append(&Event::new(EventKind::Refused, EventSubject::stockade())).await.unwrap();
+        let filter = audit::EventFilter { action: Some("anchor_failed".into()), ..Default::default() };
+        assert_eq!(audit::read_last(&folder.path().join("audit"), &filter, 10).unwrap().len(), 1);
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::replay;
 use super::tar::{Member, Writer};
-use audit::{Entry, Filter, Key};
+use audit::{EventFilter, Key, LogEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -69,10 +69,10 @@ pub struct Made {
 }
 
 /// The lines of the log that are about a session, oldest first.
-pub fn events_of(audit: &Path, session: &str) -> io::Result<Vec<Entry>> {
-    let filter = Filter { session: Some(session.to_owned()), ..Filter::default() };
+pub fn events_of(audit: &Path, session: &str) -> io::Result<Vec<LogEntry>> {
+    let filter = EventFilter { session: Some(session.to_owned()), ..EventFilter::default() };
     let mut events = Vec::new();
-    audit::all(audit, &filter, |entry| {
+    audit::read_all(audit, &filter, |entry| {
         events.push(entry);
         Ok(())
     })?;
@@ -126,7 +126,7 @@ fn fill(path: &Path, audit: &Path, parts: &Parts, key: &Key) -> io::Result<(usiz
     tar.add(MANIFEST, &manifest)?;
     let sums: String = tar.members.iter().map(|file| format!("{}  {}\n", file.sha256, file.path)).collect();
     tar.add(SUMS, sums.as_bytes())?;
-    let sha256 = audit::digest(&manifest);
+    let sha256 = audit::sha256_hex(&manifest);
     let signature = Signature {
         sha256: sha256.clone(),
         key: key.public().to_string(),

@@ -2,7 +2,7 @@
 
 use super::bundle::{CONTEXT, EVENTS, FORMAT, IMAGES, MANIFEST, Manifest, SIGNATURE, SUMS, Signature};
 use super::tar::Reader;
-use audit::{Bad, Place, PublicKey, Wrong};
+use audit::{Defect, DefectKind, Location, PublicKey};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub struct Checked {
     pub events: u64,
     pub sha256: String,
     pub key: String,
-    pub bad: Option<Bad>,
+    pub bad: Option<Defect>,
 }
 
 /// The files of a bundle by name. What is no bundle is an error.
@@ -44,8 +44,8 @@ pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked>
         Ok(files) => files,
         // What is in it makes no sense: that is a finding, not a failure to look.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
-            let place = Place::new("the archive", 0, None);
-            return Ok(Checked::only(Bad { place, wrong: Wrong::NoBundle }));
+            let place = Location::new("the archive", 0, None);
+            return Ok(Checked::only(Defect { location: place, kind: DefectKind::NoBundle }));
         }
         Err(error) => return Err(error),
     };
@@ -57,9 +57,9 @@ pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked>
         _ => None,
     };
     let (Some((manifest, signature)), Some(bytes)) = (parsed, parts.0) else {
-        return Ok(Checked::only(Bad {
-            place: Place::new(MANIFEST, 0, None),
-            wrong: Wrong::ManifestDamaged,
+        return Ok(Checked::only(Defect {
+            location: Location::new(MANIFEST, 0, None),
+            kind: DefectKind::ManifestDamaged,
         }));
     };
     let bad = signed(&manifest, &signature, bytes, key)
@@ -73,37 +73,43 @@ pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked>
         session_id: manifest.session_id,
         files: files.len(),
         events,
-        sha256: audit::digest(bytes),
+        sha256: audit::sha256_hex(bytes),
         key: signature.key,
         bad,
     })
 }
 
 impl Checked {
-    fn only(bad: Bad) -> Checked {
+    fn only(bad: Defect) -> Checked {
         let empty = String::new;
         Checked { session_id: empty(), files: 0, events: 0, sha256: empty(), key: empty(), bad: Some(bad) }
     }
 }
 
-fn signed(manifest: &Manifest, signature: &Signature, bytes: &[u8], key: Option<&PublicKey>) -> Option<Bad> {
-    let bad = |wrong| Some(Bad { place: Place::new(MANIFEST, 0, None), wrong });
-    let Ok(signer) = PublicKey::parse(&signature.key) else { return bad(Wrong::ManifestDamaged) };
+fn signed(
+    manifest: &Manifest,
+    signature: &Signature,
+    bytes: &[u8],
+    key: Option<&PublicKey>,
+) -> Option<Defect> {
+    let bad = |kind| Some(Defect { location: Location::new(MANIFEST, 0, None), kind });
+    let Ok(signer) = PublicKey::parse(&signature.key) else { return bad(DefectKind::ManifestDamaged) };
     let genuine = signer.verifies(CONTEXT, bytes, &signature.signature)
-        && signature.sha256 == audit::digest(bytes)
+        && signature.sha256 == audit::sha256_hex(bytes)
         && manifest.format == FORMAT;
     if !genuine {
-        return bad(Wrong::ManifestDamaged);
+        return bad(DefectKind::ManifestDamaged);
     }
-    if key.is_some_and(|key| *key != signer) { bad(Wrong::OtherKey) } else { None }
+    if key.is_some_and(|key| *key != signer) { bad(DefectKind::OtherKey) } else { None }
 }
 
 /// Every file of the manifest is there as it says, and no other.
-fn same_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Bad> {
-    let bad = |name: &str| Some(Bad { place: Place::new(name, 0, None), wrong: Wrong::FileChanged });
+fn same_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
+    let bad =
+        |name: &str| Some(Defect { location: Location::new(name, 0, None), kind: DefectKind::FileChanged });
     for member in &manifest.files {
         let same = files.get(&member.path).is_some_and(|content| {
-            content.len() as u64 == member.bytes && audit::digest(content) == member.sha256
+            content.len() as u64 == member.bytes && audit::sha256_hex(content) == member.sha256
         });
         if !same {
             return bad(&member.path);
@@ -116,27 +122,27 @@ fn same_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<
 }
 
 /// The list for other tools says the same as the manifest.
-fn sums(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Bad> {
-    let own = files.get(MANIFEST).map(|bytes| audit::digest(bytes)).unwrap_or_default();
+fn sums(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
+    let own = files.get(MANIFEST).map(|bytes| audit::sha256_hex(bytes)).unwrap_or_default();
     let listed = manifest.files.iter().map(|file| format!("{}  {}\n", file.sha256, file.path));
     let expected: String = listed.chain([format!("{own}  {MANIFEST}\n")]).collect();
     let same = files.get(SUMS).is_some_and(|bytes| *bytes == expected.as_bytes());
-    (!same).then(|| Bad { place: Place::new(SUMS, 0, None), wrong: Wrong::FileChanged })
+    (!same).then(|| Defect { location: Location::new(SUMS, 0, None), kind: DefectKind::FileChanged })
 }
 
 /// Each line of the log has its own hash, they are in order, and the pictures they name are the ones that are there.
-fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Bad>) {
+fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
     let mut last = 0;
     let mut count = 0;
     let text = files.get(EVENTS).map(Vec::as_slice).unwrap_or_default();
     for (at, line) in (1..).zip(text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())) {
-        let bad = |wrong| Some(Bad { place: Place::new(EVENTS, at, None), wrong });
+        let bad = |kind| Some(Defect { location: Location::new(EVENTS, at, None), kind });
         let parsed = match audit::parse_line(line) {
             Ok(parsed) => parsed,
             Err(flaw) => return (count, bad(flaw.into())),
         };
         if parsed.seq <= last {
-            return (count, bad(Wrong::Again { expected: last + 1, found: parsed.seq }));
+            return (count, bad(DefectKind::Again { expected: last + 1, found: parsed.seq }));
         }
         last = parsed.seq;
         count += 1;
@@ -144,8 +150,11 @@ fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Bad>) {
         for (path, digest) in pictures(&event) {
             let name = format!("{IMAGES}{}", path.rsplit('/').next().unwrap_or_default());
             // A ring forgets pictures, and retention removes them; what is there is what was taken.
-            if files.get(&name).is_some_and(|bytes| audit::digest(bytes) != digest) {
-                return (count, Some(Bad { place: Place::new(&name, 0, None), wrong: Wrong::FileChanged }));
+            if files.get(&name).is_some_and(|bytes| audit::sha256_hex(bytes) != digest) {
+                return (
+                    count,
+                    Some(Defect { location: Location::new(&name, 0, None), kind: DefectKind::FileChanged }),
+                );
             }
         }
     }

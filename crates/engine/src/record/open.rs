@@ -4,7 +4,7 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::settings::Audit;
 use crate::state::State;
-use audit::{Key, Log, LogOptions};
+use audit::{ApprovalAuthority, Key, Log, LogOptions};
 use std::path::PathBuf;
 
 /// Where the key that signs heads is kept: apart from the log, and elsewhere altogether if the operator says so.
@@ -19,15 +19,15 @@ pub fn load_key(settings: &Audit, state: &State) -> Result<Key, Fault> {
     Key::load_or_create(&key_file(settings, state)).map_err(|error| audit_fault(error.into()))
 }
 
-pub fn open_log(settings: &Audit, state: &State, instance: &str) -> Result<Log, Fault> {
+pub fn open_log(settings: &Audit, state: &State, instance: &str) -> Result<(Log, ApprovalAuthority), Fault> {
     let options = LogOptions {
         key: load_key(settings, state)?,
         segment_bytes: settings.segment_size.bytes(),
         most_bytes: settings.max_size.bytes(),
     };
-    let log = Log::open(&state.audit(), instance, options).map_err(audit_fault)?;
+    let (log, authority) = Log::open(&state.audit(), instance, options).map_err(audit_fault)?;
     if let Err(error) = log.check() {
         tracing::error!(%error, "the audit log is damaged; every action is refused until it is moved away");
     }
-    Ok(log)
+    Ok((log, authority))
 }

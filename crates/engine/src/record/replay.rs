@@ -6,7 +6,7 @@
 mod steps;
 
 use crate::html;
-use audit::Entry;
+use audit::LogEntry;
 use serde_json::Value;
 use std::fmt::{self, Write};
 use steps::{Item, Shown, Step, steps};
@@ -21,14 +21,14 @@ struct Text<'a>(&'a str);
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Cleaned as for a terminal: what turns text around would do so here too.
-        html::Text(&audit::plain(self.0)).fmt(f)
+        html::Text(&audit::sanitize(self.0)).fmt(f)
     }
 }
 
 /// Where a picture of this name is to be had; nowhere if it is gone.
 pub type Source<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-pub fn page(session: &str, events: &[Entry], egress: &Value, source: Source) -> String {
+pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: Source) -> String {
     let items = steps(events);
     let mut out = String::new();
     head(&mut out, session);
@@ -74,7 +74,7 @@ fn head(out: &mut String, session: &str) {
     );
 }
 
-fn summary(out: &mut String, session: &str, events: &[Entry], items: &[Item]) {
+fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[Item]) {
     let first = events.first();
     let get = |key: &str| first.map(|entry| entry.get(key).to_owned()).unwrap_or_default();
     let ended = events.iter().rev().find(|entry| entry.get("event_type") == "session_ended");
@@ -219,9 +219,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn entry(fields: Value) -> Entry {
+    fn entry(fields: Value) -> LogEntry {
         let Value::Object(fields) = fields else { panic!() };
-        Entry { chain: String::new(), segment: String::new(), line: 1, text: String::new(), fields }
+        LogEntry { chain: String::new(), segment: String::new(), line: 1, text: String::new(), fields }
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
     fn a_step_shows_its_target_and_what_came_of_it() {
         let marked = json!({"path": "r/a.png", "sha256": "0", "size": [200, 100], "mark": [20, 10, 100, 50]});
         let plain = json!({"path": "r/b.png", "sha256": "0", "size": [200, 100]});
-        let events: Vec<Entry> = [
+        let events: Vec<LogEntry> = [
             json!({"event_type": "intent", "correlation_id": "1", "action": "click", "screenshot_before": marked}),
             json!({"event_type": "outcome", "correlation_id": "1", "result": "ok", "screenshot_path": "r/b.png"}),
             json!({"event_type": "intent", "correlation_id": "2", "action": "reload", "screenshot_before": plain}),

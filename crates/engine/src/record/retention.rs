@@ -6,7 +6,7 @@
 mod book;
 
 use crate::settings::Config;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use book::{Book, Uptime};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::OpenOptions;
@@ -88,7 +88,7 @@ async fn tell(log: &Log, swept: Swept) {
     for detail in &swept.removed {
         tracing::info!(removed = detail, "retention");
         if let Err(error) =
-            log.append(&Event::new(EventKind::Removed, About::stockade()).detail(detail)).await
+            log.append(&Event::new(EventKind::Removed, EventSubject::stockade()).detail(detail)).await
         {
             tracing::warn!(%error, "a removal is not on record");
         }

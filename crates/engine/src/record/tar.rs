@@ -49,7 +49,7 @@ impl<W: Write> Writer<W> {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         self.out.write_all(&vec![0; padding(bytes)])?;
-        let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex::encode(hasher.finalize());
         self.members.push(Member { path: path.to_owned(), bytes, sha256 });
         Ok(())
     }
@@ -143,7 +143,7 @@ mod tests {
         writer.add("a.txt", b"hello").unwrap();
         writer.add("images/b", &[7; 1024]).unwrap();
         writer.add("empty", b"").unwrap();
-        assert_eq!(writer.members[0].sha256, audit::digest(b"hello"));
+        assert_eq!(writer.members[0].sha256, audit::sha256_hex(b"hello"));
         let bytes = writer.finish().unwrap();
         let mut reader = Reader::new(bytes.as_slice());
         assert_eq!(reader.next_file(10).unwrap(), Some(("a.txt".into(), b"hello".to_vec())));

@@ -3,6 +3,7 @@
 use crate::logins::Secrets;
 use browser::Cover;
 use policy::{Action, Key};
+use redact::address_forms;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +64,7 @@ impl Veil {
                 out = if is_address { without_value(&out, word) } else { out };
                 continue;
             }
-            for form in forms(word) {
+            for form in address_forms(word) {
                 out = out.replace(&form, MASK);
             }
             // Written in a way that is not ours to guess: what could hold it goes as a whole.
@@ -108,17 +109,10 @@ impl Typed {
     }
 }
 
-/// A text as it stands in a title, in a form's address, and in one that a script made.
-fn forms(text: &str) -> [String; 3] {
-    let form: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-    let script = form.replace('+', "%20");
-    [text.to_owned(), form, script]
-}
-
 /// Takes out a short text where it is all of a value.
 fn without_value(address: &str, word: &str) -> String {
     let mut out = address.to_owned();
-    for form in forms(word) {
+    for form in address_forms(word) {
         for end in ["&", "#", ";"] {
             out = out.replace(&format!("={form}{end}"), &format!("={MASK}{end}"));
         }

@@ -3,7 +3,7 @@
 use super::{EndReason, RecordMode, Registry, Session};
 use crate::error::Fault;
 use crate::record::{Made, Parts, write_bundle};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use egress::Egress;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -27,7 +27,7 @@ const EGRESS: &str = "egress.json";
 
 impl Session {
     /// What left, and what was asked for. A name that a page made up may hold what nothing may tell.
-    pub(super) fn ledger(&self, egress: &Egress) -> egress::Snapshot {
+    pub(super) fn ledger(&self, egress: &Egress) -> egress::LedgerSnapshot {
         let mut ledger = egress.ledger();
         for entry in &mut ledger.entries {
             entry.host = self.secrets.text(&entry.host).into_owned();
@@ -54,7 +54,7 @@ impl Registry {
         let made = self.bundle(session, path, linked, ledger).await;
         remove(&scratch);
         let Made { path, files, sha256 } = made?;
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event =
             Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;

@@ -45,7 +45,7 @@ impl Images {
     }
 
     pub fn put(&self, bytes: &[u8], format: ImageFormat) -> Result<Stored, Fault> {
-        let sha256 = audit::digest(bytes);
+        let sha256 = audit::sha256_hex(bytes);
         let mut kept = self.lock();
         // What a page still shows after an action is what it shows before the next one.
         if self.most.is_none()
@@ -153,6 +153,6 @@ mod tests {
         }
         images.close();
         assert_eq!(std::fs::read_dir(folder.path().join("a")).unwrap().count(), 101);
-        assert_eq!(first.sha256, audit::digest(b"x"));
+        assert_eq!(first.sha256, audit::sha256_hex(b"x"));
     }
 }

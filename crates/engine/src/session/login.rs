@@ -5,15 +5,15 @@ use crate::approvals::Given;
 use crate::error::Fault;
 use crate::error::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use browser::{Blank, Browser, ProbePage, TimeLimit};
 use egress::Egress;
 use jiff::Timestamp;
-use policy::{DomainPattern, Scope, listed};
+use policy::{DomainPattern, Scope, first_match};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
-use vault::{Issuer, Leave, Verdict};
+use vault::{ConsumedGrant, Issuer, SignInState};
 
 /// How long it may take to fill a browser and to look whether the site knows its owner.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,8 +32,8 @@ impl Registry {
         &self,
         scope: &Scope,
         wanted: &Wanted,
-        about: &About,
-    ) -> Result<Leave, Fault> {
+        about: &EventSubject,
+    ) -> Result<ConsumedGrant, Fault> {
         let consumed = self.logins.consume(scope, wanted).await;
         if let Err(fault) = &consumed {
             let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code);
@@ -45,9 +45,9 @@ impl Registry {
     /// Opens what the grant is for, while the jail is being started. What is used is on record before it is put to use.
     pub(super) async fn release(
         &self,
-        leave: Leave,
+        leave: ConsumedGrant,
         wanted: &Wanted,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<Released, Fault> {
         let used = told(&leave);
         let on_record = async {
@@ -70,7 +70,7 @@ impl Registry {
     }
 
     /// Nothing went into a browser.
-    pub(super) async fn give_back(&self, released: Released, about: &About) {
+    pub(super) async fn give_back(&self, released: Released, about: &EventSubject) {
         let leave = released.into_leave();
         let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&leave));
         self.logins.give_back(leave).await;
@@ -85,7 +85,7 @@ impl Registry {
         blank: Blank,
         released: &Released,
         egress: &Egress,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
@@ -105,7 +105,7 @@ impl Registry {
         on_record?;
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
-            if probe.judge(&path, &seen.text) == Verdict::SignedOut {
+            if probe.evaluate(&path, &seen.text) == SignInState::SignedOut {
                 let domain = login.credential.domain.as_str();
                 let event = Event::new(EventKind::CredentialExpired, about.clone());
                 let event = event.detail(&format!("{} of {domain}", login.id));
@@ -117,7 +117,7 @@ impl Registry {
     }
 
     /// Where a signed-in session is at home: its sites, and what the operator set beside them.
-    pub(super) fn home(&self, leave: &Leave) -> Vec<DomainPattern> {
+    pub(super) fn home(&self, leave: &ConsumedGrant) -> Vec<DomainPattern> {
         logins::home(leave).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
     }
 
@@ -125,16 +125,14 @@ impl Registry {
     pub(super) fn rules(&self, home: Option<&Vec<DomainPattern>>, given: &Arc<Given>) -> Arc<egress::Rules> {
         let Some(home) = home.cloned() else { return self.settings.egress.clone() };
         let given = given.clone();
-        Arc::new(
-            self.settings.egress.at_home(move |host| {
-                listed(&home, host).is_some() || listed(&given.domains(), host).is_some()
-            }),
-        )
+        Arc::new(self.settings.egress.restricted_to(move |host| {
+            first_match(&home, host).is_some() || first_match(&given.domains(), host).is_some()
+        }))
     }
 }
 
 /// Which grant, whose and what for.
-fn told(leave: &Leave) -> String {
+fn told(leave: &ConsumedGrant) -> String {
     let hosts: Vec<String> = leave.hosts().iter().map(ToString::to_string).collect();
     format!("grant {} of {} for {}", leave.jti(), leave.operator(), hosts.join(", "))
 }

@@ -8,9 +8,9 @@ use crate::error::Fault;
 use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
-use audit::{About, Event, EventKind};
+use audit::{Event, EventKind, EventSubject};
 use browser::{Blank, Browser, cdp};
-use jail::{Id, JailSpec, Keeper, Prepared};
+use jail::{JailId, JailSpec, PreparedJail};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
 use serde::{Deserialize, Serialize};
@@ -73,16 +73,16 @@ impl Registry {
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
             .map_err(|e| Fault::caused("internal", &e))?;
-        let jail = Id::parse(&format!("j-{}", crate::random::token(12)))?;
+        let jail = JailId::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
-        let about = About::session(scope, &id, Some(jail.as_str()));
+        let about = EventSubject::session(scope, &id, Some(jail.as_str()));
         let leave = match &request.login {
             None => None,
             Some(wanted) => Some(self.consume(scope, wanted, &about).await?),
         };
         let given = Arc::new(Given::default());
         let home = leave.as_ref().map(|leave| self.home(leave));
-        let built = JailGuard { keeper: self.keeper.clone(), jail: Some(jail.clone()) };
+        let built = JailGuard { jails: self.jails.clone(), jail: Some(jail.clone()) };
         let released = async {
             match (leave, &request.login) {
                 (Some(leave), Some(wanted)) => self.release(leave, wanted, &about).await.map(|released| {
@@ -111,7 +111,7 @@ impl Registry {
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
         event.recording = Some(record.as_str());
-        event.user_agent = Some(audit::plain(&user_agent));
+        event.user_agent = Some(audit::sanitize(&user_agent));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
@@ -159,16 +159,21 @@ impl Registry {
     }
 
     /// Jail, readiness in two phases, an empty page.
-    async fn launch(&self, scope: &Scope, jail: &Id, rules: Arc<egress::Rules>) -> Result<Started, Fault> {
+    async fn launch(
+        &self,
+        scope: &Scope,
+        jail: &JailId,
+        rules: Arc<egress::Rules>,
+    ) -> Result<Started, Fault> {
         let begun = Instant::now();
         let mut phases = Vec::new();
-        let prepared = self.on_keeper(jail, |keeper, jail| keeper.prepare(jail)).await?;
-        let Prepared { cdp, egress, .. } = prepared;
+        let prepared = self.on_runtime(jail, |jails, jail| jails.prepare(jail)).await?;
+        let PreparedJail { cdp, egress, .. } = prepared;
         let egress = egress::serve(listener(egress)?, rules, egress::Options::default());
         let tunnel = Tunnel::new(listener(cdp)?, self.signer.clone(), scope.to_string(), jail.to_string());
         let tunnel = Arc::new(tunnel.token_lifetime(self.settings.token_lifetime));
         let spec = self.spec(scope, jail);
-        self.on_keeper(jail, move |keeper, _| keeper.create(&spec)).await?;
+        self.on_runtime(jail, move |jails, _| jails.start(&spec)).await?;
         phases.push(Phase { name: "jail".into(), ms: millis(begun) });
 
         let readiness = match tunnel.version(self.settings.start_timeout).await {
@@ -201,9 +206,9 @@ impl Registry {
     async fn enter(
         &self,
         started: Started,
-        jail: &Id,
+        jail: &JailId,
         login: Option<&Released>,
-        about: &About,
+        about: &EventSubject,
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let Started { blank, closed, renewals, tunnel, egress, mut phases, begun, user_agent } = started;
         let browser = match login {
@@ -228,7 +233,7 @@ impl Registry {
             }
         };
         phases.push(Phase { name: "total".into(), ms: millis(begun) });
-        let stats = self.on_keeper(jail, |keeper, jail| keeper.stats(jail)).await?.unwrap_or_default();
+        let stats = self.on_runtime(jail, |jails, jail| jails.stats(jail)).await?.unwrap_or_default();
         let runtime = Runtime {
             link: Link { browser, closed, _renewals: renewals },
             tunnel,
@@ -243,9 +248,9 @@ impl Registry {
 
     /// From here on the jail has its share of the processor and no more. What comes before is our own work: no page has
     /// run yet.
-    pub(super) async fn limit_processor(&self, jail: &Id) -> Result<(), Fault> {
+    pub(super) async fn limit_processor(&self, jail: &JailId) -> Result<(), Fault> {
         let cpu = self.settings.limits.cpu;
-        self.on_keeper(jail, move |keeper, jail| keeper.set_cpu(jail, Some(cpu))).await
+        self.on_runtime(jail, move |jails, jail| jails.set_cpu(jail, Some(cpu))).await
     }
 
     /// The second phase of readiness.
@@ -257,11 +262,11 @@ impl Registry {
         Ok(Wire { connection, closed, renewals })
     }
 
-    fn spec(&self, scope: &Scope, jail: &Id) -> JailSpec {
+    fn spec(&self, scope: &Scope, jail: &JailId) -> JailSpec {
         let settings = &self.settings;
-        let mut command: Vec<String> = vec!["/stockade/bridge".into()];
-        command.extend(["--cdp".into(), "/run/stockade/cdp.sock".into()]);
-        command.extend(["--egress".into(), "/run/stockade/egress.sock".into()]);
+        let mut command: Vec<String> = vec![jail::BRIDGE.into()];
+        command.extend(["--cdp".into(), jail::CDP_SOCKET.into()]);
+        command.extend(["--egress".into(), jail::EGRESS_SOCKET.into()]);
         command.extend(["--public-key".into(), self.signer.public_key()]);
         command.extend(["--scope".into(), scope.to_string(), "--target".into(), jail.to_string()]);
         command.extend(["--restarts".into(), settings.restarts.to_string()]);
@@ -269,7 +274,7 @@ impl Registry {
         if let Some((width, height)) = settings.display {
             command.extend(["--display".into(), format!("{width}x{height}")]);
         }
-        command.extend(["--".into(), settings.template.browser().to_owned()]);
+        command.extend(["--".into(), self.jails.info().browser_program.clone()]);
         let display =
             if settings.display.is_some() { browser::Display::X11 } else { browser::Display::Headless };
         let proxy = format!("127.0.0.1:{PROXY_PORT}");
@@ -277,7 +282,6 @@ impl Registry {
         command.extend(browser::launch_flags(&launch));
         JailSpec {
             id: jail.clone(),
-            root: settings.template.root().to_owned(),
             limits: settings.limits.clone(),
             command,
             env: vec![("HOME".into(), "/tmp".into()), ("LANG".into(), "C.UTF-8".into())],
@@ -285,24 +289,24 @@ impl Registry {
     }
 
     /// Adds what the jail itself said to a failed start: the bridge may have died before it could speak.
-    async fn start_failed(&self, jail: &Id, mut fault: Fault) -> Fault {
-        if let Ok(tail) = self.on_keeper(jail, |keeper, jail| keeper.log_tail(jail)).await
+    async fn start_failed(&self, jail: &JailId, mut fault: Fault) -> Fault {
+        if let Ok(tail) = self.on_runtime(jail, |jails, jail| jails.log_tail(jail)).await
             && !tail.trim().is_empty()
         {
-            fault.message = format!("{}; the jail said: {}", fault.message, audit::plain(tail.trim()));
+            fault.message = format!("{}; the jail said: {}", fault.message, audit::sanitize(tail.trim()));
         }
         fault
     }
 
-    /// Asks the keeper something from a thread that may wait.
-    pub(super) async fn on_keeper<T: Send + 'static>(
+    /// Asks the runtime something from a thread that may wait.
+    pub(super) async fn on_runtime<T: Send + 'static>(
         &self,
-        jail: &Id,
-        ask: impl FnOnce(&Keeper, &Id) -> Result<T, jail::JailError> + Send + 'static,
+        jail: &JailId,
+        ask: impl FnOnce(&dyn jail::Runtime, &JailId) -> Result<T, jail::JailError> + Send + 'static,
     ) -> Result<T, Fault> {
-        let keeper = self.keeper.clone();
+        let jails = self.jails.clone();
         let jail = jail.clone();
-        match tokio::task::spawn_blocking(move || ask(&keeper, &jail)).await {
+        match tokio::task::spawn_blocking(move || ask(&*jails, &jail)).await {
             Ok(answer) => answer.map_err(Fault::from),
             Err(error) => Err(Fault::caused("internal", &error)),
         }
@@ -337,8 +341,8 @@ struct Started {
 
 /// Destroys the jail of an opening that failed or was given up half-way.
 struct JailGuard {
-    keeper: Arc<Keeper>,
-    jail: Option<Id>,
+    jails: Arc<dyn jail::Runtime>,
+    jail: Option<JailId>,
 }
 
 impl JailGuard {
@@ -350,9 +354,9 @@ impl JailGuard {
 impl Drop for JailGuard {
     fn drop(&mut self) {
         let Some(jail) = self.jail.take() else { return };
-        let keeper = self.keeper.clone();
+        let jails = self.jails.clone();
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = keeper.destroy(&jail) {
+            if let Err(error) = jails.destroy(&jail) {
                 tracing::error!(%error, %jail, "cannot destroy the jail of a failed opening");
             }
         });

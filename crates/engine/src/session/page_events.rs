@@ -1,7 +1,7 @@
 //! What a session's pages do by themselves goes on record too, at a bounded pace.
 
 use super::Session;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use browser::{PageEvent, PageEventKind, PageEvents};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +40,8 @@ pub async fn note_pages(session: Arc<Session>, log: Log, events: PageEvents) {
     }
 }
 
-fn about(session: &Session) -> About {
-    About::session(&session.scope, &session.id, Some(session.jail.as_str()))
+fn about(session: &Session) -> EventSubject {
+    EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()))
 }
 
 fn told(session: &Session, event: &PageEvent) -> Event {

@@ -4,7 +4,7 @@ use super::open::Wire;
 use super::runtime::{Link, Runtime};
 use super::{EndReason, Registry, Session};
 use crate::error::Fault;
-use audit::About;
+use audit::EventSubject;
 use bridge::wire::StageName;
 use browser::{Blank, Browser, Resumed};
 use egress::Egress;
@@ -82,7 +82,7 @@ impl Registry {
     /// Whether the tab is as it was.
     async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
         // Starting is not the page's work: as at the first start, the quota counts from readiness on.
-        self.on_keeper(&session.jail, |keeper, jail| keeper.set_cpu(jail, None)).await?;
+        self.on_runtime(&session.jail, |jails, jail| jails.set_cpu(jail, None)).await?;
         // A connection can be lost with its browser alive; then there is nothing to start again.
         if runtime.tunnel.status().await?.stage == StageName::Down {
             self.until_quiet(session).await?;
@@ -107,7 +107,7 @@ impl Registry {
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         self.inject(blank, released, egress, &about).await
     }
 
@@ -115,7 +115,7 @@ impl Registry {
     /// are gone a new browser would meet the same limit that the old one died of.
     async fn until_quiet(&self, session: &Session) -> Result<(), Fault> {
         for _ in 0..LOOKS {
-            let stats = self.on_keeper(&session.jail, |keeper, jail| keeper.stats(jail)).await?;
+            let stats = self.on_runtime(&session.jail, |jails, jail| jails.stats(jail)).await?;
             if stats.is_none_or(|stats| stats.pids <= QUIET) {
                 return Ok(());
             }
@@ -127,7 +127,7 @@ impl Registry {
 
     /// Reads the kernel's counts and takes note of them, so that one kill explains one death.
     async fn cause(&self, session: &Session, runtime: &mut Runtime) -> Cause {
-        let stats = match self.on_keeper(&session.jail, |keeper, jail| keeper.stats(jail)).await {
+        let stats = match self.on_runtime(&session.jail, |jails, jail| jails.stats(jail)).await {
             Ok(stats) => stats.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(session = %session.id, %error, "cannot read a jail's counts");

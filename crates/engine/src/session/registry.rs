@@ -3,8 +3,8 @@
 use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
-use audit::{About, Event, EventKind};
-use jail::Keeper;
+use audit::{Event, EventKind, EventSubject};
+use jail::Runtime;
 use jiff::Timestamp;
 use policy::{ImageFormat, Name, Scope, SessionId};
 use std::collections::{HashMap, VecDeque};
@@ -27,7 +27,6 @@ pub struct SessionSettings {
     pub action_timeout: Duration,
     /// How often an idle browser is asked for a sign of life.
     pub health_interval: Duration,
-    pub template: jail::template::Template,
     pub display: Option<(u32, u32)>,
     pub egress: Arc<egress::Rules>,
     /// What signed-in sessions may reach beside their own sites.
@@ -50,7 +49,7 @@ pub struct SessionSettings {
 
 pub struct Registry {
     pub(super) settings: SessionSettings,
-    pub(super) keeper: Arc<Keeper>,
+    pub(super) jails: Arc<dyn Runtime>,
     pub(super) signer: Arc<bridge::token::Signer>,
     pub(super) log: audit::Log,
     pub(super) logins: Arc<Logins>,
@@ -83,12 +82,12 @@ pub(super) struct Slot<'a> {
 impl Registry {
     pub fn new(
         settings: SessionSettings,
-        keeper: Arc<Keeper>,
+        jails: Arc<dyn Runtime>,
         log: audit::Log,
         logins: Arc<Logins>,
     ) -> Result<Registry, Fault> {
         let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused("internal", &e))?;
-        Ok(Registry { settings, keeper, signer: Arc::new(signer), log, logins, book: Mutex::default() })
+        Ok(Registry { settings, jails, signer: Arc::new(signer), log, logins, book: Mutex::default() })
     }
 
     /// A picture of one of the scope's open sessions.
@@ -206,7 +205,7 @@ impl Registry {
         drop(runtime);
         self.destroy_jail(session).await;
         session.images.close();
-        let about = About::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {
             tracing::error!(%error, session = %session.id, "the end of a session is not on record");
@@ -215,9 +214,9 @@ impl Registry {
     }
 
     async fn destroy_jail(&self, session: &Session) {
-        let keeper = self.keeper.clone();
+        let jails = self.jails.clone();
         let jail = session.jail.clone();
-        let destroyed = tokio::task::spawn_blocking(move || keeper.destroy(&jail)).await;
+        let destroyed = tokio::task::spawn_blocking(move || jails.destroy(&jail)).await;
         match destroyed {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::error!(%error, session = %session.id, "cannot destroy a jail"),
@@ -293,7 +292,7 @@ fn ambiguous(wanted: &str) -> Fault {
 }
 
 fn unknown(wanted: &str) -> Fault {
-    let shown = audit::plain(wanted);
+    let shown = audit::sanitize(wanted);
     Fault::new("unknown_session", format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
 }

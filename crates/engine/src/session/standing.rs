@@ -3,7 +3,7 @@
 use super::{Session, lock};
 use crate::approvals::ApprovalId;
 use crate::error::Fault;
-use policy::{Mode, Standing};
+use policy::{SessionContext, SessionMode};
 use std::time::{Duration, Instant};
 
 /// Failures that are remembered; a pause comes far earlier, unless it is turned off.
@@ -30,12 +30,12 @@ pub struct Whereabouts {
 
 impl Session {
     /// What the policy has to know of it.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SessionContext {
         let mode = match self.credential_mode {
-            super::CredentialMode::Clean => Mode::Clean,
-            super::CredentialMode::Operator => Mode::Operator,
+            super::CredentialMode::Clean => SessionMode::Clean,
+            super::CredentialMode::Operator => SessionMode::SignedIn,
         };
-        Standing { mode, domains: self.given.domains(), home: self.home.clone() }
+        SessionContext { mode, domains: self.given.domains(), home: self.home.clone() }
     }
 
     pub fn last_place(&self) -> Whereabouts {

@@ -10,7 +10,7 @@ pub use values::{
 };
 
 use crate::approvals::ApprovalSettings;
-use policy::{CustomRule, DomainPattern, ImageFormat, Levels};
+use policy::{CustomRule, DomainPattern, ImageFormat, RiskResponses};
 use std::net::SocketAddr;
 
 /// What stands under `security.browser`.
@@ -89,7 +89,7 @@ pub struct Hitl {
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
     /// What is done about each risk.
-    pub levels: Levels,
+    pub levels: RiskResponses,
     /// The operator's own rules, in S1's form.
     pub rules: Vec<CustomRule>,
     /// What nobody answers in this time is denied.
@@ -159,12 +159,11 @@ impl Config {
     /// What the policy decides by.
     pub fn policy(&self) -> policy::Settings {
         policy::Settings {
-            levels: self.hitl.levels,
+            responses: self.hitl.levels,
             asks: self.hitl.enabled,
             trusted: self.hitl.trusted_domains.clone(),
             sensitive: self.hitl.sensitive_domains.clone(),
             allowlist: self.domain_allowlist.clone(),
-            home: None,
             rules: self.hitl.rules.clone(),
             credential_scan: self.credential_scan,
         }

@@ -13,7 +13,7 @@ pub enum StorageError {
     #[error("the database is of version {found}, and this program knows versions up to {known}")]
     Newer { found: i64, known: i64 },
     #[error("the database holds a name that is none: tenant '{tenant}', actor '{actor}'")]
-    BadName { tenant: String, actor: String, source: policy::BadName },
+    BadName { tenant: String, actor: String, source: policy::InvalidName },
     #[error("the database holds a time that is none: {value}")]
     BadTime { value: i64, source: jiff::Error },
     #[error("the database holds a {column} that is none: '{value}'")]

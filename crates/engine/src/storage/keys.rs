@@ -107,7 +107,9 @@ pub(super) async fn insert(
 ) -> Result<(AgentKey, KeyRow), StorageError> {
     let failed = StorageError::because("cannot store the key");
     let key = AgentKey::random()?;
-    let id = format!("key-{}", secret::random_text(8)?.to_ascii_lowercase());
+    let random = redact::random_text(redact::ALPHANUMERIC, 8)
+        .map_err(|source| StorageError::NoRandomness { source })?;
+    let id = format!("key-{}", random.to_ascii_lowercase());
     let millis = now.as_millisecond();
     sqlx::query("INSERT INTO tenants (name, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         .bind(scope.tenant.as_str())

@@ -1,10 +1,12 @@
 //! An agent's key: made here, shown once, stored as a hash.
 
 use crate::storage::StorageError;
+use redact::{ALPHANUMERIC, Secret, random_text};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
-/// A key in the clear. It derives nothing, so it cannot be printed, copied or serialised by accident.
-pub struct AgentKey(String);
+/// A key in the clear.
+pub struct AgentKey(Secret);
 
 /// Known by this start, a leaked key is found by scanners.
 const PREFIX: &str = "sk_stockade_";
@@ -12,59 +14,46 @@ const PREFIX: &str = "sk_stockade_";
 /// 43 of 62 characters are 256 bits.
 const LENGTH: usize = 43;
 
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
 impl AgentKey {
     pub(super) fn random() -> Result<AgentKey, StorageError> {
-        Ok(AgentKey(format!("{PREFIX}{}", random_text(LENGTH)?)))
+        Ok(AgentKey(Secret::concat(&[PREFIX, &random()?])))
     }
 
     /// The key itself, for the one who asked for it.
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 
     pub(super) fn hash(&self) -> String {
-        hash(&self.0)
+        hash(self.0.expose_secret())
     }
 }
 
 /// What a logged-in operator's browser holds, or what a one-time link carries: a random word, stored as a hash.
-pub struct OperatorToken(String);
+pub struct OperatorToken(Secret);
 
 impl OperatorToken {
     pub(super) fn random() -> Result<OperatorToken, StorageError> {
-        Ok(OperatorToken(random_text(LENGTH)?))
+        Ok(OperatorToken(Secret::new(random()?)))
     }
 
     /// The token itself, for the one whom it lets in.
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 
     pub(super) fn hash(&self) -> String {
-        hash(&self.0)
+        hash(self.0.expose_secret())
     }
+}
+
+fn random() -> Result<Zeroizing<String>, StorageError> {
+    random_text(ALPHANUMERIC, LENGTH).map_err(|source| StorageError::NoRandomness { source })
 }
 
 /// What is stored and looked up. A key has 256 random bits, so a plain hash is as good as a slow one.
 pub(super) fn hash(key: &str) -> String {
-    Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Random letters and digits, each equally likely.
-pub(super) fn random_text(length: usize) -> Result<String, StorageError> {
-    // Bytes from here on would make the first letters likelier than the rest.
-    const UNEVEN: u8 = 248;
-    let mut text = String::with_capacity(length);
-    while text.len() < length {
-        let mut bytes = [0; 64];
-        getrandom::fill(&mut bytes).map_err(|source| StorageError::NoRandomness { source })?;
-        let letters = bytes.iter().filter(|byte| **byte < UNEVEN);
-        let letters = letters.map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
-        text.extend(letters.take(length - text.len()));
-    }
-    Ok(text)
+    hex::encode(Sha256::digest(key.as_bytes()))
 }
 
 #[cfg(test)]

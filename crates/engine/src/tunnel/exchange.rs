@@ -3,10 +3,10 @@
 use super::TunnelError;
 use bridge::wire::{MAX_REPLY, Refused, WAIT_HEADER};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::Full;
+use http_client::Limits;
 use hyper::header::{AUTHORIZATION, HOST};
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use std::io;
 use std::time::Duration;
@@ -46,16 +46,9 @@ pub async fn exchange(
     if let Some(wait) = wait {
         request = request.header(WAIT_HEADER, wait.as_millis().to_string());
     }
-    let request = request.body(Empty::<Bytes>::new()).map_err(io::Error::other)?;
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
-    let (mut sender, connection) = handshake.await.map_err(io::Error::other)?;
-    let answer = async move {
-        let response = sender.send_request(request).await.map_err(io::Error::other)?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), MAX_REPLY).collect().await.map_err(io::Error::other)?;
-        Ok(Answer { status, body: body.to_bytes() })
-    };
-    // The connection does the work and ends with the answer; what fails in it fails the answer.
-    let (answer, _) = tokio::join!(answer, connection);
-    answer
+    let request = request.body(Full::default()).map_err(io::Error::other)?;
+    // The caller bounds the time.
+    let limits = Limits { connect: Duration::MAX, total: Duration::MAX, largest_body: Some(MAX_REPLY) };
+    let response = http_client::send_over(stream, request, limits).await.map_err(io::Error::other)?;
+    Ok(Answer { status: response.status, body: Bytes::copy_from_slice(&response.body) })
 }

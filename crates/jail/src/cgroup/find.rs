@@ -19,7 +19,7 @@ pub(super) fn parent(choice: &CgroupChoice) -> Result<Option<(Version, Folders)>
     let (version, parent) = host.parent(choice, root)?;
     check_writable(version, &parent)?;
     if version == Version::V2 {
-        check_within_reach(&host.above_both(&parent.memory)?, &parent.memory)?;
+        check_within_reach(&host.common_ancestor(&parent.memory)?, &parent.memory)?;
         check_controllers(&parent.memory)?;
     }
     Ok(Some((version, parent)))
@@ -86,7 +86,7 @@ impl Host {
     }
 
     /// The lowest cgroup that has both us and `folder` in it (version 2).
-    pub fn above_both(&self, folder: &Path) -> Result<PathBuf, JailError> {
+    pub fn common_ancestor(&self, folder: &Path) -> Result<PathBuf, JailError> {
         let own = self.folder("", self.own.get("").map(PathBuf::as_path))?;
         let shared = own.components().zip(folder.components()).take_while(|(ours, theirs)| ours == theirs);
         Ok(shared.map(|(part, _)| part).collect())
@@ -101,7 +101,7 @@ impl Host {
         if !first.is_empty() || !self.mounts.contains_key("") {
             return Err(JailError::LimitsUnavailable {
                 why: format!("no cgroup hierarchy here has the controllers {}", missing.join(", ")),
-                mend: "Boot with systemd.unified_cgroup_hierarchy=1, or in a container mount cgroup2 at \
+                fix: "Boot with systemd.unified_cgroup_hierarchy=1, or in a container mount cgroup2 at \
                        /sys/fs/cgroup."
                     .to_owned(),
             });
@@ -112,10 +112,9 @@ impl Host {
     fn folder(&self, name: &str, path: Option<&Path>) -> Result<PathBuf, JailError> {
         let unusable = |why: String| JailError::LimitsUnavailable {
             why,
-            mend:
-                "Set security.browser.container.cgroup_parent to a cgroup as /proc/self/cgroup shows them, \
+            fix: "Set security.browser.container.cgroup_parent to a cgroup as /proc/self/cgroup shows them, \
                    such as /stockade-me."
-                    .to_owned(),
+                .to_owned(),
         };
         let mount = self.mounts.get(name).ok_or_else(|| unusable(format!("no {name} cgroup is mounted")))?;
         let Some(path) = path else { return Ok(mount.at.clone()) };
@@ -142,7 +141,7 @@ fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
         if !folder.is_dir() {
             return Err(JailError::LimitsUnavailable {
                 why: format!("the cgroup {} does not exist", folder.display()),
-                mend: how_to_delegate(version),
+                fix: how_to_delegate(version),
             });
         }
         let enter = access(folder, Access::WRITE_OK | Access::EXEC_OK);
@@ -154,7 +153,7 @@ fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
 
 pub(super) fn not_writable(version: Version, folder: &Path, error: Errno) -> JailError {
     let folder = folder.display();
-    let (why, mend) = match error {
+    let (why, fix) = match error {
         Errno::ROFS => (
             format!("{folder} is mounted read-only"),
             format!(
@@ -164,14 +163,14 @@ pub(super) fn not_writable(version: Version, folder: &Path, error: Errno) -> Jai
         ),
         _ => (format!("{folder} was not delegated to this user"), how_to_delegate(version)),
     };
-    JailError::LimitsUnavailable { why, mend }
+    JailError::LimitsUnavailable { why, fix }
 }
 
 /// Version 2 lets a user move a process only if they may write to a cgroup that both ends are in.
-pub(super) fn check_within_reach(above_both: &Path, parent: &Path) -> Result<(), JailError> {
-    access(above_both.join("cgroup.procs"), Access::WRITE_OK).map_err(|_| JailError::LimitsUnavailable {
+pub(super) fn check_within_reach(common_ancestor: &Path, parent: &Path) -> Result<(), JailError> {
+    access(common_ancestor.join("cgroup.procs"), Access::WRITE_OK).map_err(|_| JailError::LimitsUnavailable {
         why: format!("this process runs outside of {}, and may not move others there", parent.display()),
-        mend: format!(
+        fix: format!(
             "Start it inside of that cgroup, or do not set security.browser.container.cgroup_parent. {}",
             how_to_delegate(Version::V2)
         ),
@@ -188,7 +187,7 @@ pub(super) fn check_controllers(parent: &Path) -> Result<(), JailError> {
     }
     Err(JailError::LimitsUnavailable {
         why: format!("{} lacks the controllers {}", parent.display(), missing.join(", ")),
-        mend: format!("{}. {ALL_CONTROLLERS}", how_to_delegate(Version::V2)),
+        fix: format!("{}. {ALL_CONTROLLERS}", how_to_delegate(Version::V2)),
     })
 }
 

@@ -1,6 +1,6 @@
-//! The cgroup of one jail: its limits, its counts, its end.
+//! The cgroup of one jail: its limits, its statistics, its end.
 
-use super::{Folders, REMOVE_WAIT, Stats, Version, read_pids, remove_folder};
+use super::{Folders, JailStats, REMOVE_WAIT, Version, read_pids, remove_folder};
 use crate::{JailError, Limits};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// tenth of a second a burst of 60 ms is cut in two by a pause, over a quarter it is not, at the same share.
 const CPU_PERIOD_US: u64 = 250_000;
 
-/// The smallest ration that the kernel takes.
-const CPU_QUOTA_LEAST_US: u64 = 1_000;
+/// The smallest quota that the kernel accepts.
+const CPU_QUOTA_MIN_US: u64 = 1_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -37,35 +37,37 @@ impl Group {
             Version::V1 => {
                 write(&self.folders.memory, "memory.limit_in_bytes", &memory)?;
                 // Memory and swap together: equal means no swap. Absent where the kernel does not count swap.
-                write_if_there(&self.folders.memory, "memory.memsw.limit_in_bytes", &memory)?;
+                write_if_exists(&self.folders.memory, "memory.memsw.limit_in_bytes", &memory)?;
             }
             Version::V2 => {
                 write(&self.folders.memory, "memory.max", &memory)?;
-                write_if_there(&self.folders.memory, "memory.swap.max", "0")?;
+                write_if_exists(&self.folders.memory, "memory.swap.max", "0")?;
             }
         }
         write(&self.folders.pids, "pids.max", &limits.pids.to_string())
     }
 
-    /// Rations CPU time, or with `None` lifts the ration. What is left of one period's ration is carried over to the
-    /// next, if the kernel knows how (5.14 does): a jail that did nothing while its agent thought shows the next page
-    /// without a pause, and its share stays the same.
+    /// Sets the CPU quota; `None` lifts it. Unused quota of one period is carried over to the next, if the kernel can
+    /// (from 5.14): a jail that was idle while its agent thought shows the next page without a pause, and its share
+    /// stays the same.
     pub fn set_cpu(&self, cpu: Option<f64>) -> Result<(), JailError> {
-        let quota = cpu.map(|share| ((share * CPU_PERIOD_US as f64) as u64).max(CPU_QUOTA_LEAST_US));
-        // No ration may be less than what is carried over.
-        self.carry_over(0);
+        let quota = cpu.map(|share| ((share * CPU_PERIOD_US as f64) as u64).max(CPU_QUOTA_MIN_US));
+        // The kernel refuses a quota below the burst.
+        self.set_burst(0);
         self.set_quota(quota)?;
-        self.carry_over(quota.unwrap_or(0));
+        self.set_burst(quota.unwrap_or(0));
         Ok(())
     }
 
-    /// Where that fails, pages are slower and nothing else.
-    fn carry_over(&self, most_us: u64) {
+    /// Failing is not an error: without burst pages are slower, and the share is the same.
+    fn set_burst(&self, max_us: u64) {
         let name = match self.version {
             Version::V1 => "cpu.cfs_burst_us",
             Version::V2 => "cpu.max.burst",
         };
-        write_if_there(&self.folders.cpu, name, &most_us.to_string()).ok();
+        if let Err(error) = write_if_exists(&self.folders.cpu, name, &max_us.to_string()) {
+            tracing::debug!(%error, "unused CPU time is not carried over");
+        }
     }
 
     fn set_quota(&self, quota: Option<u64>) -> Result<(), JailError> {
@@ -95,12 +97,12 @@ impl Group {
         self.folders.each().into_iter().all(Path::is_dir)
     }
 
-    pub fn stats(&self) -> Result<Stats, JailError> {
+    pub fn stats(&self) -> Result<JailStats, JailError> {
         let (usage, oom_file) = match self.version {
             Version::V1 => ("memory.usage_in_bytes", "memory.oom_control"),
             Version::V2 => ("memory.current", "memory.events"),
         };
-        Ok(Stats {
+        Ok(JailStats {
             memory_bytes: read_number(&self.folders.memory, usage)?,
             oom_kills: read_keyed(&self.folders.memory, oom_file, "oom_kill")?,
             pids: read_number(&self.folders.pids, "pids.current")?,
@@ -162,7 +164,7 @@ fn write(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
         .map_err(JailError::file("setting", &path))
 }
 
-fn write_if_there(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
+fn write_if_exists(folder: &Path, name: &str, value: &str) -> Result<(), JailError> {
     if folder.join(name).exists() { write(folder, name, value) } else { Ok(()) }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 
 pub(crate) use group::Group;
 
-use crate::{Id, JailError, Limits};
+use crate::{InstanceId, JailError, JailId, Limits};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -40,7 +40,7 @@ pub enum Enforcement {
 
 /// The kernel's own counts for one jail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stats {
+pub struct JailStats {
     pub memory_bytes: u64,
     /// Processes that the kernel killed because the jail was at its memory limit.
     pub oom_kills: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Folders {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cgroups {
     version: Version,
-    instance: Id,
+    instance: InstanceId,
     /// `<parent>/stockade`, shared with other instances.
     shared: Folders,
 }
@@ -89,7 +89,7 @@ const MOVE_WAIT: Duration = Duration::from_secs(2);
 
 impl Cgroups {
     /// Where they would go; `None` in the weaker mode. Changes nothing.
-    pub fn find(choice: &CgroupChoice, instance: Id) -> Result<Option<Cgroups>, JailError> {
+    pub fn find(choice: &CgroupChoice, instance: InstanceId) -> Result<Option<Cgroups>, JailError> {
         let Some((version, parent)) = find::parent(choice)? else { return Ok(None) };
         Ok(Some(Cgroups { version, instance, shared: parent.join(SHARED) }))
     }
@@ -102,7 +102,7 @@ impl Cgroups {
     }
 
     /// Whether these are the cgroups of that instance: a reaper kills what is in them.
-    pub fn belongs_to(&self, instance: &Id) -> bool {
+    pub fn belongs_to(&self, instance: &InstanceId) -> bool {
         self.instance == *instance && self.shared.each().iter().all(|folder| folder.ends_with(SHARED))
     }
 
@@ -114,8 +114,10 @@ impl Cgroups {
     pub fn make(&self) -> Result<(), JailError> {
         let made = self.try_make();
         if made.is_err() {
-            // The first error is the one to tell. What this leaves is an empty cgroup.
-            self.remove().unwrap_or_default();
+            // The caller gets the first error. What this could not remove is an empty cgroup.
+            if let Err(error) = self.remove() {
+                tracing::warn!(%error, instance = %self.instance, "cannot remove the cgroup of an instance that was not made");
+            }
         }
         made
     }
@@ -132,7 +134,7 @@ impl Cgroups {
         Ok(())
     }
 
-    pub fn create(&self, jail: &Id, limits: &Limits) -> Result<Group, JailError> {
+    pub fn create(&self, jail: &JailId, limits: &Limits) -> Result<Group, JailError> {
         let group = self.group(jail);
         for folder in group.folders().each() {
             fs::create_dir(folder).map_err(JailError::file("making the cgroup", folder))?;
@@ -141,12 +143,12 @@ impl Cgroups {
         Ok(group)
     }
 
-    pub fn group(&self, jail: &Id) -> Group {
+    pub fn group(&self, jail: &JailId) -> Group {
         Group::new(self.version, self.own().join(jail.as_str()))
     }
 
     /// Every jail that has a cgroup, whether or not its folder is still there.
-    pub fn jails(&self) -> Result<Vec<Id>, JailError> {
+    pub fn jails(&self) -> Result<Vec<JailId>, JailError> {
         let own = self.own();
         let mut jails = Vec::new();
         for folder in own.each() {
@@ -158,7 +160,7 @@ impl Cgroups {
             for entry in entries {
                 let entry = entry.map_err(JailError::file("reading the cgroup", folder))?;
                 if entry.path().is_dir()
-                    && let Ok(id) = Id::parse(&entry.file_name().to_string_lossy())
+                    && let Ok(id) = JailId::parse(&entry.file_name().to_string_lossy())
                 {
                     jails.push(id);
                 }
@@ -241,14 +243,17 @@ fn enable_controllers(folder: &Path) -> Result<(), JailError> {
     if missing.is_empty() {
         return Ok(());
     }
-    enable_or_make_way(folder, || {
+    enable_or_move_processes(folder, || {
         fs::write(&file, missing.join(" ")).map_err(JailError::file("enabling controllers in", &file))
     })
 }
 
 /// A cgroup that has limited children may not have processes of its own: they go one level down. A process
 /// that forks meanwhile leaves its child behind, for the next round.
-fn enable_or_make_way(folder: &Path, enable: impl Fn() -> Result<(), JailError>) -> Result<(), JailError> {
+fn enable_or_move_processes(
+    folder: &Path,
+    enable: impl Fn() -> Result<(), JailError>,
+) -> Result<(), JailError> {
     let deadline = Instant::now() + MOVE_WAIT;
     loop {
         match enable() {

@@ -73,10 +73,10 @@ fn the_cgroup_that_holds_us_and_the_jails_is_found() {
     ];
     let sys = |tail: &str| Path::new("/sys/fs/cgroup").join(tail);
     for (mounts, own, parent, expected) in cases {
-        let above = Host::parse(mounts, own).above_both(&sys(parent)).unwrap();
+        let above = Host::parse(mounts, own).common_ancestor(&sys(parent)).unwrap();
         assert_eq!(above, sys(expected), "{own} and {parent}");
     }
-    assert!(Host::parse(V2, "0::/../out").above_both(&sys("mine")).is_err());
+    assert!(Host::parse(V2, "0::/../out").common_ancestor(&sys("mine")).is_err());
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn a_parent_out_of_reach_or_without_controllers_is_refused_with_the_way_in() {
         (check_within_reach(&root.path().join("gone"), root.path()), "runs outside of", "cgroup_parent"),
         (check_controllers(root.path()), "lacks the controllers cpu", "Delegate=cpu memory pids"),
     ];
-    for (result, why, mend) in refused {
+    for (result, why, fix) in refused {
         let error = result.unwrap_err();
         assert_eq!(error.code(), "limits_unavailable");
         assert!(error.to_string().contains(why), "{error}");
-        assert!(error.hint().contains(mend) && error.hint().contains("systemd-run"), "{}", error.hint());
+        assert!(error.hint().contains(fix) && error.hint().contains("systemd-run"), "{}", error.hint());
     }
 }
 
@@ -116,8 +116,8 @@ fn fake(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn id(text: &str) -> Id {
-    Id::parse(text).unwrap()
+fn id(text: &str) -> InstanceId {
+    InstanceId::parse(text).unwrap()
 }
 
 const KNOBS_V1: &[(&str, &str)] = &[
@@ -176,7 +176,7 @@ fn limits_are_written_and_counts_read_in_both_versions() {
         for (name, value) in expected {
             assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), *value, "{name}");
         }
-        let stats = Stats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
+        let stats = JailStats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
         assert_eq!(group.stats().unwrap(), stats);
         group.set_cpu(None).unwrap();
         for (name, value) in lifted[index] {
@@ -220,7 +220,7 @@ fn processes_are_moved_out_of_the_way_until_the_kernel_is_content() {
     let rounds = Cell::new(0);
     let refused = |errno: Errno| Err(JailError::file("enabling", root.path())(errno.into()));
     let moved = || fs::read_to_string(root.path().join(OWN_LEAF).join("cgroup.procs")).unwrap();
-    enable_or_make_way(root.path(), || {
+    enable_or_move_processes(root.path(), || {
         rounds.set(rounds.get() + 1);
         match rounds.get() {
             1 => return refused(Errno::BUSY),
@@ -235,7 +235,7 @@ fn processes_are_moved_out_of_the_way_until_the_kernel_is_content() {
 
     // Any other refusal is final, and moves nothing.
     fake(root.path(), &[("cgroup.procs", "13\n")]);
-    assert!(enable_or_make_way(root.path(), || refused(Errno::NOENT)).is_err());
+    assert!(enable_or_move_processes(root.path(), || refused(Errno::NOENT)).is_err());
     assert_eq!(moved(), "12");
 }
 

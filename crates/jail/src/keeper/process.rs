@@ -1,27 +1,24 @@
-//! The keeper process: starts jails, answers for them, and clears them away when the control plane is gone.
+//! The keeper process: supervises jails, and clears them away when the control plane is gone.
 //!
 //! It has one thread, because a parent-death signal follows the thread that forked. Standard input is the
 //! socket to the control plane, standard output the instance's lock; nothing else is inherited.
 
-use super::jail::Jail;
-use super::wire::{Fault, Packet, Reply, Request, Setup, receive_packet, send_packet};
-use crate::instance::{self, ignore_missing};
-use crate::{Id, JailError, spawn};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use super::ProcessInfo;
+use super::wire::{Packet, Reply, Request, WireError, receive_packet, send_packet};
+use crate::launch::Supervisor;
+use crate::{JailError, spawn};
 use rustix::stdio::stdin;
-use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What the binary calls when started with the hidden argument.
+/// The entry point of the keeper, for a program that was started with the arguments of
+/// [`KeeperCommand`](crate::KeeperCommand). Must be called before another thread is started.
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let told = writeln!(io::stderr(), "jail keeper: {} ({error})", error.code());
-            if told.is_ok() { ExitCode::FAILURE } else { ExitCode::from(2) }
+            let written = writeln!(io::stderr(), "jail keeper: {} ({error})", error.code());
+            if written.is_ok() { ExitCode::FAILURE } else { ExitCode::from(2) }
         }
     }
 }
@@ -32,101 +29,43 @@ fn run() -> Result<(), JailError> {
     // So that neither `killall` nor a look at the process list takes it for the control plane.
     rustix::thread::set_name(c"jail-keeper").map_err(JailError::system("naming the process"))?;
 
-    let Some(Packet { number, body: Request::Setup(setup) }) = receive()? else {
-        return Err(JailError::KeeperLost { why: "it was not started by a control plane".to_owned() });
+    let Some(Packet { number, body: Request::Setup(launcher) }) = receive()? else {
+        return Err(JailError::RuntimeLost { why: "it was not started by a control plane".to_owned() });
     };
-    let mut keeper = Keeper { setup, jails: BTreeMap::new() };
-    let served = reply(number, Reply::Done).and_then(|()| keeper.serve());
+    let mut jails = Supervisor::new(launcher);
+    let served = reply(number, Reply::Done).and_then(|()| serve(&mut jails));
     // Whatever ended the serving, the jails end now.
-    keeper.clear().and(served)
+    jails.clear().and(served)
 }
 
-struct Keeper {
-    setup: Setup,
-    jails: BTreeMap<Id, Jail>,
+/// Serves until the control plane asks for the end or is gone.
+fn serve(jails: &mut Supervisor) -> Result<(), JailError> {
+    loop {
+        if !jails.wait(stdin())? {
+            continue;
+        }
+        match receive()? {
+            None | Some(Packet { body: Request::Shutdown, .. }) => return Ok(()),
+            Some(Packet { number, body }) => {
+                let done = handle(jails, body);
+                reply(number, done.unwrap_or_else(|error| Reply::Failed(WireError::from(error))))?;
+            }
+        }
+    }
 }
 
-impl Keeper {
-    /// Until the control plane says so or is gone.
-    fn serve(&mut self) -> Result<(), JailError> {
-        loop {
-            let asked = self.wait()?;
-            for jail in self.jails.values_mut() {
-                jail.attend()?;
-            }
-            if !asked {
-                continue;
-            }
-            match receive()? {
-                None => return Ok(()),
-                Some(Packet { body: Request::Shutdown, .. }) => return Ok(()),
-                Some(Packet { number, body }) => {
-                    let answer = self.answer(body).unwrap_or_else(|error| Reply::Failed(Fault::from(error)));
-                    reply(number, answer)?;
-                }
-            }
+fn handle(jails: &mut Supervisor, request: Request) -> Result<Reply, JailError> {
+    match request {
+        Request::Start { spec, root } => {
+            let jail = jails.start(spec, &root)?;
+            Ok(Reply::Started(ProcessInfo { pid: jail.pid(), uid: jail.uid() }))
         }
-    }
-
-    /// Sleeps until something happens; whether the control plane has something to say.
-    fn wait(&self) -> Result<bool, JailError> {
-        let mut fds = vec![PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
-        let wakers = self.jails.values().flat_map(Jail::wakers);
-        fds.extend(wakers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        match poll(&mut fds, None) {
-            Ok(_) => Ok(fds.first().is_some_and(|fd| !fd.revents().is_empty())),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(JailError::system("waiting for events")(error)),
-        }
-    }
-
-    fn answer(&mut self, request: Request) -> Result<Reply, JailError> {
-        match request {
-            Request::Create(spec) => {
-                if self.jails.contains_key(&spec.id) {
-                    return Err(JailError::JailExists { id: spec.id });
-                }
-                let jail = Jail::start(&spec, &self.setup)?;
-                let info = jail.info().clone();
-                self.jails.insert(spec.id, jail);
-                Ok(Reply::Created(info))
-            }
-            Request::State(id) => Ok(Reply::State(self.jails.get(&id).map(Jail::state))),
-            Request::Stats(id) => Ok(Reply::Stats(self.jail(&id)?.stats()?)),
-            Request::SetCpu(id, cpu) => self.jail(&id)?.set_cpu(cpu).map(|()| Reply::Done),
-            Request::LogTail(id) => self.jail(&id)?.log_text().map(Reply::Log),
-            Request::Destroy(id) => self.destroy(&id),
-            Request::Setup(_) | Request::Shutdown => Ok(Reply::Done),
-        }
-    }
-
-    fn jail(&mut self, id: &Id) -> Result<&mut Jail, JailError> {
-        self.jails.get_mut(id).ok_or_else(|| JailError::UnknownJail { id: id.clone() })
-    }
-
-    fn destroy(&mut self, id: &Id) -> Result<Reply, JailError> {
-        let Some(jail) = self.jails.get_mut(id) else {
-            // Gone already, or prepared and never made.
-            let dir = self.setup.dir.join(id.as_str());
-            fs::remove_dir_all(&dir).or_else(ignore_missing).map_err(JailError::file("removing", &dir))?;
-            return Ok(Reply::Stats(None));
-        };
-        let stats = jail.end()?;
-        self.jails.remove(id);
-        Ok(Reply::Stats(stats))
-    }
-
-    /// Ends everything. All are killed before the first is waited for.
-    fn clear(&mut self) -> Result<(), JailError> {
-        let mut first = Ok(());
-        for jail in self.jails.values() {
-            first = first.and(jail.kill());
-        }
-        for jail in self.jails.values_mut() {
-            first = first.and(jail.end().map(drop));
-        }
-        let cleared = instance::clear(&self.setup.dir, self.setup.cgroups.as_ref()).map(drop);
-        first.and(cleared)
+        Request::State(id) => Ok(Reply::State(jails.state(&id))),
+        Request::Stats(id) => jails.stats(&id).map(Reply::Stats),
+        Request::SetCpu(id, share) => jails.set_cpu(&id, share).map(|()| Reply::Done),
+        Request::LogTail(id) => jails.log_tail(&id).map(Reply::Log),
+        Request::Destroy(id) => jails.destroy(&id).map(Reply::Stats),
+        Request::Setup(_) | Request::Shutdown => Ok(Reply::Done),
     }
 }
 
@@ -136,7 +75,7 @@ fn receive() -> Result<Option<Packet<Request>>, JailError> {
 
 fn reply(number: u64, body: Reply) -> Result<(), JailError> {
     match send_packet(stdin(), &Packet { number, body }) {
-        // It died while we worked for it; the next look at the socket says so too.
+        // The control plane died meanwhile; the next read of the socket reports that too.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(JailError::system("answering the control plane")),
     }

@@ -1,8 +1,8 @@
-//! What the control plane and its keeper say to each other: one closed set of requests, a packet each.
+//! The protocol between the control plane and its keeper: one closed set of requests, a packet each.
 
-use super::{JailInfo, JailSpec, JailState};
-use crate::cgroup::Cgroups;
-use crate::{Id, JailError, Stats};
+use super::ProcessInfo;
+use crate::launch::Launcher;
+use crate::{JailError, JailId, JailSpec, JailState, JailStats};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::de::DeserializeOwned;
@@ -16,38 +16,34 @@ pub(super) const MAX_PACKET: usize = 160 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// The first one, and only that.
-    Setup(Setup),
-    Create(JailSpec),
-    State(Id),
-    Stats(Id),
-    SetCpu(Id, Option<f64>),
-    LogTail(Id),
-    Destroy(Id),
-    /// End all jails and exit. Closing the socket says the same.
+    /// The first request, and only the first.
+    Setup(Launcher),
+    Start {
+        spec: JailSpec,
+        root: PathBuf,
+    },
+    State(JailId),
+    Stats(JailId),
+    SetCpu(JailId, Option<f64>),
+    LogTail(JailId),
+    Destroy(JailId),
+    /// End all jails and exit. Closing the socket means the same.
     Shutdown,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Setup {
-    pub dir: PathBuf,
-    pub cgroups: Option<Cgroups>,
-    pub bwrap: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     Done,
-    Created(JailInfo),
+    Started(ProcessInfo),
     State(Option<JailState>),
-    Stats(Option<Stats>),
+    Stats(Option<JailStats>),
     Log(String),
-    Failed(Fault),
+    Failed(WireError),
 }
 
-/// A [`JailError`] on its way through the socket.
+/// A [`JailError`] in its serialized form.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Fault {
+pub(super) enum WireError {
     StartFailed { log: String },
     UnknownJail,
     JailExists,
@@ -55,38 +51,38 @@ pub(super) enum Fault {
     Other { what: String, errno: Option<i32> },
 }
 
-/// A packet, numbered so that the answer to a question that was given up is not taken for the next one's.
+/// A packet. Numbered, so that a late reply to an abandoned request is not taken for the reply to the next one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Packet<T> {
     pub number: u64,
     pub body: T,
 }
 
-impl From<JailError> for Fault {
-    fn from(error: JailError) -> Fault {
+impl From<JailError> for WireError {
+    fn from(error: JailError) -> WireError {
         let what = error.to_string();
         match error {
-            JailError::StartFailed { log, .. } => Fault::StartFailed { log },
-            JailError::UnknownJail { .. } => Fault::UnknownJail,
-            JailError::JailExists { .. } => Fault::JailExists,
-            JailError::StillAlive { .. } => Fault::StillAlive,
+            JailError::StartFailed { log, .. } => WireError::StartFailed { log },
+            JailError::UnknownJail { .. } => WireError::UnknownJail,
+            JailError::JailExists { .. } => WireError::JailExists,
+            JailError::StillAlive { .. } => WireError::StillAlive,
             JailError::File { source, .. }
             | JailError::System { source, .. }
-            | JailError::InKeeper { source, .. } => Fault::Other { what, errno: source.raw_os_error() },
-            _ => Fault::Other { what, errno: None },
+            | JailError::InKeeper { source, .. } => WireError::Other { what, errno: source.raw_os_error() },
+            _ => WireError::Other { what, errno: None },
         }
     }
 }
 
-impl Fault {
-    pub fn about(self, id: &Id) -> JailError {
+impl WireError {
+    pub fn into_error(self, id: &JailId) -> JailError {
         let id = id.clone();
         match self {
-            Fault::StartFailed { log } => JailError::StartFailed { id, log },
-            Fault::UnknownJail => JailError::UnknownJail { id },
-            Fault::JailExists => JailError::JailExists { id },
-            Fault::StillAlive => JailError::StillAlive { id },
-            Fault::Other { what, errno } => {
+            WireError::StartFailed { log } => JailError::StartFailed { id, log },
+            WireError::UnknownJail => JailError::UnknownJail { id },
+            WireError::JailExists => JailError::JailExists { id },
+            WireError::StillAlive => JailError::StillAlive { id },
+            WireError::Other { what, errno } => {
                 let source =
                     errno.map_or_else(|| io::Error::other("no error number"), io::Error::from_raw_os_error);
                 JailError::InKeeper { what, source }

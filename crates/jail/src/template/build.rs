@@ -4,9 +4,9 @@ use super::chromium::{self, Browser, check_program};
 use super::closure::{self, Closure};
 use super::manifest::{self, Manifest};
 use super::tree::Tree;
-use super::{BRIDGE, BuildOptions, FOLDER_MODE, Flavour, Store, Template, TemplateError, fonts};
-use crate::folder;
+use super::{BuildOptions, FOLDER_MODE, Flavour, Store, Template, TemplateError, fonts};
 use crate::lock::Lock;
+use crate::{BRIDGE, folder};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -203,8 +203,10 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next build.
-        fs::remove_dir_all(&self.dir).unwrap_or_default();
+        // The next build removes what cannot be removed now.
+        if let Err(error) = fs::remove_dir_all(&self.dir) {
+            tracing::warn!(%error, "cannot remove the folder of an unfinished template");
+        }
     }
 }
 

@@ -131,12 +131,12 @@ pub(super) fn check_program(path: &Path) -> Result<(), TemplateError> {
 }
 
 fn version(program: &Path) -> Result<String, TemplateError> {
-    let (_, said, complaint) =
+    let tool =
         run_tool(Command::new(program).arg("--version")).map_err(TemplateError::file("running", program))?;
     // "Chromium 156.0.7000.1 built on Debian …": the number is what matters.
-    let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let number = tool.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     number.map(str::to_owned).ok_or_else(|| TemplateError::Tool {
         program: "the browser's --version",
-        output: complaint.chars().take(500).collect(),
+        output: tool.stderr.chars().take(500).collect(),
     })
 }

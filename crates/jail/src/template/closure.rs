@@ -6,10 +6,10 @@ use crate::wait::run_tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `ldd` says of one program.
+/// The libraries of one program, as `ldd` lists them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Closure {
-    /// The loader: an absolute path, which stands in the program itself.
+    /// The loader: an absolute path, as the program's header names it.
     pub loader: Option<PathBuf>,
     /// By name and where it is.
     pub libraries: Vec<(String, PathBuf)>,
@@ -17,10 +17,10 @@ pub(super) struct Closure {
 
 /// Asks `ldd`, which runs the loader and not the program.
 pub(super) fn of(program: &Path) -> Result<Closure, TemplateError> {
-    // It is not content with a program that needs no libraries, which is fine with us.
-    let (_, said, _) = run_tool(Command::new("ldd").arg(program).env("LC_ALL", "C"))
+    // The exit code is ignored: ldd fails for a program that needs no libraries.
+    let ldd = run_tool(Command::new("ldd").arg(program).env("LC_ALL", "C"))
         .map_err(TemplateError::file("running ldd on", program))?;
-    parse(program, &said)
+    parse(program, &ldd.stdout)
 }
 
 fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {

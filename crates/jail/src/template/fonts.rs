@@ -67,7 +67,7 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Small, and taken when they are there; nobody is told to install them.
+/// Small fonts, included if the host has them; `doctor` does not ask for them.
 const ALSO: &[&str] = &[
     "NotoSansArabic-Regular.ttf",
     "NotoSansHebrew-Regular.ttf",
@@ -143,7 +143,7 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
     }
 }
 
-/// Runs the host's `fc-cache` with the tree as its root: it cannot do that by itself.
+/// Runs the host's `fc-cache` with the tree as its root, which `fc-cache` has no option for.
 fn fill_cache(tree: &Tree) -> Result<(), String> {
     let bwrap = bwrap::find().map_err(|error| error.to_string())?;
     let mut command = Command::new(bwrap);
@@ -153,8 +153,8 @@ fn fill_cache(tree: &Tree) -> Result<(), String> {
         .args(["/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
         .args(["--ro-bind", "/usr/bin/fc-cache", "/tmp/fc-cache", "--", "/tmp/fc-cache", "--force"]);
     match run_tool(&mut command) {
-        Ok((true, _, _)) => Ok(()),
-        Ok((false, _, complaint)) => Err(complaint.trim().chars().take(200).collect()),
+        Ok(tool) if tool.success => Ok(()),
+        Ok(tool) => Err(tool.stderr.trim().chars().take(200).collect()),
         Err(error) => Err(error.to_string()),
     }
 }

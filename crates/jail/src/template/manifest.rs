@@ -87,7 +87,7 @@ fn entry(path: &Path) -> Result<Entry, TemplateError> {
     let metadata = fs::symlink_metadata(path).map_err(TemplateError::file("looking at", path))?;
     let mode = metadata.permissions().mode() & 0o7777;
     let kind = metadata.file_type();
-    Ok(if !folder::is_own_or_roots(metadata.uid()) {
+    Ok(if !folder::is_own_or_root(metadata.uid()) {
         Entry::Foreign
     } else if kind.is_dir() {
         Entry::Folder { mode }

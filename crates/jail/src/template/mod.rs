@@ -26,9 +26,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Path of the bridge in every template.
-pub const BRIDGE: &str = "/stockade/bridge";
-
 /// Of a store and its templates, whatever the umask: jails run as other users, who must not write.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -141,7 +138,7 @@ impl Template {
 
     fn open(dir: &Path) -> Result<Template, TemplateError> {
         check_folder(dir)?;
-        let lock = Lock::use_folder(dir).map_err(TemplateError::file("locking", dir))?.map(Arc::new);
+        let lock = Lock::share_folder(dir).map_err(TemplateError::file("locking", dir))?.map(Arc::new);
         let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = dir.join(Template::MANIFEST);
         let bytes = match fs::read(&path) {
@@ -168,7 +165,7 @@ impl Template {
         self.manifest.flavour
     }
 
-    /// The tree, for [`JailSpec::root`](crate::JailSpec).
+    /// The file tree that a jail sees as `/`.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -196,7 +193,7 @@ impl Template {
 
     /// Whether this value is the only one, in any process. No other comes to be while it is kept.
     fn is_unused(&self) -> Result<bool, TemplateError> {
-        let alone = self.lock.as_ref().map_or(Ok(false), |lock| lock.try_alone());
+        let alone = self.lock.as_ref().map_or(Ok(false), |lock| lock.try_exclusive());
         alone.map_err(TemplateError::file("locking", &self.dir))
     }
 
@@ -227,8 +224,8 @@ impl Template {
 }
 
 fn check_folder(dir: &Path) -> Result<(), TemplateError> {
-    let flaw = folder::flaw(dir, folder::is_own_or_roots);
-    match flaw.map_err(TemplateError::file("looking at", dir))? {
+    let weakness = folder::find_weakness(dir, folder::is_own_or_root);
+    match weakness.map_err(TemplateError::file("looking at", dir))? {
         Some(why) => Err(TemplateError::Unsafe { path: dir.to_owned(), why }),
         None => Ok(()),
     }

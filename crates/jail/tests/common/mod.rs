@@ -5,7 +5,10 @@
 pub mod seen;
 
 use jail::template::{BuildOptions, Flavour, Store, Template};
-use jail::{Id, JailInfo, JailSpec, JailState, Keeper, KeeperOptions, Limits};
+use jail::{
+    CgroupChoice, JailId, JailSpec, JailState, KeeperCommand, Limits, NativeOptions, NativeRuntime,
+    ProcessInfo, Runtime,
+};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,9 +18,27 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub const HOST: &str = env!("CARGO_BIN_EXE_jail-host");
-pub const PROBE: &str = env!("CARGO_BIN_EXE_jail-probe");
 pub const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+
+/// The control plane in miniature.
+pub fn host_program() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| test_program("jail-host"))
+}
+
+/// The program that misbehaves inside a jail.
+pub fn probe_program() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| test_program("jail-probe"))
+}
+
+/// An example of this crate, which `cargo test` builds beside the tests.
+fn test_program(name: &str) -> String {
+    let test = std::env::current_exe().unwrap();
+    let path = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    assert!(path.is_file(), "{path:?} is missing; build it with: make test-programs");
+    path.to_str().unwrap().to_owned()
+}
 
 /// Where the tests of this checkout build templates: a folder that the users of jails can reach, wherever the
 /// project was cloned to.
@@ -29,11 +50,16 @@ pub fn place() -> PathBuf {
     place
 }
 
+/// The folder that [`template`] is in.
+pub fn store_dir() -> PathBuf {
+    place().join("templates")
+}
+
 /// A template with the probe in the bridge's place, built once for all tests and kept between runs.
 pub fn template() -> &'static Template {
     static BUILT: OnceLock<Template> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let store = Store::open(&place().join("templates")).unwrap();
+        let store = Store::open(&store_dir()).unwrap();
         let built = store.build(&options(Flavour::Headless), &mut |_| {}).unwrap();
         // Each change of the probe makes another 300 MB.
         for old in store.list().unwrap() {
@@ -56,45 +82,71 @@ pub fn scratch() -> (TempDir, Store) {
 }
 
 pub fn options(flavour: Flavour) -> BuildOptions {
-    BuildOptions { flavour, bridge: PathBuf::from(PROBE), browser: None }
+    BuildOptions { flavour, bridge: PathBuf::from(probe_program()), browser: None }
 }
 
-pub fn id(text: &str) -> Id {
-    Id::parse(text).unwrap()
+pub fn id(text: &str) -> JailId {
+    JailId::parse(text).unwrap()
 }
 
-/// A keeper in a runtime folder of its own.
-pub struct Home {
-    pub keeper: Option<Keeper>,
-    pub runtime: TempDir,
+pub fn native_options(runtime_dir: PathBuf) -> NativeOptions {
+    NativeOptions {
+        runtime_dir,
+        templates: store_dir(),
+        flavour: Flavour::Headless,
+        bridge: PathBuf::from(probe_program()),
+        cgroup: CgroupChoice::Auto,
+        keeper: KeeperCommand { program: host_program().into(), ..KeeperCommand::default() },
+    }
+}
+
+/// A runtime in a folder of its own.
+pub struct Home<R = NativeRuntime> {
+    pub runtime: Option<R>,
+    pub folder: TempDir,
 }
 
 impl Home {
     pub fn new() -> Home {
-        let runtime = tempfile::tempdir().unwrap();
-        let mut options = KeeperOptions::new(runtime.path().join("run"));
-        options.executable = PathBuf::from(HOST);
-        Home { keeper: Some(Keeper::start(options).unwrap()), runtime }
+        Home::with(template())
     }
 
-    pub fn keeper(&self) -> &Keeper {
-        self.keeper.as_ref().unwrap()
+    pub fn with(template: &Template) -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let options = native_options(folder.path().join("run"));
+        Home { runtime: Some(NativeRuntime::start_from(template.clone(), &options).unwrap()), folder }
+    }
+
+    /// Starts a jail; its first process.
+    pub fn launch(&self, name: &str, limits: Limits, arguments: &[&str]) -> ProcessInfo {
+        self.runtime().prepare(&id(name)).unwrap();
+        self.runtime().start_jail(&spec(name, limits, arguments)).unwrap()
+    }
+}
+
+impl<R: Runtime> Home<R> {
+    pub fn runtime(&self) -> &R {
+        self.runtime.as_ref().unwrap()
+    }
+
+    pub fn runtime_dir(&self) -> PathBuf {
+        self.folder.path().join("run")
     }
 
     pub fn instance_dir(&self) -> PathBuf {
-        self.keeper().info().instance_dir.clone()
+        self.runtime_dir().join(self.runtime().info().instance.as_str())
     }
 
-    pub fn start(&self, name: &str, limits: Limits, arguments: &[&str]) -> JailInfo {
-        self.keeper().prepare(&id(name)).unwrap();
-        self.keeper().create(&spec(name, limits, arguments)).unwrap()
+    pub fn start(&self, name: &str, limits: Limits, arguments: &[&str]) {
+        self.runtime().prepare(&id(name)).unwrap();
+        self.runtime().start(&spec(name, limits, arguments)).unwrap();
     }
 
-    /// Runs the probe in a jail to its end; what it said, as JSON.
+    /// Runs the probe in a jail to its end; its output, as JSON.
     pub fn probe(&self, limits: Limits, arguments: &[&str]) -> Value {
         self.start("probe", limits, arguments);
         let state = self.wait_for_exit("probe");
-        let said = self.keeper().log_tail(&id("probe")).unwrap();
+        let said = self.runtime().log_tail(&id("probe")).unwrap();
         assert_eq!(state, JailState::Exited { code: Some(0), signal: None }, "{said}");
         serde_json::from_str(said.lines().last().unwrap()).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
@@ -102,18 +154,34 @@ impl Home {
     pub fn wait_for_exit(&self, name: &str) -> JailState {
         let mut last = None;
         wait_until(&format!("{name} has ended"), || {
-            last = self.keeper().state(&id(name)).unwrap();
+            last = self.runtime().state(&id(name)).unwrap();
             matches!(last, Some(JailState::Exited { .. }))
         });
         last.unwrap()
     }
+
+    /// The processes of a jail, as its cgroup lists them.
+    pub fn pids(&self, name: &str) -> Vec<u32> {
+        let instances = jail::list(&self.runtime_dir()).unwrap();
+        let own = instances.into_iter().find(|report| report.id == self.runtime().info().instance).unwrap();
+        own.jails.into_iter().find(|report| report.id == id(name)).unwrap().pids
+    }
+
+    /// The jail's PID 1, by its number on the host.
+    pub fn first_pid(&self, name: &str) -> u32 {
+        let is_first = |pid: &u32| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+            numbers.split_whitespace().skip(1).last() == Some("1")
+        };
+        self.pids(name).into_iter().find(is_first).unwrap()
+    }
 }
 
 pub fn spec(name: &str, limits: Limits, arguments: &[&str]) -> JailSpec {
-    let command = std::iter::once("/stockade/bridge").chain(arguments.iter().copied());
+    let command = std::iter::once(jail::BRIDGE).chain(arguments.iter().copied());
     JailSpec {
         id: id(name),
-        root: template().root().to_owned(),
         limits,
         command: command.map(str::to_owned).collect(),
         env: vec![("GREETING".to_owned(), "hello".to_owned())],
@@ -167,8 +235,9 @@ impl Host {
     pub fn start(runtime: &Path, jails: usize) -> Host {
         // Tests that run in the background of a shell start out with interrupts ignored.
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT,TERM", HOST]);
-        command.arg("run").arg(runtime).arg(template().root()).arg(jails.to_string()).arg("auto");
+        template();
+        command.args(["--default-signal=INT,TERM", host_program()]);
+        command.arg("run").arg(runtime).arg(store_dir()).arg(jails.to_string()).arg("auto");
         Host::from(command)
     }
 

@@ -1,6 +1,6 @@
-//! Card numbers: the first digits and the length of a known network, and a check digit that is right.
+//! Card numbers: prefix and length of a known network, and a valid check digit.
 
-/// First digits (a range, and how many they are) and lengths.
+/// Prefix range, prefix length and number lengths of each network.
 const NETWORKS: [(u32, u32, usize, &[usize]); 11] = [
     (4, 4, 1, &[13, 16, 19]),
     (51, 55, 2, &[16]),
@@ -15,8 +15,8 @@ const NETWORKS: [(u32, u32, usize, &[usize]); 11] = [
     (62, 62, 2, &[16, 17, 18, 19]),
 ];
 
-/// Digits, at most one space or hyphen between two of them, and no letter or further digit beside them.
-pub(super) fn has_one(text: &str) -> bool {
+/// Whether the text contains a card number: digits with single spaces or hyphens between, next to no letter or digit.
+pub(super) fn contains_card(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -57,11 +57,11 @@ fn is_card(digits: &[u8]) -> bool {
     let known = NETWORKS.iter().any(|(low, high, count, lengths)| {
         lengths.contains(&digits.len()) && (*low..=*high).contains(&first(*count))
     });
-    // One digit over and over is a placeholder.
-    known && digits.iter().any(|digit| *digit != digits[0]) && has_right_check_digit(digits)
+    // One repeated digit is a placeholder.
+    known && digits.iter().any(|digit| *digit != digits[0]) && has_valid_check_digit(digits)
 }
 
-fn has_right_check_digit(digits: &[u8]) -> bool {
+fn has_valid_check_digit(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_has_a_network_a_length_and_a_right_check_digit() {
-        // The numbers that networks publish for trying things out.
+    fn a_card_has_a_network_a_length_and_a_valid_check_digit() {
+        // Test numbers that card networks publish.
         for (text, expected) in [
             ("4111 1111 1111 1111", true),
             ("4111-1111-1111-1111", true),
@@ -93,7 +93,7 @@ mod tests {
             ("2026-11-16 10:20:30 4111", false),
             ("0000000000000000", false),
         ] {
-            assert_eq!(has_one(text), expected, "{text}");
+            assert_eq!(contains_card(text), expected, "{text}");
         }
     }
 }

@@ -1,24 +1,26 @@
-//! Strings that no person would think of: letters and digits in disorder.
+//! High-entropy strings: random letters and digits.
 
-/// What a random string is written in.
-pub(super) fn is_part(c: char) -> bool {
+/// The characters of random strings.
+pub(super) fn is_token_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '_' | '-' | '=')
 }
 
-/// Shorter ones are too much like words with numbers in them.
-const SHORTEST: usize = 20;
-const SHORTEST_ONE_CASE: usize = 24;
-const SHORTEST_HEX: usize = 32;
-/// Git's and other digests: looked up by everybody, secret to nobody.
-const DIGESTS: [usize; 3] = [40, 64, 128];
+/// Shorter strings are too much like words with numbers in them.
+const MIN_LENGTH: usize = 20;
+const MIN_LENGTH_ONE_CASE: usize = 24;
+const MIN_LENGTH_HEX: usize = 32;
+/// Lengths of SHA-1, SHA-256 and SHA-512 digests, which are public.
+const DIGEST_LENGTHS: [usize; 3] = [40, 64, 128];
 
 pub(super) fn is_random(token: &str) -> bool {
     let token = token.trim_end_matches('=').trim_matches(['/', '-', '_', '+']);
-    if token.len() < SHORTEST || token.len() > 512 || token.contains('=') {
+    if token.len() < MIN_LENGTH || token.len() > 512 || token.contains('=') {
         return false;
     }
     if is_hex(token) {
-        return token.len() >= SHORTEST_HEX && !DIGESTS.contains(&token.len()) && is_even(token, 3.0);
+        return token.len() >= MIN_LENGTH_HEX
+            && !DIGEST_LENGTHS.contains(&token.len())
+            && has_entropy(token, 3.0);
     }
     if is_uuid(token) || is_made_of_words(token) {
         return false;
@@ -26,22 +28,26 @@ pub(super) fn is_random(token: &str) -> bool {
     let counts = Counts::of(token);
     let changes = counts.changes as f64 / token.len() as f64;
     if counts.lower > 0 && counts.upper > 0 {
-        return counts.digits > 0 && changes >= 0.38 && is_even(token, 3.6);
+        return counts.digits > 0 && changes >= 0.38 && has_entropy(token, 3.6);
     }
-    token.len() >= SHORTEST_ONE_CASE
+    token.len() >= MIN_LENGTH_ONE_CASE
         && counts.separators <= 1
         && counts.digits >= 3
         && counts.lower + counts.upper >= 3
         && changes >= 0.22
-        && is_even(token, 3.3)
+        && has_entropy(token, 3.3)
 }
 
-/// For what stands behind a word such as `password=`: digits among letters, and more disorder than a name has.
+/// For values after a name such as `password=`: digits among letters, and more entropy than a word has.
 pub(super) fn is_mixed(token: &str) -> bool {
     let counts = Counts::of(token);
     let letters = counts.lower + counts.upper;
     let changes = counts.changes as f64 / token.len() as f64;
-    counts.digits >= 2 && letters >= 2 && changes >= 0.25 && is_even(token, 3.0) && !is_made_of_words(token)
+    counts.digits >= 2
+        && letters >= 2
+        && changes >= 0.25
+        && has_entropy(token, 3.0)
+        && !is_made_of_words(token)
 }
 
 fn is_hex(token: &str) -> bool {
@@ -57,15 +63,15 @@ fn is_uuid(token: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && token.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
-/// Paths, identifiers and titles: parts between marks that are each a word, a number or words in camel case.
+/// Paths, identifiers and titles: separated parts that are each a word, a number or camel case.
 fn is_made_of_words(token: &str) -> bool {
     let parts: Vec<&str> = token.split(['/', '_', '-', '+', '.']).filter(|part| !part.is_empty()).collect();
     let odd = parts.iter().filter(|part| !is_wordlike(part)).map(|part| part.len()).sum::<usize>();
-    // Three in four letters stand in words; a random string with a mark in it seldom has one.
+    // At least three in four characters are in words; random strings with separators rarely are.
     parts.len() > 1 && odd * 4 <= token.len() || parts.len() == 1 && odd == 0
 }
 
-/// One case and then digits, or humps of two letters and more.
+/// One case with digits around it, or camel case with humps of at least two letters.
 fn is_wordlike(part: &str) -> bool {
     let bare =
         part.trim_end_matches(|c: char| c.is_ascii_digit()).trim_start_matches(|c: char| c.is_ascii_digit());
@@ -86,7 +92,7 @@ struct Counts {
     upper: usize,
     digits: usize,
     separators: usize,
-    /// From one kind of character to another.
+    /// Transitions from one kind of character to another.
     changes: usize,
 }
 
@@ -109,8 +115,8 @@ impl Counts {
     }
 }
 
-/// Whether its characters are spread as evenly as this, in bits for each.
-fn is_even(token: &str, bits: f64) -> bool {
+/// Whether the entropy is at least this many bits per character.
+fn has_entropy(token: &str, bits: f64) -> bool {
     let mut seen = [0u32; 256];
     for byte in token.bytes() {
         seen[usize::from(byte)] += 1;

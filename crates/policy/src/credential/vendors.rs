@@ -1,10 +1,10 @@
-//! The forms that vendors give to their keys and tokens: a mark in front, and a length.
+//! Vendors' formats of keys and tokens: a prefix and a length.
 
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// `mark`, and what follows it. Marks were taken from the vendors' own documentation of their token formats.
-const FORMS: &[&str] = &[
+/// A prefix and what follows it, from the vendors' documentation of their token formats.
+const FORMATS: &[&str] = &[
     // Clouds
     r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{16}\b",
     r"AIza[0-9A-Za-z_-]{35}",
@@ -45,7 +45,7 @@ const FORMS: &[&str] = &[
     r"gsk_[A-Za-z0-9]{40,}",
     r"xai-[A-Za-z0-9]{40,}",
     r"pplx-[A-Za-z0-9]{40,}",
-    // Talking
+    // Messaging
     r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
     r"xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]+",
     r"hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}",
@@ -91,13 +91,13 @@ const FORMS: &[&str] = &[
     r"sig=[A-Za-z0-9%]{40,}%3D",
 ];
 
-static ALL: LazyLock<Regex> = LazyLock::new(|| super::pattern(&FORMS.join("|")));
+static ALL: LazyLock<Regex> = LazyLock::new(|| super::pattern(&FORMATS.join("|")));
 
-pub(super) fn looks_like_one(text: &str) -> bool {
+pub(super) fn is_match(text: &str) -> bool {
     ALL.is_match(text)
 }
 
-pub(super) fn places(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+pub(super) fn find_all(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     ALL.find_iter(text).map(|hit| hit.range())
 }
 
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_a_pattern_and_stands_once() {
-        for (at, form) in FORMS.iter().enumerate() {
+    fn every_format_is_a_valid_pattern_and_unique() {
+        for (at, form) in FORMATS.iter().enumerate() {
             assert!(Regex::new(form).is_ok(), "{form}");
-            assert!(!FORMS[..at].contains(form), "{form}");
+            assert!(!FORMATS[..at].contains(form), "{form}");
         }
     }
 }

@@ -1,42 +1,42 @@
-//! An address as the server behind it reads it: escapes undone, empty parts left out, its query taken apart.
+//! URLs as servers read them: percent-decoded, without empty path segments, and with the query split.
 
 use std::borrow::Cow;
 use url::Url;
 
-/// Servers, and what stands before them, undo escapes more than once.
-const ROUNDS: usize = 3;
+/// Servers and the proxies in front of them may decode more than once.
+const DECODING_ROUNDS: usize = 3;
 
-/// Its path without escapes; what was an escaped `/` parts it, too.
+/// The decoded path; an escaped `/` separates segments, too.
 pub(super) fn path(url: &Url) -> Cow<'_, str> {
-    decoded(url.path())
+    decode(url.path())
 }
 
-/// The first part of its path that is one: `//admin/` and `/./admin;v=1` begin with `admin`.
-pub(super) fn first_part(url: &Url) -> String {
+/// The first segment that is not empty: `admin` for `//admin/` and `/./admin;v=1`.
+pub(super) fn first_segment(url: &Url) -> String {
     let path = path(url);
     let part = path.split(['/', '\\']).find(|part| !matches!(*part, "" | "."));
     part.and_then(|part| part.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Names and values of its query, as they are written; a name alone has no value.
-pub(super) fn pairs(url: &Url) -> impl Iterator<Item = (&str, &str)> {
+/// Names and values of the query, not decoded; a name alone has an empty value.
+pub(super) fn query_pairs(url: &Url) -> impl Iterator<Item = (&str, &str)> {
     let pairs = url.query().unwrap_or_default().split(['&', ';']).filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Without escapes, also where those are escaped themselves. What does not come out as text is no word of ours.
-pub(super) fn decoded(text: &str) -> Cow<'_, str> {
+/// Percent-decodes repeatedly. Bytes that are not UTF-8 become replacement characters.
+pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    for _ in 0..ROUNDS {
+    for _ in 0..DECODING_ROUNDS {
         if !text.contains('%') {
             break;
         }
-        text = Cow::Owned(once(&text));
+        text = Cow::Owned(decode_once(&text));
     }
     text
 }
 
-fn once(text: &str) -> String {
+fn decode_once(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_undone_as_often_as_servers_do() {
+    fn escapes_are_decoded_as_often_as_servers_do() {
         for (text, expected) in [
             ("plain", "plain"),
             ("%64elete", "delete"),
@@ -75,12 +75,12 @@ mod tests {
             ("%c3%a9", "é"),
             ("%ff", "\u{fffd}"),
         ] {
-            assert_eq!(decoded(text), expected, "{text}");
+            assert_eq!(decode(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn the_first_part_of_a_path_is_one_that_says_something() {
+    fn the_first_segment_of_a_path_is_not_empty() {
         for (address, expected) in [
             ("https://a.test/admin/x", "admin"),
             ("https://a.test//Admin/", "admin"),
@@ -90,7 +90,7 @@ mod tests {
             ("https://a.test/%252e/admin;v=1", "admin"),
             ("https://a.test/", ""),
         ] {
-            assert_eq!(first_part(&Url::parse(address).unwrap()), expected, "{address}");
+            assert_eq!(first_segment(&Url::parse(address).unwrap()), expected, "{address}");
         }
     }
 }

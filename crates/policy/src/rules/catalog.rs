@@ -1,19 +1,19 @@
-//! Every rule that comes with Stockade: its name, its risk and what it says.
+//! The built-in rules: name, risk and description.
 
 use crate::Risk;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Builtin {
+pub struct BuiltinRule {
     pub name: &'static str,
     pub risk: Risk,
-    pub says: &'static str,
+    pub description: &'static str,
 }
 
 macro_rules! rules {
-    ($($id:ident = $name:literal, $risk:ident, $says:literal;)*) => {
-        $(pub static $id: Builtin = Builtin { name: $name, risk: Risk::$risk, says: $says };)*
-        /// All of them, in the order of the documentation.
-        pub static ALL: &[&Builtin] = &[$(&$id),*];
+    ($($id:ident = $name:literal, $risk:ident, $description:literal;)*) => {
+        $(pub static $id: BuiltinRule = BuiltinRule { name: $name, risk: Risk::$risk, description: $description };)*
+        /// All rules, in the order of the documentation.
+        pub static ALL: &[&BuiltinRule] = &[$(&$id),*];
     };
 }
 

@@ -1,96 +1,96 @@
-//! A click, and the keys that are one: what its words say, what its form does, where it leads.
+//! Clicks, and keys that act as one: the labels of the element, its form and its link.
 
+use crate::lexicon::{Meaning, Meanings};
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal, form, navigate, say};
-use crate::words::{Sense, Senses};
-use crate::{ElementFacts, Facts, Settings};
+use crate::rules::{Findings, Refusal, RuleContext, form, navigate, wording};
+use crate::{ElementFacts, Facts};
 
-/// Of anything that is no control, a longer text is something to read and no label.
+/// A longer text is content and not a label, unless it stands on a control.
 const LONGEST_LABEL: usize = 80;
 
-const FIELDS: [&str; 5] = ["textbox", "searchbox", "combobox", "spinbutton", "listbox"];
-const CHOICES: [&str; 7] =
+const FIELD_ROLES: [&str; 5] = ["textbox", "searchbox", "combobox", "spinbutton", "listbox"];
+const CHOICE_ROLES: [&str; 7] =
     ["checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "slider"];
-const SHOWING: [&str; 4] = ["tab", "treeitem", "tabpanel", "tooltip"];
+const VIEW_ROLES: [&str; 4] = ["tab", "treeitem", "tabpanel", "tooltip"];
 
-/// Under which facts the words of what is clicked are told.
-pub(super) const TARGET: [&str; 2] = ["name", "text"];
+/// The names of the facts that hold the labels of the target.
+pub(super) const TARGET_LABELS: [&str; 2] = ["name", "text"];
 
-pub(super) fn on(findings: &mut Findings, facts: &Facts, settings: &Settings) {
+pub(super) fn on(findings: &mut Findings, facts: &Facts, context: &RuleContext<'_>) {
     let Some(element) = &facts.target else {
-        return findings.found(&CLICK_OTHER, &[]);
+        return findings.add(&CLICK_OTHER, &[]);
     };
-    pressed(findings, element, TARGET, facts, settings);
+    pressed(findings, element, TARGET_LABELS, facts, context);
 }
 
-/// This element, clicked, or with the mouse going down or up on it.
+/// An element that gets a click, a mouse press or a mouse release.
 pub(super) fn pressed(
     findings: &mut Findings,
     element: &ElementFacts,
-    called: [&'static str; 2],
+    label_facts: [&'static str; 2],
     facts: &Facts,
-    settings: &Settings,
+    context: &RuleContext<'_>,
 ) {
     if is_field(element) {
         return field(findings, element);
     }
-    let labels = sets_off(findings, element, called, facts, settings);
+    let labels = activated(findings, element, label_facts, facts, context);
     if is_choice(element) {
         choice(findings, element, &labels);
-        form::changed(findings, element, settings);
+        form::check_target(findings, element, context);
     }
-    if form::submits(element) || leads(element) {
+    if form::submits(element) || is_link(element) {
         return;
     }
-    let senses = &labels.senses;
+    let meanings = &labels.meanings;
     let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
-    if SHOWING.contains(&element.role.as_str()) {
-        findings.found(&CLICK_GO, &role);
+    if VIEW_ROLES.contains(&element.role.as_str()) {
+        findings.add(&CLICK_GO, &role);
     } else if is_choice(element) {
-        findings.found(&CLICK_CHANGE, &role);
-    } else if is_called_field(element) {
-        findings.found(&CLICK_FIELD, &role);
-    } else if senses.has(Sense::Save) {
-        findings.found(&CLICK_SAVE, &role);
-    } else if senses.has(Sense::Search) {
-        findings.found(&CLICK_SEARCH, &role);
-    } else if senses.has(Sense::Go) && is_control(element) {
-        findings.found(&CLICK_GO, &role);
+        findings.add(&CLICK_CHANGE, &role);
+    } else if has_field_role(element) {
+        findings.add(&CLICK_FIELD, &role);
+    } else if meanings.has(Meaning::Save) {
+        findings.add(&CLICK_SAVE, &role);
+    } else if meanings.has(Meaning::Search) {
+        findings.add(&CLICK_SEARCH, &role);
+    } else if meanings.has(Meaning::Go) && is_control(element) {
+        findings.add(&CLICK_GO, &role);
     } else {
-        findings.found(&CLICK_OTHER, &role);
+        findings.add(&CLICK_OTHER, &role);
     }
 }
 
-/// What a click sets off whatever it is called: what the element says, where it leads, and the form that it sends. A
-/// button in a link sends its form, so a link is no reason to leave the form out.
-pub(super) fn sets_off(
+/// Adds what a click triggers: the labels of the element, its link and its form. A button in a link submits its form as
+/// well, so both are added.
+pub(super) fn activated(
     findings: &mut Findings,
     element: &ElementFacts,
-    called: [&'static str; 2],
+    label_facts: [&'static str; 2],
     facts: &Facts,
-    settings: &Settings,
+    context: &RuleContext<'_>,
 ) -> Labels {
     if element.input_type.as_deref() == Some("file") {
-        findings.refused(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
+        findings.refuse(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
     }
-    let labels = labels(findings, element, called);
+    let labels = labels(findings, element, label_facts);
     if let Some(href) = &element.href {
-        form::destroying(findings, "href", href);
-        navigate::link(findings, href, facts, settings);
+        form::check_destroying(findings, "href", href);
+        navigate::link(findings, href, facts, context);
     }
     if form::submits(element) {
-        form::submit(findings, element, &labels.senses, settings);
+        form::submit(findings, element, &labels.meanings, context);
     }
     labels
 }
 
-fn leads(element: &ElementFacts) -> bool {
+fn is_link(element: &ElementFacts) -> bool {
     element.href.as_deref().is_some_and(|href| href.starts_with("http:") || href.starts_with("https:"))
 }
 
-/// A field, and not only called one by its page: what leads somewhere, or only looks like a field, is clicked.
+/// A real input field. An element with the role of one that is a link, or takes no input, is judged as a click.
 pub(super) fn is_field(element: &ElementFacts) -> bool {
-    is_called_field(element)
+    has_field_role(element)
         && element.href.is_none()
         && (element.editable || matches!(element.tag.as_str(), "input" | "textarea" | "select"))
         && !matches!(element.input_type.as_deref(), Some("submit" | "image" | "button" | "reset" | "file"))
@@ -98,12 +98,12 @@ pub(super) fn is_field(element: &ElementFacts) -> bool {
         && element.tag != "button"
 }
 
-pub(super) fn is_called_field(element: &ElementFacts) -> bool {
-    FIELDS.contains(&element.role.as_str())
+pub(super) fn has_field_role(element: &ElementFacts) -> bool {
+    FIELD_ROLES.contains(&element.role.as_str())
 }
 
 fn is_choice(element: &ElementFacts) -> bool {
-    CHOICES.contains(&element.role.as_str())
+    CHOICE_ROLES.contains(&element.role.as_str())
         || is_box(element)
         || matches!(element.input_type.as_deref(), Some("radio" | "range"))
 }
@@ -113,14 +113,14 @@ fn is_box(element: &ElementFacts) -> bool {
         || element.input_type.as_deref() == Some("checkbox")
 }
 
-/// As it would be for checking it and, where a click may do that too, for unchecking it.
+/// A click may check or uncheck the choice, so both are judged.
 fn choice(findings: &mut Findings, element: &ElementFacts, labels: &Labels) {
     let name = [("role", element.role.as_str()), ("name", element.name.as_str())];
-    if let Some(word) = labels.word(Sense::Admin) {
-        findings.found(&CHECK_ADMIN, &[name[1], ("word", word)]);
+    if let Some(word) = labels.word(Meaning::Admin) {
+        findings.add(&CHECK_ADMIN, &[name[1], ("word", word)]);
     }
-    if let Some(word) = labels.word(Sense::Second).filter(|_| is_box(element)) {
-        findings.found(&WORDS_SECOND_FACTOR, &[name[0], name[1], ("word", word)]);
+    if let Some(word) = labels.word(Meaning::Second).filter(|_| is_box(element)) {
+        findings.add(&WORDS_SECOND_FACTOR, &[name[0], name[1], ("word", word)]);
     }
 }
 
@@ -128,37 +128,37 @@ fn is_control(element: &ElementFacts) -> bool {
     matches!(element.role.as_str(), "button" | "link" | "menuitem")
 }
 
-/// The cursor is put into it, and no more; S1's rule on names holds for fields as well.
+/// A click into a field only moves the cursor. S1's rule on names applies to fields as well.
 fn field(findings: &mut Findings, element: &ElementFacts) {
-    let senses = Senses::of(&element.name);
-    if let Some(word) = senses.word(Sense::Destroy) {
-        findings.found(&WORDS_DESTROY, &[("name", &element.name), ("word", word)]);
+    let meanings = Meanings::of(&element.name);
+    if let Some(word) = meanings.word(Meaning::Destroy) {
+        findings.add(&WORDS_DESTROY, &[("name", &element.name), ("word", word)]);
     }
-    findings.found(&CLICK_FIELD, &[("role", &element.role), ("name", &element.name)]);
+    findings.add(&CLICK_FIELD, &[("role", &element.role), ("name", &element.name)]);
 }
 
-/// What an element is called and what a person reads on it.
+/// The meanings of an element's accessible name and of its visible text.
 pub(super) struct Labels {
-    /// Of its name, or of what is read where it has none: what makes it harmless is looked for here alone.
-    senses: Senses,
-    seen: Senses,
+    /// Of its name, or of its text if it has no name. Only these can make it harmless.
+    meanings: Meanings,
+    of_text: Meanings,
 }
 
 impl Labels {
-    /// In either of the two.
-    pub fn word(&self, sense: Sense) -> Option<&'static str> {
-        self.senses.word(sense).or_else(|| self.seen.word(sense))
+    /// The word with this meaning in either of the two.
+    pub fn word(&self, meaning: Meaning) -> Option<&'static str> {
+        self.meanings.word(meaning).or_else(|| self.of_text.word(meaning))
     }
 }
 
-/// What its name says and what a person reads on it: the stricter of the two counts, so each adds its own.
+/// Adds the findings for the name and for the visible text; the stricter one counts.
 fn labels(findings: &mut Findings, element: &ElementFacts, [name, text]: [&'static str; 2]) -> Labels {
-    let senses = say::words(findings, name, &element.name);
+    let meanings = wording::classify(findings, name, &element.name);
     let is_label = is_control(element) || element.text.chars().count() <= LONGEST_LABEL;
     if element.text.is_empty() || element.text == element.name || !is_label {
-        return Labels { senses, seen: Senses::default() };
+        return Labels { meanings, of_text: Meanings::default() };
     }
-    let seen = say::words(findings, text, &element.text);
-    let senses = if element.name.is_empty() { seen.clone() } else { senses };
-    Labels { senses, seen }
+    let of_text = wording::classify(findings, text, &element.text);
+    let meanings = if element.name.is_empty() { of_text.clone() } else { meanings };
+    Labels { meanings, of_text }
 }

@@ -1,15 +1,15 @@
-//! What a form will really do: where it goes, how, and what is paid with it. Names lie; this does not.
+//! Forms: where they are sent, by which method, and whether they pay. Unlike labels, these cannot lie.
 
+use crate::lexicon::{Meaning, Meanings};
 use crate::rules::catalog::*;
-use crate::rules::navigate::{host_of, is_blocked, is_same_site};
-use crate::rules::{Findings, Refusal, address, say};
-use crate::words::{Sense, Senses};
-use crate::{ElementFacts, FormFacts, Settings};
+use crate::rules::navigate::is_same_site;
+use crate::rules::{Findings, Refusal, RuleContext, address, wording};
+use crate::url::host_of;
+use crate::{ElementFacts, FormFacts};
 use url::Url;
 
-/// Parts of addresses that take something away, pay, or give power away. Whole parts only: a page about how to delete a
-/// file deletes nothing.
-const DESTROYS: [&str; 14] = [
+/// Whole segments of a URL that destroy, pay, or grant access. `/how-to-delete-a-file` is not one.
+const DESTROYING: [&str; 14] = [
     "delete",
     "remove",
     "destroy",
@@ -25,7 +25,7 @@ const DESTROYS: [&str; 14] = [
     "unpublish",
     "cancel-subscription",
 ];
-const PAYS: [&str; 17] = [
+const PAYING: [&str; 17] = [
     "pay",
     "payment",
     "payments",
@@ -44,7 +44,7 @@ const PAYS: [&str; 17] = [
     "bid",
     "subscribe-paid",
 ];
-const POWER: [&str; 24] = [
+const GRANTING: [&str; 24] = [
     "authorize",
     "authorise",
     "oauth",
@@ -71,105 +71,110 @@ const POWER: [&str; 24] = [
     "export",
 ];
 
-/// Whether pressing this element sends its form. A `<button>` in a form does unless it says otherwise, and the facts do
-/// not tell whether it does.
+/// Whether clicking this element submits its form. A `<button>` in a form counts: its `type` is not in the facts.
 pub(super) fn submits(element: &ElementFacts) -> bool {
     element.form.is_some()
         && (element.tag == "button" || matches!(element.input_type.as_deref(), Some("submit" | "image")))
 }
 
-/// Whether Enter on this element sends its form, by the form's own button: boxes and sliders do as text fields do.
-pub(super) fn is_sent_by_enter(element: &ElementFacts) -> bool {
+/// Whether Enter on this element submits its form implicitly. Checkboxes and sliders do as text fields do.
+pub(super) fn submits_on_enter(element: &ElementFacts) -> bool {
     element.form.is_some()
         && !submits(element)
         && element.tag != "textarea"
         && !matches!(element.input_type.as_deref(), Some("button" | "reset"))
 }
 
-/// The form of this element, submitted. `senses` are those of what it is submitted by.
-pub(super) fn submit(findings: &mut Findings, element: &ElementFacts, senses: &Senses, settings: &Settings) {
+/// Adds the findings for submitting the element's form. `meanings` are those of the submitting element.
+pub(super) fn submit(
+    findings: &mut Findings,
+    element: &ElementFacts,
+    meanings: &Meanings,
+    context: &RuleContext<'_>,
+) {
     let Some(form) = &element.form else { return };
     if let Some(button) = &form.button {
-        say::words(findings, "form.button", &button.name);
+        wording::classify(findings, "form.button", &button.name);
         if button.text != button.name {
-            say::words(findings, "form.button", &button.text);
+            wording::classify(findings, "form.button", &button.text);
         }
     }
     if form.payment {
-        findings.found(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);
+        findings.add(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);
     }
-    changed(findings, element, settings);
-    sent(findings, element, form);
-    let looks_up = element.role == "searchbox" || senses.has(Sense::Search);
-    if form.method == "get" && looks_up {
-        findings.found(&CLICK_SEARCH, &[("form.method", "get")]);
+    check_target(findings, element, context);
+    check_action(findings, element, form);
+    let is_search = element.role == "searchbox" || meanings.has(Meaning::Search);
+    if form.method == "get" && is_search {
+        findings.add(&CLICK_SEARCH, &[("form.method", "get")]);
     } else {
-        findings.found(&FORM_SUBMIT, &[("form.method", &form.method), ("form.action", &form.action)]);
+        findings.add(&FORM_SUBMIT, &[("form.method", &form.method), ("form.action", &form.action)]);
     }
 }
 
-/// The form of this element, in which something is chosen. A page that sends it upon that could as well without, and who
-/// chooses a country at a checkout has not paid yet; only where the agent may not go at all, it does not go that way either.
-pub(super) fn changed(findings: &mut Findings, element: &ElementFacts, settings: &Settings) {
+/// Adds the findings for changing a choice in the element's form. A page may submit the form upon that, so a blocked
+/// domain is refused. It counts as no more: choosing a country at a checkout is not paying.
+pub(super) fn check_target(findings: &mut Findings, element: &ElementFacts, context: &RuleContext<'_>) {
     let target = element.form.as_ref().and_then(|form| host_of(&form.action));
-    if let Some(host) = target.as_deref().filter(|host| is_blocked(host, settings)) {
-        findings.refused(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
+    if let Some(host) = target.as_deref().filter(|host| context.domains.block(host)) {
+        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
     }
 }
 
-/// Where a form goes that is sent.
-fn sent(findings: &mut Findings, element: &ElementFacts, form: &FormFacts) {
+/// Adds the findings for the address of a submitted form.
+fn check_action(findings: &mut Findings, element: &ElementFacts, form: &FormFacts) {
     let target = host_of(&form.action);
     if form.method == "post" {
-        posted(findings, form);
+        check_post(findings, form);
     } else {
-        destroying(findings, "form.action", &form.action);
+        check_destroying(findings, "form.action", &form.action);
     }
     let own = host_of(element.origin.as_str());
     if let (Some(target), Some(own)) = (&target, &own)
         && !is_same_site(target, own)
     {
-        findings.found(&FORM_ELSEWHERE, &[("form.action", &form.action), ("origin", own)]);
+        findings.add(&FORM_ELSEWHERE, &[("form.action", &form.action), ("origin", own)]);
     }
 }
 
-/// An address that takes something away by being gone to; `fact` is where it stands.
-pub(super) fn destroying(findings: &mut Findings, fact: &'static str, address: &str) {
-    if let Some(part) = part_of(address, &DESTROYS) {
-        findings.found(&FORM_DESTROYS, &[(fact, address), ("word", part)]);
+/// Adds the finding for an address that destroys something when it is requested; `fact` names where it comes from.
+pub(super) fn check_destroying(findings: &mut Findings, fact: &'static str, address: &str) {
+    if let Some(part) = find_word(address, &DESTROYING) {
+        findings.add(&FORM_DESTROYS, &[(fact, address), ("word", part)]);
     }
 }
 
-fn posted(findings: &mut Findings, form: &FormFacts) {
+fn check_post(findings: &mut Findings, form: &FormFacts) {
     let action = form.action.as_str();
-    for (parts, rule) in [(&PAYS[..], &FORM_PAYS), (&POWER[..], &FORM_POWER), (&DESTROYS[..], &FORM_DESTROYS)]
+    for (parts, rule) in
+        [(&PAYING[..], &FORM_PAYS), (&GRANTING[..], &FORM_POWER), (&DESTROYING[..], &FORM_DESTROYS)]
     {
-        if let Some(part) = part_of(action, parts) {
-            findings.found(rule, &[("form.method", "post"), ("form.action", action), ("word", part)]);
+        if let Some(part) = find_word(action, parts) {
+            findings.add(rule, &[("form.method", "post"), ("form.action", action), ("word", part)]);
         }
     }
 }
 
-/// What is looked for under such a name is not done.
-const ASKED_FOR: [&str; 9] = ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text"];
+/// Query parameters that hold search terms.
+const SEARCH_PARAMS: [&str; 9] = ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text"];
 
-/// Names of what is only said along, such as `?order=asc` and `?token=…`, though a path of that name does something.
-const SAID_ALONG: [&str; 6] = ["order", "orders", "token", "tokens", "keys", "bid"];
+/// Query parameters that are harmless, such as `?order=asc` and `?token=…`, though a path segment of that name is not.
+const HARMLESS_PARAMS: [&str; 6] = ["order", "orders", "token", "tokens", "keys", "bid"];
 
-/// The first of these words that is a part of the address's path, a value in its query or a name there, whatever the
-/// value: `?delete=0` is for the page to make sense of.
-fn part_of(address: &str, words: &[&'static str]) -> Option<&'static str> {
+/// The first of these words that is a segment of the path, or a name or a value in the query. A value does not excuse
+/// its name: what `?delete=0` does is up to the server.
+fn find_word(address: &str, words: &[&'static str]) -> Option<&'static str> {
     let url = Url::parse(address).ok()?;
     let is = |part: &str| {
         let part = part.trim();
         words.iter().find(|word| part.eq_ignore_ascii_case(word)).copied()
     };
     let in_path = address::path(&url).split(['/', '\\', '.', ';']).find_map(is);
-    in_path.or_else(|| address::pairs(&url).find_map(|(name, value)| in_query(name, value, is)))
+    in_path.or_else(|| address::query_pairs(&url).find_map(|(name, value)| in_query(name, value, is)))
 }
 
 fn in_query<'a>(name: &str, value: &str, is: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
-    let plain = |text: &str| address::decoded(text).replace('+', " ");
-    let named = plain(name).split(['[', ']']).find_map(&is).filter(|word| !SAID_ALONG.contains(word));
-    named.or_else(|| if ASKED_FOR.contains(&name) { None } else { is(&plain(value)) })
+    let plain = |text: &str| address::decode(text).replace('+', " ");
+    let named = plain(name).split(['[', ']']).find_map(&is).filter(|word| !HARMLESS_PARAMS.contains(word));
+    named.or_else(|| if SEARCH_PARAMS.contains(&name) { None } else { is(&plain(value)) })
 }

@@ -1,14 +1,15 @@
-//! Going to an address: the same domain, a new one, a sensitive one, or one that is not allowed.
+//! Navigation: to the same domain, a new one, a sensitive one, or a blocked one.
 
-use crate::domains::listed;
+use crate::Facts;
+use crate::domains::first_match;
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal, address, form};
-use crate::{DomainPattern, Facts, Settings};
+use crate::rules::{Findings, Refusal, RuleContext, address, form};
+use crate::url::host_of;
 use url::Url;
 
-/// First labels of hosts that are somebody's mail, settings or back office, in S1's own rule.
-const NAMED: [&str; 3] = ["mail", "admin", "settings"];
-/// Labels of hosts where money or mail is, whatever the rest of the name.
+/// First labels of hosts that S1's rule treats as sensitive.
+const SENSITIVE_FIRST_LABELS: [&str; 3] = ["mail", "admin", "settings"];
+/// Labels of hosts for banking, mail and administration, wherever in the name.
 const SENSITIVE_LABELS: [&str; 12] = [
     "bank",
     "banking",
@@ -23,75 +24,61 @@ const SENSITIVE_LABELS: [&str; 12] = [
     "cpanel",
     "paypal",
 ];
-/// Beginnings of paths that are a back office.
+/// First path segments of administration pages.
 const ADMIN_PATHS: [&str; 6] = ["admin", "wp-admin", "administrator", "phpmyadmin", "cpanel", "webmail"];
 
-pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, settings: &Settings) {
+pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, context: &RuleContext<'_>) {
     let Ok(url) = Url::parse(address) else { return };
     let Some(host) = url.host_str() else { return };
-    if let Some((fact, value)) = sensitive(&url, host, settings) {
-        findings.found(&NAVIGATE_SENSITIVE, &[(fact, &value)]);
+    if let Some((fact, value)) = find_sensitive(&url, host, context) {
+        findings.add(&NAVIGATE_SENSITIVE, &[(fact, &value)]);
     }
-    if is_blocked(host, settings) {
-        findings.refused(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
+    if context.domains.block(host) {
+        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
     }
-    form::destroying(findings, "url", address);
+    form::check_destroying(findings, "url", address);
     let first = host.split('.').next().unwrap_or_default();
-    if url.scheme() == "https" && NAMED.contains(&first) && host.len() > first.len() {
-        findings.found(&NAVIGATE_NAME, &[("url", address)]);
+    if url.scheme() == "https" && SENSITIVE_FIRST_LABELS.contains(&first) && host.len() > first.len() {
+        findings.add(&NAVIGATE_NAME, &[("url", address)]);
     }
     match host_of(&facts.page_url) {
-        // What a session was opened for is no new domain to it.
-        _ if is_home(host, settings) => findings.found(&NAVIGATE_SAME, &[("domain", host)]),
-        Some(page) if is_same_site(&page, host) => findings.found(&NAVIGATE_SAME, &[("domain", host)]),
-        Some(page) => findings.found(&NAVIGATE_NEW, &[("domain", host), ("page domain", &page)]),
-        None => findings.found(&NAVIGATE_NEW, &[("domain", host)]),
+        // The sites of a signed-in session are not new to it.
+        _ if context.domains.is_home(host) => findings.add(&NAVIGATE_SAME, &[("domain", host)]),
+        Some(page) if is_same_site(&page, host) => findings.add(&NAVIGATE_SAME, &[("domain", host)]),
+        Some(page) => findings.add(&NAVIGATE_NEW, &[("domain", host), ("page domain", &page)]),
+        None => findings.add(&NAVIGATE_NEW, &[("domain", host)]),
     }
 }
 
-/// A link, as the navigation that it is.
-pub(super) fn link(findings: &mut Findings, href: &str, facts: &Facts, settings: &Settings) {
+/// Adds the findings for following a link.
+pub(super) fn link(findings: &mut Findings, href: &str, facts: &Facts, context: &RuleContext<'_>) {
     let Ok(url) = Url::parse(href) else { return };
     let Some(host) = url.host_str() else { return };
-    if let Some((fact, value)) = sensitive(&url, host, settings) {
+    if let Some((fact, value)) = find_sensitive(&url, host, context) {
         let stays = host_of(&facts.page_url).is_some_and(|page| is_same_site(&page, host));
-        // Who is there already goes nowhere new.
+        // Staying on a sensitive domain is not going to one.
         if !stays {
-            findings.found(&CLICK_LINK_SENSITIVE, &[("href", href), (fact, &value)]);
+            findings.add(&CLICK_LINK_SENSITIVE, &[("href", href), (fact, &value)]);
         }
     }
-    if is_blocked(host, settings) {
-        findings.refused(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
+    if context.domains.block(host) {
+        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
     }
     match host_of(&facts.page_url) {
-        Some(page) if is_same_site(&page, host) => findings.found(&CLICK_LINK, &[("href", href)]),
-        _ => findings.found(&CLICK_LINK_NEW, &[("href", href)]),
+        Some(page) if is_same_site(&page, host) => findings.add(&CLICK_LINK, &[("href", href)]),
+        _ => findings.add(&CLICK_LINK_NEW, &[("href", href)]),
     }
 }
 
-pub(super) fn is_blocked(host: &str, settings: &Settings) -> bool {
-    let leaves =
-        |list: &Option<Vec<DomainPattern>>| list.as_ref().is_some_and(|list| listed(list, host).is_none());
-    leaves(&settings.allowlist) || leaves(&settings.home)
-}
-
-fn is_home(host: &str, settings: &Settings) -> bool {
-    settings.home.as_ref().is_some_and(|home| listed(home, host).is_some())
-}
-
-fn sensitive(url: &Url, host: &str, settings: &Settings) -> Option<(&'static str, String)> {
-    if let Some(pattern) = listed(&settings.sensitive, host) {
+fn find_sensitive(url: &Url, host: &str, context: &RuleContext<'_>) -> Option<(&'static str, String)> {
+    if let Some(pattern) = first_match(&context.settings.sensitive, host) {
         return Some(("sensitive domain", pattern.to_string()));
     }
     if let Some(label) = host.split('.').find(|label| SENSITIVE_LABELS.contains(label)) {
         return Some(("domain label", label.to_owned()));
     }
-    let first = address::first_part(url);
+    let first = address::first_segment(url);
     ADMIN_PATHS.contains(&first.as_str()).then(|| ("path", url.path().to_owned()))
-}
-
-pub(crate) fn host_of(address: &str) -> Option<String> {
-    Url::parse(address).ok()?.host_str().map(str::to_owned)
 }
 
 /// The same host, with or without `www.` in front.

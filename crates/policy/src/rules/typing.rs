@@ -1,144 +1,146 @@
-//! Typed text and pressed keys: into which field, and what Enter sets off.
+//! Typed text and pressed keys: the field they go to, and what Enter triggers.
 
+use crate::lexicon::{Meaning, Meanings};
 use crate::rules::catalog::*;
-use crate::rules::{Findings, Refusal, click, form, say};
-use crate::words::{Sense, Senses};
-use crate::{Chord, ElementFacts, Facts, Key, Press, Settings, TypeText, credential};
+use crate::rules::{Findings, Refusal, RuleContext, click, form, wording};
+use crate::{Chord, ElementFacts, Facts, Key, Press, TypeText, credential};
 
-pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, settings: &Settings) {
-    // Before the credential: an agent that is told about the field knows what to do next.
+pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, context: &RuleContext<'_>) {
+    // Before the credential scan: the refusal of a secret field has the more useful hint.
     field(findings, facts, &TYPE_SECRET);
-    scan(findings, &typing.text, settings);
+    scan(findings, &typing.text, context);
     let Some(element) = &facts.target else { return };
-    // In an editor a line break is Enter; a field of one line gets none, and one of several lines keeps it.
+    // In a rich-text editor a line break is Enter. An `<input>` drops it and a `<textarea>` keeps it.
     let breaks = typing.text.contains(['\n', '\r']) && !matches!(element.tag.as_str(), "input" | "textarea");
     if typing.submit || breaks {
         if !click::is_field(element) {
-            click::on(findings, facts, settings);
+            click::on(findings, facts, context);
         }
-        enter(findings, element, "Enter", settings);
+        enter(findings, element, "Enter", context);
     }
     if is_list(element) {
-        chosen(findings, element, "a character", settings);
+        choice_changed(findings, element, "a character", context);
     }
 }
 
-/// What is typed, looked at for credentials.
-pub(super) fn scan(findings: &mut Findings, text: &str, settings: &Settings) {
-    if settings.credential_scan
-        && let Some(kind) = credential::found(text)
+/// Refuses typed text that looks like a credential.
+pub(super) fn scan(findings: &mut Findings, text: &str, context: &RuleContext<'_>) {
+    if context.settings.credential_scan
+        && let Some(kind) = credential::detect(text)
     {
-        findings.refused(&TYPE_CREDENTIAL, Refusal::Credential, &[("text looks like", kind.as_str())]);
+        findings.refuse(&TYPE_CREDENTIAL, Refusal::Credential, &[("text looks like", kind.as_str())]);
     }
 }
 
-/// What typing into the target is. `secret` names the rule for a secret field.
-fn field(findings: &mut Findings, facts: &Facts, secret: &'static Builtin) {
+/// Adds the findings for typing into the target. `secret` is the rule for a secret field.
+fn field(findings: &mut Findings, facts: &Facts, secret: &'static BuiltinRule) {
     let Some(element) = &facts.target else {
-        return findings.found(&TYPE_FIELD, &[]);
+        return findings.add(&TYPE_FIELD, &[]);
     };
     if element.secret {
-        findings.refused(secret, Refusal::SecretField, &[("secret", "true"), ("name", &element.name)]);
+        findings.refuse(secret, Refusal::SecretField, &[("secret", "true"), ("name", &element.name)]);
     }
-    let senses = Senses::of(&element.name);
-    let name =
-        |sense: Sense| [("name", element.name.as_str()), ("word", senses.word(sense).unwrap_or_default())];
-    if element.role == "textbox" && senses.has(Sense::Secret) {
-        findings.refused(&TYPE_SECRET_NAME, Refusal::SecretName, &name(Sense::Secret));
+    let meanings = Meanings::of(&element.name);
+    let name = |meaning: Meaning| {
+        [("name", element.name.as_str()), ("word", meanings.word(meaning).unwrap_or_default())]
+    };
+    if element.role == "textbox" && meanings.has(Meaning::Secret) {
+        findings.refuse(&TYPE_SECRET_NAME, Refusal::SecretName, &name(Meaning::Secret));
     }
     if element.role == "searchbox" || element.input_type.as_deref() == Some("search") {
-        return findings.found(&TYPE_SEARCH, &[("role", &element.role)]);
+        return findings.add(&TYPE_SEARCH, &[("role", &element.role)]);
     }
-    for (sense, rule) in [(Sense::Config, &TYPE_CONFIG), (Sense::Key, &TYPE_CONFIG)] {
-        if senses.has(sense) {
-            findings.found(rule, &name(sense));
+    for (meaning, rule) in [(Meaning::Config, &TYPE_CONFIG), (Meaning::Key, &TYPE_CONFIG)] {
+        if meanings.has(meaning) {
+            findings.add(rule, &name(meaning));
         }
     }
-    if senses.has(Sense::Search) {
-        findings.found(&TYPE_SEARCH, &name(Sense::Search));
-    } else if senses.has(Sense::Comment) {
-        findings.found(&TYPE_COMMENT, &name(Sense::Comment));
+    if meanings.has(Meaning::Search) {
+        findings.add(&TYPE_SEARCH, &name(Meaning::Search));
+    } else if meanings.has(Meaning::Comment) {
+        findings.add(&TYPE_COMMENT, &name(Meaning::Comment));
     } else {
-        findings.found(&TYPE_FIELD, &[("role", &element.role), ("name", &element.name)]);
+        findings.add(&TYPE_FIELD, &[("role", &element.role), ("name", &element.name)]);
     }
 }
 
-pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, settings: &Settings) {
+pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, context: &RuleContext<'_>) {
     let chord = &press.chord;
-    let shown = chord.told();
+    let shown = chord.redacted();
     if chord.uses_clipboard() {
-        findings.refused(&PRESS_CLIPBOARD, Refusal::Clipboard, &[("key", &shown)]);
+        findings.refuse(&PRESS_CLIPBOARD, Refusal::Clipboard, &[("key", &shown)]);
     }
     let Some(element) = &facts.target else {
         let rule = if is_move(chord) { &PRESS_MOVE } else { &PRESS_KEY };
-        return findings.found(rule, &[("key", &shown)]);
+        return findings.add(rule, &[("key", &shown)]);
     };
     if element.secret && chord.edits() {
-        findings.refused(&PRESS_SECRET, Refusal::SecretField, &[("key", &shown), ("name", &element.name)]);
+        findings.refuse(&PRESS_SECRET, Refusal::SecretField, &[("key", &shown), ("name", &element.name)]);
     }
     if element.input_type.as_deref() == Some("file") {
-        findings.refused(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
+        findings.refuse(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
     }
     let is_field = click::is_field(element);
-    if is_choosing(chord, element) {
-        chosen(findings, element, &shown, settings);
+    if changes_choice(chord, element) {
+        choice_changed(findings, element, &shown, context);
     }
     if chord.activates() && !is_field {
-        // Enter or Space on what has the focus is a click on it, whatever is held down with it.
-        click::on(findings, facts, settings);
-        let sends = form::is_sent_by_enter(element) || click::is_called_field(element) || is_sending(chord);
-        if is_named(chord, "Enter") && sends {
-            enter(findings, element, &shown, settings);
+        // Enter and Space click the focused element, whatever the modifiers.
+        click::on(findings, facts, context);
+        let submits =
+            form::submits_on_enter(element) || click::has_field_role(element) || is_send_shortcut(chord);
+        if is_named(chord, "Enter") && submits {
+            enter(findings, element, &shown, context);
         }
         if is_command(chord) {
-            findings.found(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
+            findings.add(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
         }
-    } else if is_named(chord, "Enter") && element.tag != "textarea" || is_sending(chord) {
-        enter(findings, element, &shown, settings);
+    } else if is_named(chord, "Enter") && element.tag != "textarea" || is_send_shortcut(chord) {
+        enter(findings, element, &shown, context);
     } else if is_named(chord, "Delete") || is_named(chord, "Backspace") {
         if is_field {
             field(findings, facts, &PRESS_SECRET);
         } else {
-            findings.found(&PRESS_DELETE, &[("key", &shown), ("role", &element.role)]);
+            findings.add(&PRESS_DELETE, &[("key", &shown), ("role", &element.role)]);
         }
     } else if is_move(chord) {
-        findings.found(&PRESS_MOVE, &[("key", &shown)]);
+        findings.add(&PRESS_MOVE, &[("key", &shown)]);
     } else if is_field && chord.edits() && !is_command(chord) {
         field(findings, facts, &PRESS_SECRET);
     } else {
-        findings.found(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
+        findings.add(&PRESS_KEY, &[("key", &shown), ("role", &element.role)]);
     }
 }
 
-/// Something in a list or on a scale, and nobody knows what: it may be the worst that the element tells of.
-fn chosen(findings: &mut Findings, element: &ElementFacts, shown: &str, settings: &Settings) {
-    findings.found(&PRESS_KEY, &[("key", shown), ("role", &element.role)]);
+/// A key changes the choice in a list or on a scale. The result is unknown, so the riskiest label counts.
+fn choice_changed(findings: &mut Findings, element: &ElementFacts, shown: &str, context: &RuleContext<'_>) {
+    findings.add(&PRESS_KEY, &[("key", shown), ("role", &element.role)]);
     for (fact, text) in [("name", &element.name), ("text", &element.text)] {
         if fact == "text" && element.text == element.name {
             continue;
         }
-        let senses = say::words(findings, fact, text);
-        if let Some(word) = senses.word(Sense::Admin) {
-            findings.found(&SELECT_ADMIN, &[(fact, text), ("word", word)]);
+        let meanings = wording::classify(findings, fact, text);
+        if let Some(word) = meanings.word(Meaning::Admin) {
+            findings.add(&SELECT_ADMIN, &[(fact, text), ("word", word)]);
         }
     }
-    form::changed(findings, element, settings);
+    form::check_target(findings, element, context);
 }
 
-/// Enter in a field sends its form; without a form, a page may do anything.
-fn enter(findings: &mut Findings, element: &ElementFacts, shown: &str, settings: &Settings) {
-    let senses = Senses::of(&element.name);
-    form::submit(findings, element, &senses, settings);
-    let looks_up = element.role == "searchbox" || senses.has(Sense::Search);
-    match (&element.form, looks_up) {
-        (None, true) => findings.found(&CLICK_SEARCH, &[("key", shown), ("role", &element.role)]),
-        (None, false) => findings.found(&PRESS_KEY, &[("key", shown), ("role", &element.role)]),
+/// Enter in a field submits its form; without a form, the page may do anything.
+fn enter(findings: &mut Findings, element: &ElementFacts, shown: &str, context: &RuleContext<'_>) {
+    let meanings = Meanings::of(&element.name);
+    form::submit(findings, element, &meanings, context);
+    let is_search = element.role == "searchbox" || meanings.has(Meaning::Search);
+    match (&element.form, is_search) {
+        (None, true) => findings.add(&CLICK_SEARCH, &[("key", shown), ("role", &element.role)]),
+        (None, false) => findings.add(&PRESS_KEY, &[("key", shown), ("role", &element.role)]),
         (Some(_), _) => {}
     }
 }
 
-/// What many pages send a message by.
-fn is_sending(chord: &Chord) -> bool {
+/// Control+Enter and the like, by which many pages send a message.
+fn is_send_shortcut(chord: &Chord) -> bool {
     is_command(chord) && is_named(chord, "Enter")
 }
 
@@ -157,8 +159,8 @@ fn is_move(chord: &Chord) -> bool {
         && !chord.modifiers.alt
 }
 
-/// Whether this key chooses there: arrows and the keys that go to the end, and letters in what has no text of its own.
-fn is_choosing(chord: &Chord, element: &ElementFacts) -> bool {
+/// Whether the key changes a choice: arrow, Home, End and page keys, and characters where no text is typed.
+fn changes_choice(chord: &Chord, element: &ElementFacts) -> bool {
     match chord.key {
         Key::Named(key) => {
             let moves = matches!(key.name, "Home" | "End" | "PageUp" | "PageDown");

@@ -51,7 +51,7 @@ impl ActionResult {
 
 pub async fn run(call: &Call<'_>, request: JsonObject) -> ActionResult {
     let action = match request.get("action") {
-        Some(Value::String(name)) => audit::plain(name),
+        Some(Value::String(name)) => audit::sanitize(name),
         _ => return ActionResult::refused(bad_request("action is one of the action names, as a string")),
     };
     let mut session_id = None;

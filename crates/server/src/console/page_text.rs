@@ -3,7 +3,7 @@
 //! The text is escaped, isolated in its own direction, cut to a bound, and set in a box or on a background and in a
 //! typeface that nothing else in the console has. A page cannot add markup, attributes or lines of its own.
 
-use audit::plain_within;
+use audit::sanitize_within;
 use maud::{Markup, html};
 
 /// The longest block that is shown, in bytes; the record has more.
@@ -15,14 +15,14 @@ pub fn quote_block(caption: &'static str, text: &str) -> Markup {
     html! {
         figure.said {
             figcaption { (caption) }
-            blockquote { bdi { (plain_within(text, MAX_BLOCK_BYTES)) } }
+            blockquote { bdi { (sanitize_within(text, MAX_BLOCK_BYTES)) } }
         }
     }
 }
 
 /// Page text within a line.
 pub fn quote_inline(text: &str) -> Markup {
-    html! { bdi.word { (plain_within(text, MAX_INLINE_BYTES)) } }
+    html! { bdi.word { (sanitize_within(text, MAX_INLINE_BYTES)) } }
 }
 
 #[cfg(test)]

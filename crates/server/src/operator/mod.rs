@@ -13,7 +13,7 @@ pub use webhook_notifier::WebhookNotifier;
 use engine::error::Fault;
 
 /// Parses an operator's name, which has the same form as a tenant's or an actor's.
-pub fn parse_name(name: &str) -> Result<String, policy::BadName> {
+pub fn parse_name(name: &str) -> Result<String, policy::InvalidName> {
     policy::Actor::parse(name).map(|name| name.to_string())
 }
 
@@ -28,7 +28,7 @@ pub fn hmac_sha256_hex(key: &[u8], message: &[u8]) -> String {
     // An HMAC takes a key of any length, so this cannot fail; an empty signature matches nothing.
     let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(key) else { return String::new() };
     mac.update(message);
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(mac.finalize().into_bytes())
 }
 
 /// Compares two texts in a time that does not depend on where they differ.

@@ -2,7 +2,7 @@
 
 use crate::operator::Password;
 use crate::operator::login_rate_limit::LoginRateLimit;
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use engine::error::Fault;
 use engine::error::audit_fault;
 use engine::storage::{OperatorToken, Storage, Visit};
@@ -171,8 +171,8 @@ pub async fn record_operator_event(
     operator: &str,
     detail: &str,
 ) -> Result<(), Fault> {
-    let mut event = Event::new(kind, About::stockade()).detail(detail);
-    event.decided_by = Some(audit::plain(operator));
+    let mut event = Event::new(kind, EventSubject::stockade()).detail(detail);
+    event.decided_by = Some(audit::sanitize(operator));
     log.append(&event).await.map_err(audit_fault)
 }
 
@@ -204,7 +204,7 @@ mod tests {
         assert!(storage.set_operator_password("operator", None, &hash).await.unwrap());
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
         let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 30 };
-        let log = Log::open(&folder.path().join("audit"), "i1", options).unwrap();
+        let (log, _) = Log::open(&folder.path().join("audit"), "i1", options).unwrap();
         (folder, OperatorAuth::new(storage, log))
     }
 
@@ -237,8 +237,8 @@ mod tests {
         auth.log_out(token.expose()).await.unwrap();
         assert!(auth.find(token.expose(), true).await.unwrap().is_none());
         let count = |kind: &str| {
-            let filter = audit::Filter { action: Some(kind.into()), ..Default::default() };
-            audit::last(&folder.path().join("audit"), &filter, 100).unwrap().len()
+            let filter = audit::EventFilter { action: Some(kind.into()), ..Default::default() };
+            audit::read_last(&folder.path().join("audit"), &filter, 100).unwrap().len()
         };
         assert_eq!((count("operator_refused"), count("operator_entered"), count("operator_left")), (5, 1, 1));
         // Refused links are recorded too, within a bound.

@@ -1,7 +1,7 @@
 //! Sends each new approval request to a webhook. It blocks nobody: failures are logged and recorded in the audit log.
 
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER, WebhookSecret};
-use audit::{About, Event, EventKind, Log};
+use audit::{Event, EventKind, EventSubject, Log};
 use engine::approvals::{Approval, ApprovalId, Book, Filter};
 use engine::post::post;
 use jiff::Timestamp;
@@ -94,9 +94,10 @@ impl WebhookNotifier {
         let event = match (&failed, healthy.swap(failed.is_none(), Ordering::SeqCst)) {
             (Some(error), true) => {
                 tracing::warn!(%error, host, "the webhook did not take a question");
-                Event::new(EventKind::WebhookFailed, About::stockade()).detail(&format!("{host}: {error}"))
+                Event::new(EventKind::WebhookFailed, EventSubject::stockade())
+                    .detail(&format!("{host}: {error}"))
             }
-            (None, false) => Event::new(EventKind::WebhookRestored, About::stockade()).detail(host),
+            (None, false) => Event::new(EventKind::WebhookRestored, EventSubject::stockade()).detail(host),
             _ => return,
         };
         if !self.log.note(&event) {

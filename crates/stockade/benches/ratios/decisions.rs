@@ -2,7 +2,7 @@
 
 use policy::{
     Action, Click, Decision, ElementFacts, Facts, FormFacts, LoadState, Navigate, Origin, Policy, Read,
-    Standing, Target, TypeText, WebUrl,
+    SessionContext, Target, TypeText, WebUrl,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ fn element(role: &str, name: &str, form: bool) -> Facts {
         href: None,
         form,
         matches: 1,
-        sight: Default::default(),
+        appearance: Default::default(),
     };
     Facts { page_url: PAGE.into(), target: Some(target), ..Facts::default() }
 }
@@ -56,7 +56,7 @@ fn asked() -> Vec<(Action, Facts)> {
 /// Decisions a second, with what it takes to hand the action and its facts over.
 pub fn a_second() -> f64 {
     let policy = Policy::default();
-    let (asked, standing) = (asked(), Standing::default());
+    let (asked, standing) = (asked(), SessionContext::default());
     let mut decided = 0u32;
     let begun = Instant::now();
     while begun.elapsed() < DECIDING {

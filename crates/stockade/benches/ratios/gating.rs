@@ -1,10 +1,11 @@
 //! What the gate adds to an allowed click: the same click through the gate, and by the driver alone in a jail like it.
 
 use crate::jailed::{Jail, Stockade};
+use crate::records::Record;
 use browser::{Browser, BrowserOptions, CallerId, Viewer};
 use engine::gate::Wish;
 use engine::session::OpenRequest;
-use policy::{Action, Click, Decision, LoadState, Navigate, Policy, Standing, Target, WebUrl};
+use policy::{Action, Click, LoadState, Navigate, Target, WebUrl};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +18,7 @@ pub struct Gated {
 
 pub struct Driven {
     browser: Browser,
+    record: Record,
     _jail: Jail,
 }
 
@@ -72,7 +74,7 @@ impl Driven {
     pub async fn start(address: &str) -> Driven {
         let (jail, connection) = Jail::start(&[(HOST, address.to_owned())]).await;
         let browser = Browser::attach(connection, BrowserOptions::default()).await.unwrap().clean();
-        let driven = Driven { browser, _jail: jail };
+        let driven = Driven { browser, record: Record::in_memory(), _jail: jail };
         driven.act(go()).await;
         driven
     }
@@ -82,10 +84,7 @@ impl Driven {
         let facts = self.browser.resolve(&action).await.unwrap();
         let resolved = begun.elapsed();
         // What turns it into something performable is the gate's part, and is not counted here.
-        let permit = match Policy::default().decide(action, facts, &Standing::default()) {
-            Decision::Allow(permit) => permit.recorded(),
-            other => panic!("{other:?}"),
-        };
+        let permit = self.record.permit(action, facts).await;
         let begun = Instant::now();
         self.browser.perform(permit, &viewer()).await.unwrap();
         resolved + begun.elapsed()

@@ -9,16 +9,17 @@ use engine::state::{self, State};
 use engine::storage::{self, Storage};
 use engine::tunnel::Tunnel;
 use jail::template::{BuildOptions, Flavour, Store};
-use jail::{Id, JailSpec, Keeper, KeeperOptions, Limits};
+use jail::{CgroupChoice, JailId, JailSpec, KeeperCommand, Limits, NativeOptions, NativeRuntime, Runtime};
 use jiff::Timestamp;
 use policy::{Name, Scope};
+use redact::Secret;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade::config::{Override, Places, load};
 use tokio::net::UnixListener;
-use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer, Secret};
+use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer};
 
 /// Where the login of the bench belongs. Nobody goes there.
 const SIGNED_IN: &str = "signed-in.test";
@@ -107,8 +108,8 @@ impl Stockade {
 
 /// A jail as a session has it, quota and all.
 pub struct Jail {
-    keeper: Arc<Keeper>,
-    id: Id,
+    runtime: NativeRuntime,
+    id: JailId,
     _tunnel: Arc<Tunnel>,
     _egress: egress::Egress,
 }
@@ -119,10 +120,17 @@ const PROXY_PORT: u16 = 3128;
 impl Jail {
     /// The jail, whose browser reaches these hosts, and the connection that its driver would use.
     pub async fn start(hosts: &[(&str, String)]) -> (Jail, Connection) {
-        let template = template();
-        let keeper = Arc::new(Keeper::start(KeeperOptions::new(state::runtime_dir())).unwrap());
-        let id = Id::parse("bench").unwrap();
-        let prepared = keeper.prepare(&id).unwrap();
+        let options = NativeOptions {
+            runtime_dir: state::runtime_dir(),
+            templates: state::templates_dir().unwrap(),
+            flavour: Flavour::Headless,
+            bridge: state::bridge_program().unwrap(),
+            cgroup: CgroupChoice::Auto,
+            keeper: KeeperCommand::default(),
+        };
+        let runtime = NativeRuntime::start_from(template(), &options).unwrap();
+        let id = JailId::parse("bench").unwrap();
+        let prepared = runtime.prepare(&id).unwrap();
         let signer = Arc::new(bridge::token::Signer::generate().unwrap());
         prepared.egress.set_nonblocking(true).unwrap();
         let way_out = UnixListener::from_std(prepared.egress).unwrap();
@@ -133,34 +141,32 @@ impl Jail {
         let listener = UnixListener::from_std(prepared.cdp).unwrap();
         let tunnel = Arc::new(Tunnel::new(listener, signer.clone(), "bench/bench".into(), id.to_string()));
         let mut command: Vec<String> =
-            ["/stockade/bridge", "--cdp", "/run/stockade/cdp.sock", "--egress", "/run/stockade/egress.sock"]
+            [jail::BRIDGE, "--cdp", jail::CDP_SOCKET, "--egress", jail::EGRESS_SOCKET]
                 .map(str::to_owned)
                 .to_vec();
         command.extend(["--public-key".into(), signer.public_key(), "--scope".into(), "bench/bench".into()]);
         command.extend(["--target".into(), id.to_string(), "--restarts".into(), "0".into()]);
         command.extend(["--proxy-port".into(), PROXY_PORT.to_string(), "--".into()]);
-        command.push(template.browser().to_owned());
+        command.push(runtime.info().browser_program.clone());
         let proxy = format!("127.0.0.1:{PROXY_PORT}");
         let launch = browser::LaunchOptions { proxy, ..browser::LaunchOptions::default() };
         command.extend(browser::launch_flags(&launch));
         let limits = Limits::default();
         let cpu = limits.cpu;
         let env = vec![("HOME".into(), "/tmp".into())];
-        keeper
-            .create(&JailSpec { id: id.clone(), root: template.root().to_owned(), limits, command, env })
-            .unwrap();
+        runtime.start(&JailSpec { id: id.clone(), limits, command, env }).unwrap();
         let ready = tunnel.version(Duration::from_secs(30)).await.unwrap();
         let socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
-        keeper.set_cpu(&id, Some(cpu)).unwrap();
+        runtime.set_cpu(&id, Some(cpu)).unwrap();
         let connection = Connection::over(socket, ConnectionOptions::default());
         tokio::spawn(engine::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
-        (Jail { keeper, id, _tunnel: tunnel, _egress: egress }, connection)
+        (Jail { runtime, id, _tunnel: tunnel, _egress: egress }, connection)
     }
 }
 
 impl Drop for Jail {
     fn drop(&mut self) {
-        self.keeper.destroy(&self.id).unwrap();
+        self.runtime.destroy(&self.id).unwrap();
     }
 }
 

@@ -270,7 +270,7 @@ async fn snapshot_growth() {
 fn reply_sizes() {
     let sizes = snapshots::reply_sizes(&snapshots::Manual::largest(PAGES_MEASURED));
     let (path, tokens) = sizes.iter().max_by_key(|(_, tokens)| *tokens).unwrap();
-    let most = policy::Tokens::default().bytes() / 4;
+    let most = policy::TokenBudget::default().bytes() / 4;
     let verdict = if *tokens <= most { "ok" } else { "OVER" };
     tell(&format!(
         "largest reply of {} pages    {tokens} tokens, {path} (at most {most}) {verdict}",

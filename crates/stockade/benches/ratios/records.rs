@@ -1,7 +1,8 @@
 //! The audit log: how many events a second it makes durable, and what an intent and an outcome cost an action.
 
-use audit::{About, Context, Event, EventKind, Key, Log, LogOptions};
-use policy::{Action, Click, Decision, Facts, Permit, Policy, Standing, Target};
+use audit::{ActionContext, Event, EventKind, EventSubject, Key, Log, LogOptions, Permitted};
+use policy::{Action, Click, Decision, Facts, Permit, Policy, SessionContext, Target};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const WRITING: Duration = Duration::from_secs(2);
@@ -12,15 +13,20 @@ pub struct Record {
     _folder: tempfile::TempDir,
 }
 
-fn about() -> About {
-    About { tenant: "default".into(), actor: "bench".into(), session_id: "s-bench".into(), jail_id: None }
+fn about() -> EventSubject {
+    EventSubject {
+        tenant: "default".into(),
+        actor: "bench".into(),
+        session_id: "s-bench".into(),
+        jail_id: None,
+    }
 }
 
 fn permit() -> Permit {
     match Policy::default().decide(
         Action::Click(Click::on(Target::Focused)),
         Facts::default(),
-        &Standing::default(),
+        &SessionContext::default(),
     ) {
         Decision::Allow(permit) => permit,
         other => panic!("{other:?}"),
@@ -29,10 +35,30 @@ fn permit() -> Permit {
 
 impl Record {
     pub fn open() -> Record {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Record::open_in(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// A log in memory: its cost is no part of what is measured.
+    pub fn in_memory() -> Record {
+        Record::open_in(Path::new("/dev/shm"))
+    }
+
+    /// What the driver takes, made as the gate makes it.
+    pub async fn permit(&self, action: Action, facts: Facts) -> Permitted {
+        let permit = match Policy::default().decide(action, facts, &SessionContext::default()) {
+            Decision::Allow(permit) => permit,
+            other => panic!("{other:?}"),
+        };
+        let (about, veil) = (about(), |text: &str| text.to_owned());
+        let context = ActionContext { subject: &about, user_agent: "bench", before: None, redact: &veil };
+        self.log.intend(permit, context).await.unwrap().0
+    }
+
+    fn open_in(parent: &Path) -> Record {
+        let folder = tempfile::tempdir_in(parent).unwrap();
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
         let options = LogOptions { key, segment_bytes: 16 << 20, most_bytes: 1 << 30 };
-        let log = Log::open(&folder.path().join("audit"), "bench", options).unwrap();
+        let (log, _) = Log::open(&folder.path().join("audit"), "bench", options).unwrap();
         Record { log, _folder: folder }
     }
 
@@ -72,13 +98,14 @@ impl Record {
                 tokio::time::sleep(thinking * number as u32 / sessions as u32).await;
                 for _ in 0..actions {
                     let (about, veil) = (about(), |text: &str| text.to_owned());
-                    let context = Context { about: &about, user_agent: "bench", before: None, veil: &veil };
+                    let context =
+                        ActionContext { subject: &about, user_agent: "bench", before: None, redact: &veil };
                     let begun = Instant::now();
                     let (_, intent) = log.intend(permit(), context).await.unwrap();
                     let intended = begun.elapsed();
                     tokio::time::sleep(acting).await;
                     let begun = Instant::now();
-                    intent.came_to(|event| event.result("ok")).await.unwrap();
+                    intent.complete(|event| event.result("ok")).await.unwrap();
                     costs.push(intended + begun.elapsed());
                     tokio::time::sleep(thinking).await;
                 }

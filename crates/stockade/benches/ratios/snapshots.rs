@@ -2,11 +2,10 @@
 
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
+use crate::records::Record;
 use browser::cdp::{Command, Connection, EventKind, SessionId};
 use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, Viewer};
-use policy::{
-    Action, Decision, ImageFormat, LoadState, Navigate, Policy, Read, Screenshot, Standing, Tokens, WebUrl,
-};
+use policy::{Action, ImageFormat, LoadState, Navigate, Read, Screenshot, TokenBudget, WebUrl};
 use serde_json::json;
 use std::fs;
 use std::ops::Range;
@@ -84,6 +83,7 @@ impl Manual {
 /// A driver on a bare shell, and its connection for calls beside it.
 pub struct Reader {
     browser: Browser,
+    record: Record,
     connection: Connection,
     tab: SessionId,
     _shell: Shell,
@@ -115,7 +115,7 @@ impl Reader {
                 break tab.session_id.clone();
             }
         };
-        Reader { browser, connection, tab, _shell: shell }
+        Reader { browser, record: Record::in_memory(), connection, tab, _shell: shell }
     }
 
     pub async fn goto(&self, url: &str) {
@@ -127,12 +127,12 @@ impl Reader {
     /// counted.
     pub async fn times(&self) -> Times {
         let (mut tree, mut small, mut large) = (Vec::new(), Vec::new(), Vec::new());
-        let first = self.time_of(Tokens::default()).await.0;
+        let first = self.time_of(TokenBudget::default()).await.0;
         for _ in 0..=READINGS {
             tree.push(self.time_of_tree().await);
-            self.time_of(Tokens::default()).await;
-            small.push(self.time_of(Tokens::default()).await.0);
-            large.push(self.time_of(Tokens::new(Tokens::MOST).unwrap()).await.0);
+            self.time_of(TokenBudget::default()).await;
+            small.push(self.time_of(TokenBudget::default()).await.0);
+            large.push(self.time_of(TokenBudget::new(TokenBudget::MAX).unwrap()).await.0);
         }
         let [tree, small, large] = [tree, small, large].map(|mut times| crate::median(&mut times[1..]));
         Times { first, accessibility_tree: tree, default_budget: small, largest_budget: large }
@@ -145,7 +145,7 @@ impl Reader {
         begun.elapsed()
     }
 
-    async fn time_of(&self, tokens: Tokens) -> (Duration, Snapshot) {
+    async fn time_of(&self, tokens: TokenBudget) -> (Duration, Snapshot) {
         let begun = Instant::now();
         let outcome = self.act(Action::Read(Read { tokens, ..Read::default() })).await;
         match outcome {
@@ -158,7 +158,7 @@ impl Reader {
     pub async fn time_per_element(&self, elements: usize) -> Duration {
         let mut times = Vec::new();
         for round in 0..=ROUNDS {
-            let (time, snapshot) = self.time_of(Tokens::default()).await;
+            let (time, snapshot) = self.time_of(TokenBudget::default()).await;
             times.push(time);
             let Content::Outline(text) = snapshot.content else { panic!("no outline") };
             // The first is there to warm up.
@@ -196,10 +196,8 @@ impl Reader {
     async fn act(&self, action: Action) -> Outcome {
         let facts = self.browser.resolve(&action).await.unwrap();
         let viewer = Viewer { caller: CallerId::new("bench"), full: true };
-        match Policy::default().decide(action, facts, &Standing::default()) {
-            Decision::Allow(permit) => self.browser.perform(permit.recorded(), &viewer).await.unwrap(),
-            other => panic!("{other:?}"),
-        }
+        let permitted = self.record.permit(action, facts).await;
+        self.browser.perform(permitted, &viewer).await.unwrap()
     }
 }
 
@@ -226,7 +224,7 @@ pub fn reply_sizes(manual: &Manual) -> Vec<(String, usize)> {
         assert_ne!(answer["result"]["isError"], true, "{answer}");
         let parts = answer["result"]["content"].as_array().unwrap().iter();
         let text: String = parts.map(|part| part["text"].as_str().unwrap()).collect();
-        (path.clone(), Tokens::of(&text))
+        (path.clone(), TokenBudget::count(&text))
     });
     sizes.collect()
 }

@@ -200,14 +200,14 @@ fn said_list(list: &Value) -> String {
 fn page_words(value: &Value, key: &str) -> String {
     match value[key].as_str() {
         Some(words) if !words.is_empty() => {
-            format!("\"{}\"", audit::plain_within(words, 200).replace('"', "'"))
+            format!("\"{}\"", audit::sanitize_within(words, 200).replace('"', "'"))
         }
         _ => String::new(),
     }
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value[key].as_str().map(audit::plain).unwrap_or_default()
+    value[key].as_str().map(audit::sanitize).unwrap_or_default()
 }
 
 /// A name and its value, in lines of at most 80 columns.

@@ -113,7 +113,7 @@ impl Context {
     /// one, holds another chain.
     pub fn open_log(&self) -> Result<audit::Log, Fault> {
         let config = self.load_config(Vec::new())?.config;
-        record::open_log(&config.audit, &self.open_state()?, "command-line")
+        record::open_log(&config.audit, &self.open_state()?, "command-line").map(|(log, _)| log)
     }
 
     /// Credentials and grants.

@@ -264,7 +264,7 @@ pub(super) fn told(result: &Value) -> String {
 }
 
 fn fact(key: &str, value: &str) -> String {
-    format!("  {DIM}{key:<16}{DIM:#} {}\n", audit::plain(value))
+    format!("  {DIM}{key:<16}{DIM:#} {}\n", audit::sanitize(value))
 }
 
 fn flat(value: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use super::audit::unreadable;
 use crate::cli::{Context, Reply};
-use audit::Entry;
+use audit::LogEntry;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::Args;
 use engine::error::Fault;
@@ -25,7 +25,7 @@ pub struct ReplayArgs {
 /// What a page is made of.
 struct Recorded {
     session: String,
-    events: Vec<Entry>,
+    events: Vec<LogEntry>,
     egress: Value,
     images: BTreeMap<String, Vec<u8>>,
 }
@@ -98,12 +98,12 @@ fn from_bundle(path: &Path) -> Result<Recorded, Fault> {
     Ok(Recorded { session: checked.session_id, events, egress, images: images.collect() })
 }
 
-fn entry(line: &str) -> Option<Entry> {
+fn entry(line: &str) -> Option<LogEntry> {
     let fields = serde_json::from_str(line).ok()?;
-    Some(Entry { chain: String::new(), segment: String::new(), line: 0, text: line.to_owned(), fields })
+    Some(LogEntry { chain: String::new(), segment: String::new(), line: 0, text: line.to_owned(), fields })
 }
 
 fn unknown(session: &str) -> Fault {
-    Fault::new("unknown_session", format!("nothing is on record of a session {:?}", audit::plain(session)))
+    Fault::new("unknown_session", format!("nothing is on record of a session {:?}", audit::sanitize(session)))
         .hint("Name it by its id; `stockade audit tail` shows the ids of sessions.")
 }

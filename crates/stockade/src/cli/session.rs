@@ -206,7 +206,7 @@ fn show(json: &Value) -> String {
 /// A field as text for a terminal: what a page wrote cannot speak to it.
 fn text(value: &Value, key: &str) -> String {
     match &value[key] {
-        Value::String(text) => audit::plain(text),
+        Value::String(text) => audit::sanitize(text),
         Value::Null => String::new(),
         other => other.to_string(),
     }

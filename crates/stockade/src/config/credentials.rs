@@ -99,7 +99,7 @@ fn one(node: &Node) -> Result<StandingGrant, String> {
     }
     let named = |key: &str| field(fields, key).map(|node| scalar(node).unwrap_or_default());
     let name =
-        |key: &str, error: policy::BadName| format!("a standing grant's '{key}' to be a name: {error};");
+        |key: &str, error: policy::InvalidName| format!("a standing grant's '{key}' to be a name: {error};");
     let tenant =
         Tenant::parse(named("tenant").unwrap_or("default")).map_err(|error| name("tenant", error))?;
     let actor = Actor::parse(named("actor").ok_or(STANDING)?).map_err(|error| name("actor", error))?;

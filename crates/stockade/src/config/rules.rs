@@ -2,7 +2,7 @@
 
 use crate::config::values::{Shown, scalar};
 use crate::config::yaml::{Field, Kind, Node};
-use policy::{CustomRule, Operator, Risk, RuleText, Subject};
+use policy::{Comparison, CustomRule, Risk, RuleDefinition, Subject};
 use serde_json::{Map, Value, json};
 
 /// At most this many: each is tried on every action.
@@ -32,7 +32,7 @@ fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
             .ok_or_else(|| format!("a rule's '{key}' of 1 to {LONGEST_TEXT} bytes"))
     };
     let risk = text("risk")?.and_then(|risk| Risk::parse(&risk));
-    let written = RuleText {
+    let written = RuleDefinition {
         name: text("name")?.unwrap_or_else(|| format!("rule {number}")),
         tools: field(fields, "tools").map_or(Ok(Vec::new()), texts)?,
         risk: risk.ok_or("a rule's 'risk' of 'low', 'medium', 'high' or 'critical'")?,
@@ -46,7 +46,7 @@ fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
     CustomRule::new(written).map_err(|bad| format!("rules that are understood ({bad})"))
 }
 
-fn condition(node: &Node) -> Result<(Subject, String, Operator), String> {
+fn condition(node: &Node) -> Result<(Subject, String, Comparison), String> {
     let known = [
         "param",
         "fact",
@@ -66,14 +66,14 @@ fn condition(node: &Node) -> Result<(Subject, String, Operator), String> {
         let (as_subject, as_operator) = match given.key.as_str() {
             "param" => (Some((Subject::Param, text()?)), None),
             "fact" => (Some((Subject::Fact, text()?)), None),
-            "equals" => (None, Some(Operator::Equals(text()?))),
-            "not_equals" => (None, Some(Operator::NotEquals(text()?))),
-            "one_of" => (None, Some(Operator::OneOf(texts(&given.value)?))),
-            "contains" => (None, Some(Operator::Contains(text()?))),
-            "starts_with" => (None, Some(Operator::StartsWith(text()?))),
-            "ends_with" => (None, Some(Operator::EndsWith(text()?))),
-            "matches" => (None, Some(Operator::Matches(text()?))),
-            _ => (None, Some(Operator::NotMatches(text()?))),
+            "equals" => (None, Some(Comparison::Equals(text()?))),
+            "not_equals" => (None, Some(Comparison::NotEquals(text()?))),
+            "one_of" => (None, Some(Comparison::OneOf(texts(&given.value)?))),
+            "contains" => (None, Some(Comparison::Contains(text()?))),
+            "starts_with" => (None, Some(Comparison::StartsWith(text()?))),
+            "ends_with" => (None, Some(Comparison::EndsWith(text()?))),
+            "matches" => (None, Some(Comparison::Matches(text()?))),
+            _ => (None, Some(Comparison::NotMatches(text()?))),
         };
         let twice =
             (as_subject.is_some() && subject.is_some()) || (as_operator.is_some() && operator.is_some());
@@ -123,20 +123,20 @@ impl Shown for CustomRule {
     }
 }
 
-fn shown((subject, name, operator): &(Subject, String, Operator)) -> Value {
+fn shown((subject, name, operator): &(Subject, String, Comparison)) -> Value {
     let subject = match subject {
         Subject::Param => "param",
         Subject::Fact => "fact",
     };
     let (operator, value) = match operator {
-        Operator::Equals(text) => ("equals", json!(text)),
-        Operator::NotEquals(text) => ("not_equals", json!(text)),
-        Operator::OneOf(texts) => ("one_of", json!(texts)),
-        Operator::Contains(text) => ("contains", json!(text)),
-        Operator::StartsWith(text) => ("starts_with", json!(text)),
-        Operator::EndsWith(text) => ("ends_with", json!(text)),
-        Operator::Matches(text) => ("matches", json!(text)),
-        Operator::NotMatches(text) => ("not_matches", json!(text)),
+        Comparison::Equals(text) => ("equals", json!(text)),
+        Comparison::NotEquals(text) => ("not_equals", json!(text)),
+        Comparison::OneOf(texts) => ("one_of", json!(texts)),
+        Comparison::Contains(text) => ("contains", json!(text)),
+        Comparison::StartsWith(text) => ("starts_with", json!(text)),
+        Comparison::EndsWith(text) => ("ends_with", json!(text)),
+        Comparison::Matches(text) => ("matches", json!(text)),
+        Comparison::NotMatches(text) => ("not_matches", json!(text)),
     };
     Value::Object(Map::from_iter([(subject.to_owned(), json!(name)), (operator.to_owned(), value)]))
 }
@@ -145,7 +145,7 @@ fn shown((subject, name, operator): &(Subject, String, Operator)) -> Value {
 mod tests {
     use super::*;
     use crate::config::yaml::parse;
-    use policy::{Action, Click, Facts, Mode, Policy, Target};
+    use policy::{Action, Click, Facts, Policy, SessionMode, Target};
 
     /// S1's own three rules, in its words.
     const S1: &str = r#"
@@ -174,7 +174,8 @@ mod tests {
         assert_eq!(again.shown(), shown);
         let policy = Policy::new(policy::Settings { rules: read, ..policy::Settings::default() });
         let target = Target::Role { role: "button".into(), name: Some("Delete".into()), index: 0 };
-        let assessed = policy.assess(&Action::Click(Click::on(target)), &Facts::default(), Mode::Clean);
+        let assessed =
+            policy.assess(&Action::Click(Click::on(target)), &Facts::default(), SessionMode::Clean);
         assert_eq!((assessed.rule.as_str(), assessed.risk), ("rule 2", Risk::High));
     }
 

@@ -13,7 +13,7 @@ use engine::settings::{
     Anchor, Audit, Config, Container, Credentials, Egress, Hitl, Hosts, Network, PictureFormat, Recording,
     ScreenKind, ScreenshotSettings, Seconds, Server, Size, SnapshotSettings, Webhook,
 };
-use policy::{ImageFormat, Level, Levels};
+use policy::{ImageFormat, RiskResponse, RiskResponses};
 use std::net::{Ipv4Addr, SocketAddr};
 
 const DAY: u32 = 24 * 60 * 60;
@@ -107,13 +107,13 @@ impl ReadSection for Hitl {
     fn read(s: &mut Section) -> Hitl {
         // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
         // S1's sensitive ones make nothing looser, and stay.
-        let levels = Levels::default();
+        let levels = RiskResponses::default();
         Hitl {
             enabled: s.get("enabled", true, truth),
             trusted_domains: s.get("trusted_domains", Vec::new(), domains),
             sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
-            levels: Levels {
-                low: s.get("low", levels.low, choice::<Level>),
+            levels: RiskResponses {
+                low: s.get("low", levels.low, choice::<RiskResponse>),
                 medium: s.get("medium", levels.medium, choice),
                 high: s.get("high", levels.high, choice),
                 critical: s.get("critical", levels.critical, choice),

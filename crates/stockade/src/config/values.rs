@@ -5,7 +5,7 @@ use engine::settings::{
     Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
     VaultBackend,
 };
-use policy::{DomainPattern, ImageFormat, Level, is_host_name};
+use policy::{DomainPattern, ImageFormat, RiskResponse, is_host_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -100,7 +100,7 @@ choice!(MasterKeyPlace {
 
 choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "webp" => ImageFormat::Webp });
 
-choice!(Level { "allow" => Level::Allow, "trusted" => Level::Trusted, "ask" => Level::Ask, "deny" => Level::Deny });
+choice!(RiskResponse { "allow" => RiskResponse::Allow, "trusted" => RiskResponse::Trusted, "ask" => RiskResponse::Ask, "deny" => RiskResponse::Deny });
 
 choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
 

@@ -1,12 +1,11 @@
 //! The checks themselves, each a question to the machine.
 
 use super::{Check, Verdict};
-use crate::config::{Config, ScreenKind};
-use engine::control::cgroup_choice;
+use crate::config::Config;
+use engine::control::native_options;
 use engine::error::Fault;
 use engine::state::{self, State};
-use jail::Enforcement;
-use jail::template::{self, Flavour, Store, TemplateError};
+use jail::{Finding, Outcome, RuntimeBackend};
 use std::net::TcpListener;
 use std::path::Path;
 
@@ -22,84 +21,23 @@ pub fn kernel() -> Check {
     )
 }
 
-/// bubblewrap, namespaces and limits, found out by trying.
-pub fn host(config: &Config) -> Vec<Check> {
-    let probe = jail::probe_host(&cgroup_choice(config));
-    let bubblewrap = match probe.bubblewrap {
-        Ok(version) => Check::good("bubblewrap", version),
-        Err(error) => Check::bad("bubblewrap", error.into()),
-    };
-    let namespaces = match probe.namespaces {
-        Ok(()) => Check::good("namespaces", "a jail's namespaces can be made"),
-        Err(error) => Check::bad("namespaces", error.into()),
-    };
-    let limits = match probe.limits {
-        Ok(Enforcement::CgroupV1) => Check::good("limits", "enforced by cgroup v1"),
-        Ok(Enforcement::CgroupV2) => Check::good("limits", "enforced by cgroup v2"),
-        Ok(Enforcement::Weaker) => Check {
-            name: "limits",
-            verdict: Verdict::Bad,
-            found: "NOT enforced: container.weaker_limits is on, so memory and CPU are unlimited".into(),
-            code: Some("limits_weaker".into()),
-            mend: Some("Remove container.weaker_limits from the configuration.".into()),
-        },
-        Err(error) => Check::bad("limits", error.into()),
-    };
-    vec![bubblewrap, namespaces, limits]
-}
-
-pub fn chromium() -> Check {
-    match template::host_version(Flavour::Headless) {
-        Ok(version) => Check::good("chromium", version),
-        Err(error) => Check::bad("chromium", error.into()),
-    }
-}
-
-pub fn templates(config: &Config) -> Vec<Check> {
-    let wanted = match config.container.display {
-        ScreenKind::Headless => Flavour::Headless,
-        ScreenKind::Xvfb => Flavour::Xvfb,
-    };
-    let looked = state::templates_dir().map_err(Fault::from).and_then(|folder| Ok(Store::open(&folder)?));
-    match looked {
-        Ok(store) => vec![template_of(&store, wanted)],
+/// What the runtime needs of this machine, found out by trying.
+pub fn runtime(config: &Config) -> Vec<Check> {
+    match native_options(config) {
+        Ok(native) => native.doctor().findings.into_iter().map(check).collect(),
         Err(fault) => vec![Check::bad("template", fault)],
     }
 }
 
-fn template_of(store: &Store, flavour: Flavour) -> Check {
-    let template = match store.newest(flavour) {
-        Ok(template) => template,
-        Err(TemplateError::Missing { .. }) => {
-            let mend = format!("stockade template build --display {flavour}");
-            return Check::hint("template", "there is none yet; the first start builds one", mend);
+fn check(Finding { name, outcome }: Finding) -> Check {
+    match outcome {
+        Outcome::Good { found } => Check::good(name, found),
+        Outcome::Advice { found, fix } => Check::hint(name, found, fix),
+        Outcome::Weaker { found, code, fix } => {
+            Check { name, verdict: Verdict::Bad, found, code: Some(code.into()), mend: Some(fix) }
         }
-        Err(error) => return Check::bad("template", error.into()),
-    };
-    if let Err(error) = template.verify() {
-        return Check::bad("template", error.into());
+        Outcome::Failed { error } => Check::bad(name, error.into()),
     }
-    let found = format!("{}, {}, unchanged", template.id(), template.browser_version());
-    match template::host_version(flavour) {
-        Ok(version) if version != template.browser_version() => {
-            let newer = format!("{found}; this machine now has {version}");
-            Check::hint("template", newer, format!("stockade template build --display {flavour}"))
-        }
-        _ => Check::good("template", found),
-    }
-}
-
-pub fn fonts() -> Check {
-    let missing = template::font_coverage();
-    if missing.is_empty() {
-        return Check::good("fonts", "Latin, Greek, Cyrillic, CJK and emoji are covered");
-    }
-    let scripts: Vec<&str> = missing.iter().map(|gap| gap.script).collect();
-    let mut packages: Vec<&str> = missing.iter().map(|gap| gap.package).collect();
-    packages.sort_unstable();
-    packages.dedup();
-    let mend = format!("apt-get install {} && stockade template build", packages.join(" "));
-    Check::hint("fonts", format!("no font for {}", scripts.join(", ")), mend)
 }
 
 pub fn disk(state: &State) -> Vec<Check> {

@@ -48,10 +48,7 @@ impl Check {
 /// Looks at everything; blocks for a second or two. Changes nothing.
 pub fn examine(config: &Config, state: &State) -> Vec<Check> {
     let mut checks = vec![checks::kernel()];
-    checks.extend(checks::host(config));
-    checks.push(checks::chromium());
-    checks.extend(checks::templates(config));
-    checks.push(checks::fonts());
+    checks.extend(checks::runtime(config));
     checks.extend(checks::disk(state));
     checks.push(checks::memory());
     checks.push(checks::port(config, state));

@@ -1,7 +1,7 @@
-"""Takes the demo shop from open to click to close with the public Python MCP client.
+"""Takes the demo shop from open to click to close with the public Python MCP client, once for each mode.
 
-usage: client.py stdio MODE COMMAND [ARGUMENT ...]      MODE: auto (2026-07-28) or legacy (2025-11-25)
-       client.py http MODE URL KEY
+usage: client.py stdio MODES COMMAND [ARGUMENT ...]      MODES: auto (2026-07-28), legacy (2025-11-25), or both, with a comma
+       client.py http MODES URL KEY
 """
 
 import asyncio
@@ -57,7 +57,12 @@ async def drive(client):
 
 
 async def main():
-    door, mode, *rest = sys.argv[1:]
+    door, modes, *rest = sys.argv[1:]
+    for mode in modes.split(","):
+        await run(door, mode, rest)
+
+
+async def run(door, mode, rest):
     if door == "stdio":
         async with Client(StdioServerParameters(command=rest[0], args=rest[1:]), mode=mode) as client:
             await drive(client)

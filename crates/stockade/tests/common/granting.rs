@@ -64,7 +64,7 @@ impl Granting {
 impl Home {
     /// Stores a credential, as an operator does.
     pub fn store_credential(&self, document: &Value) {
-        let (code, told) = self.with_input(&["credential", "put"], &document.to_string());
-        assert_eq!(code, 0, "{told}");
+        let (code, reply) = self.with_input(&["credential", "put"], &document.to_string());
+        assert_eq!(code, 0, "{reply}");
     }
 }

@@ -62,9 +62,9 @@ pub fn form(fields: &[(&str, &str)]) -> String {
 
 impl Home {
     pub fn set_password(&self) {
-        let (code, told) =
+        let (code, reply) =
             self.with_input(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"));
-        assert_eq!(code, 0, "{told}");
+        assert_eq!(code, 0, "{reply}");
     }
 
     /// Runs a command with lines on its standard input and no terminal; its exit code and its JSON.
@@ -92,11 +92,11 @@ impl Home {
     pub fn as_operator(&self, arguments: &[&str]) -> (i32, Value) {
         let mut all = arguments.to_vec();
         all.push("--password-stdin");
-        let (code, told) = self.with_input(&all, &format!("{PASSWORD}\n"));
-        if told["error"].is_object() {
-            known(told["error"].clone());
+        let (code, reply) = self.with_input(&all, &format!("{PASSWORD}\n"));
+        if reply["error"].is_object() {
+            known(reply["error"].clone());
         }
-        (code, told)
+        (code, reply)
     }
 
     /// Logs in as a browser does; the cookie.

@@ -31,10 +31,10 @@ pub fn signal_if_there(pid: u32, name: &str) {
     assert!(done.status.success() || gone, "kill -{name} {pid}: {done:?}");
 }
 
-/// What is not there by then is late because nothing brings it, however slow and busy the machine.
+/// The bound of a wait. What is not there by then never comes, however slow and busy the machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for something that is bound to come, with a bound for when it does not.
+/// Waits for a condition, and fails with its name when it does not come about.
 pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -44,6 +44,18 @@ pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option
         assert!(begun.elapsed() < patience, "{what}: not within {patience:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Whether an accepted TCP connection from this local port is still open at its server's end.
+pub fn is_connected(port: u16) -> bool {
+    // sl local_address rem_address st …; the server's end has the port as its remote one.
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let remote = format!(":{port:04X}");
+    table.lines().skip(1).any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        // 01 is established; 08 is closed by the client and not yet by the server.
+        fields[2].ends_with(&remote) && matches!(fields[3], "01" | "08")
+    })
 }
 
 #[derive(Debug, Clone)]

@@ -1,15 +1,16 @@
 //! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
-pub mod asking;
+pub mod approval_fixture;
 pub mod chromium;
 pub mod django;
 pub mod granting;
 pub mod http;
+pub mod jails;
 pub mod login;
 pub mod machine;
 pub mod operator;
-pub mod person;
+pub mod operator_browser;
 pub mod recorder;
 pub mod seen;
 pub mod site;
@@ -248,8 +249,8 @@ impl Mcp {
         let mut mcp = Mcp { child, input, output, next: 1 };
         let about = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
         let answer = mcp.request("initialize", about);
-        let told = answer["result"]["instructions"].as_str();
-        assert!(told.is_some_and(|told| told.contains("<page:MARK>")), "{answer}");
+        let instructions = answer["result"]["instructions"].as_str();
+        assert!(instructions.is_some_and(|text| text.contains("<page:MARK>")), "{answer}");
         mcp.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         mcp
     }

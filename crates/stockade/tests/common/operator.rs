@@ -1,4 +1,4 @@
-//! A person who answers: the book of approvals, opened by the test on the state folder of a running control plane.
+//! An operator who answers: the approval store, opened by the test in the state folder of a running control plane.
 
 use super::Home;
 use super::machine::{PATIENCE, until};
@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 
 pub struct Operator {
     runtime: Runtime,
+    storage: Storage,
     book: Book,
 }
 
@@ -22,15 +23,15 @@ impl Operator {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let state = home.state();
-        let book = runtime.block_on(async {
+        let (storage, book) = runtime.block_on(async {
             let storage = Storage::open(&state.join("stockade.db")).await.unwrap();
             let key = Key::load_or_create(&state.join("keys/audit.key")).unwrap();
             let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
             let log = Log::open(&state.join("audit"), "operator", options).unwrap();
             let settings = ApprovalSettings { timeout: Duration::from_secs(30), most_a_minute: 60 };
-            Book::open(storage, log, settings).await.unwrap()
+            (storage.clone(), Book::open(storage, log, settings).await.unwrap())
         });
-        Operator { runtime, book }
+        Operator { runtime, storage, book }
     }
 
     /// The next question that waits.
@@ -58,6 +59,13 @@ impl Operator {
     pub fn approves(&self, id: &ApprovalId) {
         let answered = self.says(id, Verdict::Approve { for_session: false }).unwrap();
         assert_eq!(answered.state, State::Approved);
+    }
+
+    /// Closes a question the way its deadline does, without the wait. One test waits for a real deadline:
+    /// `console::a_question_that_nobody_answers_is_denied_at_its_deadline`.
+    pub fn expires(&self, id: &ApprovalId) {
+        let closed = self.storage.close_approval(id, State::Expired, jiff::Timestamp::now());
+        assert!(self.runtime.block_on(closed).unwrap().is_some(), "{id} did not wait any more");
     }
 
     pub fn denies(&self, id: &ApprovalId) {

@@ -6,10 +6,11 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Longer than keys are forgotten for, after something has come up.
-const HEARD: Duration = Duration::from_secs(2);
+/// How long a key has to show its effect before it is pressed again. Longer than the program ignores keys after a
+/// question appears.
+const EFFECT: Duration = Duration::from_secs(2);
 
 pub struct Shown {
     pub child: Child,
@@ -56,12 +57,15 @@ impl Shown {
         input.flush().unwrap();
     }
 
-    /// Presses a key until it shows what that leads to: a press that comes too soon is forgotten, and on a busy
-    /// machine nobody knows what too soon is.
+    /// Presses a key, again and again, until the terminal shows `text`. The program ignores keys for a moment after a
+    /// question appears, and the end of that moment cannot be seen from outside.
     pub fn press_until(&mut self, key: &str, text: &str) {
+        let mut pressed: Option<Instant> = None;
         machine::until(text, PATIENCE, || {
-            self.press(key);
-            std::thread::sleep(HEARD);
+            if pressed.is_none_or(|at| at.elapsed() > EFFECT) {
+                self.press(key);
+                pressed = Some(Instant::now());
+            }
             self.so_far().contains(text).then_some(())
         });
     }

@@ -100,7 +100,7 @@ impl Site {
             behaviour.script.replace("SCRIPT", &string)
         };
         let value = self.value(Kind::Header);
-        let hex: String = value.bytes().take(30).map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex::encode(&value.as_bytes()[..value.len().min(30)]);
         let body = html! {
             h1 { "Do" }
             @for one in &BEHAVIOURS {
@@ -239,7 +239,7 @@ async fn cookie_name(State(site): State<Site>) -> Response {
     ([("set-cookie", cookie)], document("Cookie", &html! { p { "set" } })).into_response()
 }
 
-/// Leads to an address where nothing listens, with the values in it.
+/// Redirects to a port where nothing listens, with the values in the address.
 async fn closed(State(site): State<Site>) -> Response {
     let to = format!("http://{HOST}:1/{}", segment(&site.line("closed")));
     (StatusCode::FOUND, [("location", to)]).into_response()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Long enough that each half counts as a leak.
 const LENGTH: usize = 48;
 
-/// What a canary was planted as.
+/// The kind of credential that a canary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     CookieHttpOnly,
@@ -62,11 +62,11 @@ pub struct Canary {
     pub value: String,
 }
 
-/// All of them.
+/// One canary of each kind.
 #[derive(Clone)]
 pub struct Canaries(Vec<Canary>);
 
-/// The name that goes with the basic auth password; no secret.
+/// The user name of the basic auth credential; not a secret.
 pub const USER: &str = "canary";
 /// The control: a value marked `secret: false` is not redacted.
 pub const THEME: &str = "dark";
@@ -89,7 +89,7 @@ impl Canaries {
         self.0.iter().find(|canary| canary.kind == kind).map_or("", |canary| &canary.value)
     }
 
-    /// The document that goes into the vault.
+    /// The credential document for the vault.
     pub fn credential(&self, host: &str) -> Value {
         let cookie = |name: &str, kind, http_only: bool| {
             json!({"name": name, "value": self.of(kind), "domain": host, "path": "/", "httpOnly": http_only,

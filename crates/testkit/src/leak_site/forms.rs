@@ -90,7 +90,7 @@ fn wide(value: &str) -> Vec<u8> {
     value.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Canaries are ASCII, so any place is between two characters.
+/// Canaries are ASCII, so any byte offset is a character boundary.
 fn in_parts(value: &str, length: usize, between: &str) -> String {
     let parts: Vec<String> =
         value.as_bytes().chunks(length).map(|part| String::from_utf8_lossy(part).into_owned()).collect();

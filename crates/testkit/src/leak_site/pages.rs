@@ -140,7 +140,7 @@ pub(super) async fn form(State(site): State<Site>, Path(form): Path<String>) -> 
 }
 
 impl Site {
-    /// A placement with its values. The templates are constants; `Markup` for `HTML`, escaped text for `TEXT`.
+    /// Renders a placement. The templates are constants, and the values are escaped for their place.
     fn fill(&self, turn: usize, number: usize, form: &Form, placement: &Placement) -> Markup {
         let text = self.text_for(placement.name, turn, form);
         let script = serde_json::Value::String(text.clone()).to_string().replace("</", "<\\/");
@@ -170,7 +170,7 @@ pub(super) async fn frame(
     html! { (DOCTYPE) meta charset="utf-8"; title { "frame" } p { (shown) } }.into_response()
 }
 
-/// Ways to draw a value, in a colour that is nowhere else.
+/// Ways to draw a value, in a colour that nothing else has.
 const DRAWN: &[&str] = &[
     "<p>TEXT</p>",
     "<input value='TEXT' size=60>",

@@ -99,7 +99,7 @@ pub(super) struct AccountState {
     signed_in: bool,
 }
 
-/// For whoever checks what a click has done.
+/// The account's state as JSON, for tests.
 pub(super) async fn state(State(store): State<Arc<Store>>, headers: HeaderMap) -> Json<AccountState> {
     Json(AccountState { exists: store.account_exists(), signed_in: signed_in(&store, &headers) })
 }

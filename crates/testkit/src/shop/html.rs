@@ -1,4 +1,4 @@
-//! The frame that every page of the shop shares.
+//! The layout of every page of the shop.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fmt;

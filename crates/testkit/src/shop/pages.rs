@@ -1,4 +1,4 @@
-//! Pages to look at: the front, search, a product, the stock list, the quote frame, dialogs.
+//! The front page, search, product pages, the stock list, the quote frame and the dialogs page.
 
 use super::catalog::{self, PRODUCTS, Product};
 use super::html::{Price, page, search_page};
@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Deserialize;
 
-/// Long enough to show how a page is cut to a budget.
+/// Enough rows that a snapshot of the page exceeds its token budget.
 const STOCK_ROWS: usize = 1000;
 
-/// A host to take a frame from; a longer one is ignored.
-const LONGEST_FRAME: usize = 100;
+/// The longest host name for the frame; a longer one is ignored.
+const MAX_HOST_BYTES: usize = 100;
 
 pub(super) async fn front() -> Markup {
     let main = html! {
@@ -130,7 +130,7 @@ pub(super) struct QuoteQuery {
     country: Option<String>,
 }
 
-/// A page for a frame: it has no header, and answers in place.
+/// The document of the quote frame, without the shop's header.
 pub(super) async fn quote(Query(QuoteQuery { country }): Query<QuoteQuery>) -> Markup {
     const COUNTRIES: [(&str, u32); 4] =
         [("Denmark", 490), ("Belgium", 650), ("Portugal", 790), ("Estonia", 720)];
@@ -221,8 +221,8 @@ fn cards<'a>(products: impl Iterator<Item = &'a Product>) -> Markup {
     }
 }
 
-/// A host and maybe a port, of characters that mean nothing else in an address.
+/// A host with an optional port, and no characters that have another meaning in a URL.
 fn is_host(text: &str) -> bool {
-    let fits = (1..=LONGEST_FRAME).contains(&text.len());
+    let fits = (1..=MAX_HOST_BYTES).contains(&text.len());
     fits && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':'))
 }

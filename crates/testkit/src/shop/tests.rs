@@ -175,7 +175,7 @@ async fn a_bad_order_is_shown_again_with_the_fault_and_is_not_kept() {
         body.contains("&lt;b&gt;&quot;") && body.contains("&lt;i&gt;") && !body.contains("<i>"),
         "{body}"
     );
-    let too_large = format!("{ORDER}{}", "x".repeat(LARGEST_FORM));
+    let too_large = format!("{ORDER}{}", "x".repeat(MAX_FORM_BYTES));
     assert_eq!(shop.post("/order", "", &too_large).await.status, 413);
     assert_eq!(shop.get("/api/orders").await.json(), serde_json::json!([]));
 }

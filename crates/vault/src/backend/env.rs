@@ -8,9 +8,9 @@
 use crate::backend::unknown;
 use crate::credential::{Credential, CredentialId};
 use crate::error::VaultError;
-use crate::node::LARGEST_DOCUMENT;
-use crate::secret::Secret;
+use crate::secret_tree::LARGEST_DOCUMENT;
 use policy::Tenant;
+use redact::Secret;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -11,11 +11,11 @@ pub use sops::{SopsBackend, SopsKeys};
 
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::VaultError;
-use crate::grant::{Issuer, Leave};
-use crate::secret::Secret;
-use crate::store::{Store, answered};
+use crate::grant::{ConsumedGrant, Issuer};
+use crate::store::{Store, with_timeout};
 use jiff::Timestamp;
 use policy::Tenant;
+use redact::Secret;
 use std::time::Duration;
 
 /// The backends there are. A closed list: each has a code of its own for being down.
@@ -28,7 +28,7 @@ pub enum Vault {
     Store(Store),
 }
 
-/// What may be shown of a credential.
+/// The public part of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub id: CredentialId,
@@ -76,11 +76,15 @@ impl Vault {
         Ok(ids.into_iter().map(Summary::of).collect())
     }
 
-    /// Opens a credential for a session. The grant has to be for its host, and of a kind that releases it.
-    pub async fn release(&self, leave: &Leave, id: &CredentialId) -> Result<Credential, VaultError> {
-        let credential = self.open(leave.tenant(), id).await?;
-        leave.check(&credential.domain)?;
-        if leave.issuer() == Issuer::Policy && credential.grant_scope != GrantScope::Standing {
+    /// Opens a credential for a session. The grant must name its host and be of a kind that the credential accepts.
+    pub async fn open_for_grant(
+        &self,
+        consumed: &ConsumedGrant,
+        id: &CredentialId,
+    ) -> Result<Credential, VaultError> {
+        let credential = self.open(consumed.tenant(), id).await?;
+        consumed.check(&credential.domain)?;
+        if consumed.issuer() == Issuer::Policy && credential.grant_scope != GrantScope::Standing {
             return Err(VaultError::GrantScope { id: id.to_string() });
         }
         Ok(credential)
@@ -101,12 +105,12 @@ impl Vault {
     /// Notes that a credential went into a browser. Backends that are not ours to write keep no such note.
     pub async fn note_injected(
         &self,
-        leave: &Leave,
+        consumed: &ConsumedGrant,
         id: &CredentialId,
         now: Timestamp,
     ) -> Result<(), VaultError> {
         match self {
-            Vault::Store(store) => store.note_injected(leave.tenant(), id, now).await,
+            Vault::Store(store) => store.note_injected(consumed.tenant(), id, now).await,
             Vault::Kv(_) | Vault::Sops(_) | Vault::Env(_) => Ok(()),
         }
     }
@@ -125,7 +129,7 @@ impl Vault {
         self.writable()?.remove(tenant, id).await
     }
 
-    /// Puts into a credential what its site rotated, by an operator's word; answers with the cookies' names.
+    /// Merges a pending rotation into its credential, on an operator's decision. Returns the cookies' names.
     pub async fn accept(
         &self,
         tenant: &Tenant,
@@ -135,7 +139,7 @@ impl Vault {
         self.writable()?.accept(tenant, id, now).await
     }
 
-    /// Whether credentials are written here: asked before a person is asked for one.
+    /// Checks that the backend stores credentials, before a person is asked for one.
     pub fn check_writable(&self) -> Result<(), VaultError> {
         self.writable().map(|_| ())
     }
@@ -154,15 +158,15 @@ impl Vault {
             Vault::Kv(kv) => kv.open(tenant, id).await,
             Vault::Sops(sops) => sops.open(tenant, id).await,
             Vault::Env(env) => env.open(tenant, id).await,
-            Vault::Store(store) => answered(store.open_credential(tenant, id), OPENING).await,
+            Vault::Store(store) => with_timeout(store.open_credential(tenant, id), OPENING).await,
         }
     }
 }
 
-/// With a master key from a keyring that may ask its owner.
+/// Long enough for a keyring that asks its owner to unlock it.
 const OPENING: Duration = Duration::from_secs(45);
 
-/// A credential that was not found, or is another tenant's: the same words.
+/// The same error for a credential that does not exist and for another tenant's.
 fn unknown(id: &CredentialId) -> VaultError {
     VaultError::UnknownCredential { id: id.to_string() }
 }

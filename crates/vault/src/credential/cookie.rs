@@ -2,7 +2,8 @@
 
 use crate::credential::{Host, Value};
 use crate::error::Malformed;
-use crate::node::{Node, shown};
+use crate::secret_tree::{SecretNode, printable_excerpt};
+use redact::{CookiePriority, SameSite, Secret};
 
 pub struct Cookie {
     pub name: String,
@@ -15,61 +16,15 @@ pub struct Cookie {
     pub http_only: bool,
     pub secure: bool,
     pub same_site: Option<SameSite>,
-    pub priority: Option<Priority>,
+    pub priority: Option<CookiePriority>,
     /// The site at the top that a partitioned cookie belongs to.
     pub partition_key: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SameSite {
-    Strict,
-    Lax,
-    None,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    Low,
-    Medium,
-    High,
 }
 
 /// More than any browser keeps for one site.
 pub(crate) const MOST_COOKIES: usize = 300;
 /// Name and value; a browser refuses larger ones.
 const LARGEST: usize = 4096;
-
-impl SameSite {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SameSite::Strict => "Strict",
-            SameSite::Lax => "Lax",
-            SameSite::None => "None",
-        }
-    }
-
-    fn parse(text: &str) -> Option<SameSite> {
-        [SameSite::Strict, SameSite::Lax, SameSite::None]
-            .into_iter()
-            .find(|same_site| same_site.as_str().eq_ignore_ascii_case(text))
-    }
-}
-
-impl Priority {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Priority::Low => "Low",
-            Priority::Medium => "Medium",
-            Priority::High => "High",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Priority> {
-        [Priority::Low, Priority::Medium, Priority::High]
-            .into_iter()
-            .find(|priority| priority.as_str().eq_ignore_ascii_case(text))
-    }
-}
 
 const FIELDS: &[&str] = &[
     "name",
@@ -86,40 +41,46 @@ const FIELDS: &[&str] = &[
 ];
 
 impl Cookie {
-    pub(crate) fn read(node: Node, field: &str, host: &Host) -> Result<Cookie, Malformed> {
+    pub(crate) fn read(node: SecretNode, field: &str, host: &Host) -> Result<Cookie, Malformed> {
         let mut fields = node.fields(field)?;
         let name = fields.need("name")?.plain(&fields.path("name"))?;
         let text = fields.need("value")?.text(&fields.path("value"))?;
-        let is_secret = fields.optional("secret", Node::truth)?.unwrap_or(true);
-        let domain = fields.optional("domain", Node::plain)?;
+        let is_secret = fields.optional("secret", SecretNode::truth)?.unwrap_or(true);
+        let domain = fields.optional("domain", SecretNode::plain)?;
         let word =
             |text: Option<String>, path: String, words: &'static str| text.map(|text| (text, path, words));
-        let same_site =
-            word(fields.optional("sameSite", Node::plain)?, fields.path("sameSite"), "Strict, Lax or None");
-        let priority =
-            word(fields.optional("priority", Node::plain)?, fields.path("priority"), "Low, Medium or High");
+        let same_site = word(
+            fields.optional("sameSite", SecretNode::plain)?,
+            fields.path("sameSite"),
+            "Strict, Lax or None",
+        );
+        let priority = word(
+            fields.optional("priority", SecretNode::plain)?,
+            fields.path("priority"),
+            "Low, Medium or High",
+        );
         let cookie = Cookie {
             name,
-            value: Value { text: crate::Secret::new(text), is_secret },
+            value: Value { text: Secret::new(text), is_secret },
             domain: match domain {
                 Some(text) => read_domain(&text, &fields.path("domain"), host)?,
                 None => None,
             },
-            path: fields.optional("path", Node::plain)?.unwrap_or_else(|| "/".to_owned()),
+            path: fields.optional("path", SecretNode::plain)?.unwrap_or_else(|| "/".to_owned()),
             // Playwright writes -1 for a cookie of the session.
-            expires: fields.optional("expires", Node::number)?.filter(|seconds| *seconds > 0),
-            http_only: fields.optional("httpOnly", Node::truth)?.unwrap_or(false),
-            secure: fields.optional("secure", Node::truth)?.unwrap_or(false),
+            expires: fields.optional("expires", SecretNode::number)?.filter(|seconds| *seconds > 0),
+            http_only: fields.optional("httpOnly", SecretNode::truth)?.unwrap_or(false),
+            secure: fields.optional("secure", SecretNode::truth)?.unwrap_or(false),
             same_site: one_of(same_site, SameSite::parse)?,
-            priority: one_of(priority, Priority::parse)?,
-            partition_key: fields.optional("partitionKey", Node::plain)?,
+            priority: one_of(priority, CookiePriority::parse)?,
+            partition_key: fields.optional("partitionKey", SecretNode::plain)?,
         };
         fields.finish(FIELDS)?;
         cookie.check(field, host)?;
         Ok(cookie)
     }
 
-    /// Everything for which a browser would turn the cookie away without a word.
+    /// Checks everything for which a browser would drop the cookie silently.
     pub(crate) fn check(&self, field: &str, host: &Host) -> Result<(), Malformed> {
         let bad =
             |part: &str, reason: &str| Err(Malformed::new(format!("{field}.{part}"), reason.to_owned()));
@@ -177,7 +138,9 @@ type Choice = Option<(String, String, &'static str)>;
 fn one_of<T>(choice: Choice, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Malformed> {
     choice
         .map(|(text, path, words)| {
-            parse(&text).ok_or_else(|| Malformed::new(path, format!("'{}' is none of {words}", shown(&text))))
+            parse(&text).ok_or_else(|| {
+                Malformed::new(path, format!("'{}' is none of {words}", printable_excerpt(&text)))
+            })
         })
         .transpose()
 }
@@ -188,8 +151,9 @@ fn read_domain(text: &str, field: &str, host: &Host) -> Result<Option<Host>, Mal
     match text.strip_prefix('.') {
         Some(name) => parse(name).map(Some),
         None if parse(text)? == *host => Ok(None),
-        None => {
-            Err(Malformed::new(field, format!("a cookie for '{}' alone is not sent to {host}", shown(text))))
-        }
+        None => Err(Malformed::new(
+            field,
+            format!("a cookie for '{}' alone is not sent to {host}", printable_excerpt(text)),
+        )),
     }
 }

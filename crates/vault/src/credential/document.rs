@@ -1,13 +1,14 @@
 //! The written form of a credential: read from JSON or YAML with errors that name the field, written as JSON.
 
 use crate::credential::{
-    BasicAuth, Cookie, Credential, Entry, GrantScope, Host, MOST_COOKIES, Probe, Sign, Totp, Value,
+    BasicAuth, Cookie, Credential, GrantScope, Host, MOST_COOKIES, NamedValue, PageCondition, Probe, Totp,
+    Value,
 };
 use crate::error::Malformed;
-use crate::node::{Node, shown};
-use crate::secret::Secret;
+use crate::secret_tree::{SecretNode, printable_excerpt};
 use jiff::Timestamp;
 use policy::{Origin, WebUrl};
+use redact::Secret;
 use zeroize::Zeroizing;
 
 /// For each storage.
@@ -51,15 +52,15 @@ const NOT_HEADERS: &[&str] = &[
 impl Credential {
     /// Reads a JSON document.
     pub fn from_json(text: &[u8]) -> Result<Credential, Malformed> {
-        Credential::read(Node::from_json(text)?)
+        Credential::read(SecretNode::from_json(text)?)
     }
 
-    pub(crate) fn read(node: Node) -> Result<Credential, Malformed> {
+    pub(crate) fn read(node: SecretNode) -> Result<Credential, Malformed> {
         let mut fields = node.fields("")?;
         let domain = fields.need("domain")?.plain("domain")?;
         let domain = Host::parse(&domain).map_err(|error| Malformed::new("domain", error.to_string()))?;
         let mut credential = Credential::empty(domain);
-        if let Some(text) = fields.optional("origin", Node::plain)? {
+        if let Some(text) = fields.optional("origin", SecretNode::plain)? {
             credential.origin = check_origin(&text, "origin", &credential.domain)?;
         }
         let cookies =
@@ -137,8 +138,8 @@ impl Credential {
             json.name("probe");
             json.open('{');
             json.text("path", &probe.path);
-            json.sign("signed_in", probe.signed_in.as_ref());
-            json.sign("signed_out", probe.signed_out.as_ref());
+            json.condition("signed_in", probe.signed_in.as_ref());
+            json.condition("signed_out", probe.signed_out.as_ref());
             json.close('}');
         }
         json.text("grant_scope", self.grant_scope.as_str());
@@ -162,20 +163,20 @@ impl Credential {
 
 impl Value {
     /// A text, or `{"value": …, "secret": false}`.
-    fn read(node: Node, field: &str) -> Result<Value, Malformed> {
-        if matches!(node, Node::Text(_)) {
+    fn read(node: SecretNode, field: &str) -> Result<Value, Malformed> {
+        if matches!(node, SecretNode::Text(_)) {
             return Ok(Value { text: Secret::new(node.text(field)?), is_secret: true });
         }
         let mut fields = node.fields(field)?;
         let text = Secret::new(fields.need("value")?.text(&fields.path("value"))?);
-        let is_secret = fields.optional("secret", Node::truth)?.unwrap_or(true);
+        let is_secret = fields.optional("secret", SecretNode::truth)?.unwrap_or(true);
         fields.finish(&["value", "secret"])?;
         Ok(Value { text, is_secret })
     }
 }
 
 impl BasicAuth {
-    fn read(node: Node, field: &str) -> Result<BasicAuth, Malformed> {
+    fn read(node: SecretNode, field: &str) -> Result<BasicAuth, Malformed> {
         let mut fields = node.fields(field)?;
         let username = fields.need("username")?.plain(&fields.path("username"))?;
         let password = fields.need("password")?.text(&fields.path("password"))?;
@@ -190,28 +191,28 @@ impl BasicAuth {
     }
 }
 
-fn entries(node: Node, field: &str, most: usize) -> Result<Vec<Entry>, Malformed> {
+fn entries(node: SecretNode, field: &str, most: usize) -> Result<Vec<NamedValue>, Malformed> {
     let all = node.fields(field)?.all();
     if all.len() > most {
         return Err(Malformed::new(field, format!("more than {most} entries")));
     }
     all.into_iter()
         .map(|(name, node)| {
-            let value = Value::read(node, &format!("{field}.{}", shown(&name)))?;
-            Ok(Entry { name, value })
+            let value = Value::read(node, &format!("{field}.{}", printable_excerpt(&name)))?;
+            Ok(NamedValue { name, value })
         })
         .collect()
 }
 
-fn storage(node: Node, field: &str) -> Result<Vec<Entry>, Malformed> {
+fn storage(node: SecretNode, field: &str) -> Result<Vec<NamedValue>, Malformed> {
     entries(node, field, MOST_ENTRIES)
 }
 
-fn headers(node: Node, field: &str) -> Result<Vec<Entry>, Malformed> {
+fn headers(node: SecretNode, field: &str) -> Result<Vec<NamedValue>, Malformed> {
     let headers = entries(node, field, MOST_HEADERS)?;
     let mut names = std::collections::BTreeSet::new();
     for header in &headers {
-        let place = format!("{field}.{}", shown(&header.name));
+        let place = format!("{field}.{}", printable_excerpt(&header.name));
         let token = !header.name.is_empty()
             && header.name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
         let value = header.value.text.expose_secret();
@@ -248,11 +249,11 @@ pub(crate) fn check_origin(text: &str, field: &str, domain: &Host) -> Result<Ori
     Ok(origin)
 }
 
-fn grant_scope(node: Node, field: &str) -> Result<GrantScope, Malformed> {
+fn grant_scope(node: SecretNode, field: &str) -> Result<GrantScope, Malformed> {
     GrantScope::parse(&node.plain(field)?).ok_or_else(|| Malformed::new(field, "operator or standing"))
 }
 
-fn time(node: Node, field: &str) -> Result<Timestamp, Malformed> {
+fn time(node: SecretNode, field: &str) -> Result<Timestamp, Malformed> {
     let text = node.plain(field)?;
     text.parse().map_err(|_| Malformed::new(field, "a time such as 2026-05-11T09:30:00Z"))
 }
@@ -305,7 +306,7 @@ impl Json {
         self.0.push('"');
     }
 
-    fn entries(&mut self, name: &str, entries: &[Entry]) {
+    fn entries(&mut self, name: &str, entries: &[NamedValue]) {
         self.name(name);
         self.open('{');
         for entry in entries {
@@ -350,11 +351,11 @@ impl Json {
         self.close('}');
     }
 
-    fn sign(&mut self, name: &str, sign: Option<&Sign>) {
-        let Some(sign) = sign else { return };
+    fn condition(&mut self, name: &str, condition: Option<&PageCondition>) {
+        let Some(condition) = condition else { return };
         self.name(name);
         self.open('{');
-        for (name, value) in [("text", &sign.text), ("path", &sign.path)] {
+        for (name, value) in [("text", &condition.text), ("path", &condition.path)] {
             if let Some(value) = value {
                 self.text(name, value);
             }

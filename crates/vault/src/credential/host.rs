@@ -15,7 +15,7 @@ pub struct BadHost {
 
 impl Host {
     pub fn parse(text: &str) -> Result<Host, BadHost> {
-        let bad = || BadHost { text: crate::node::shown(text) };
+        let bad = || BadHost { text: crate::secret_tree::printable_excerpt(text) };
         let plain = !text.is_empty()
             && text.len() <= 253
             && !text.ends_with('.')

@@ -9,18 +9,17 @@ mod totp;
 #[cfg(test)]
 mod tests;
 
-pub use cookie::{Cookie, Priority, SameSite};
+pub use cookie::Cookie;
 pub use host::{BadCredentialId, BadHost, CredentialId, Host, TenantPath};
-pub use probe::{Probe, Sign, Verdict};
+pub use probe::{PageCondition, Probe, SignInState};
 pub use totp::{Totp, TotpAlgorithm};
 
 pub(crate) use cookie::MOST_COOKIES;
 pub(crate) use document::{MOST_ENTRIES, check_origin};
 
-use crate::secret::Secret;
 use jiff::Timestamp;
 use policy::Origin;
-use zeroize::Zeroizing;
+use redact::{SHORTEST_SECRET, Secret};
 
 /// A login on one host, parsed and checked. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
 pub struct Credential {
@@ -29,9 +28,9 @@ pub struct Credential {
     /// which lets them travel over plain HTTP.
     pub origin: Origin,
     pub cookies: Vec<Cookie>,
-    pub local_storage: Vec<Entry>,
-    pub session_storage: Vec<Entry>,
-    pub headers: Vec<Entry>,
+    pub local_storage: Vec<NamedValue>,
+    pub session_storage: Vec<NamedValue>,
+    pub headers: Vec<NamedValue>,
     pub basic: Option<BasicAuth>,
     pub totp: Option<Totp>,
     pub probe: Option<Probe>,
@@ -48,7 +47,7 @@ pub struct Value {
 }
 
 /// A named value of a storage, or a header.
-pub struct Entry {
+pub struct NamedValue {
     pub name: String,
     pub value: Value,
 }
@@ -61,13 +60,7 @@ pub struct BasicAuth {
 impl BasicAuth {
     /// `name:password`, which is what travels, in base64.
     pub fn pair(&self) -> Secret {
-        let mut pair = Zeroizing::new(String::with_capacity(
-            self.username.len() + 1 + self.password.expose_secret().len(),
-        ));
-        pair.push_str(&self.username);
-        pair.push(':');
-        pair.push_str(self.password.expose_secret());
-        Secret::new(pair)
+        Secret::concat(&[&self.username, ":", self.password.expose_secret()])
     }
 }
 
@@ -93,9 +86,6 @@ impl GrantScope {
         [GrantScope::Operator, GrantScope::Standing].into_iter().find(|scope| scope.as_str() == text)
     }
 }
-
-/// A secret shorter than this cannot be told from ordinary text, and is not looked for in what goes out.
-pub const SHORTEST_SECRET: usize = 6;
 
 impl Credential {
     /// A credential with nothing in it yet.

@@ -1,7 +1,7 @@
 //! Reading and writing credentials: what is refused, and which field is named.
 
-use crate::credential::{Credential, Host, Probe, Totp, TotpAlgorithm, Verdict};
-use crate::node::Node;
+use crate::credential::{Credential, Host, Probe, SignInState, Totp, TotpAlgorithm};
+use crate::secret_tree::SecretNode;
 use jiff::Timestamp;
 
 const SECRET: &str = "S3CR3T-do-not-print";
@@ -139,7 +139,7 @@ fn one_time_codes_are_those_of_the_standard() {
         (20_000_000_000, 64, "SHA512", "47863826"),
     ] {
         let text = format!(r#"{{"seed":"{}","digits":8,"algorithm":"{algorithm}"}}"#, seed(length));
-        let totp = Totp::read(Node::from_json(text.as_bytes()).unwrap(), "totp").unwrap();
+        let totp = Totp::read(SecretNode::from_json(text.as_bytes()).unwrap(), "totp").unwrap();
         let now = Timestamp::from_second(seconds).unwrap();
         assert_eq!(totp.code_at(now).expose_secret(), code, "{algorithm} {seconds}");
     }
@@ -147,20 +147,20 @@ fn one_time_codes_are_those_of_the_standard() {
 
 #[test]
 fn a_probe_tells_signed_in_from_signed_out() {
-    let probe = |text: &str| Probe::read(Node::from_json(text.as_bytes()).unwrap(), "probe").unwrap();
+    let probe = |text: &str| Probe::read(SecretNode::from_json(text.as_bytes()).unwrap(), "probe").unwrap();
     let both = r#"{"path":"/me","signed_in":{"text":"Sign out"},"signed_out":{"path":"/login"}}"#;
     let only_in = r#"{"path":"/me","signed_in":{"text":"Sign out","path":"/me"}}"#;
     let only_out = r#"{"path":"/me","signed_out":{"text":"Sign in"}}"#;
     for (text, path, words, verdict) in [
-        (both, "/me", "Hello. Sign out", Verdict::SignedIn),
-        (both, "/login?next=/me", "Sign out", Verdict::SignedOut),
-        (both, "/me", "Internal error", Verdict::Unclear),
-        (only_in, "/me", "Sign out", Verdict::SignedIn),
-        (only_in, "/elsewhere", "Sign out", Verdict::SignedOut),
-        (only_out, "/me", "Sign in", Verdict::SignedOut),
-        (only_out, "/me", "Hello", Verdict::SignedIn),
+        (both, "/me", "Hello. Sign out", SignInState::SignedIn),
+        (both, "/login?next=/me", "Sign out", SignInState::SignedOut),
+        (both, "/me", "Internal error", SignInState::Unclear),
+        (only_in, "/me", "Sign out", SignInState::SignedIn),
+        (only_in, "/elsewhere", "Sign out", SignInState::SignedOut),
+        (only_out, "/me", "Sign in", SignInState::SignedOut),
+        (only_out, "/me", "Hello", SignInState::SignedIn),
     ] {
-        assert_eq!(probe(text).judge(path, words), verdict, "{text} {path} {words}");
+        assert_eq!(probe(text).evaluate(path, words), verdict, "{text} {path} {words}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! One-time codes for login flows (RFC 6238): the seed stays on the host, a code leaves.
 
 use crate::error::Malformed;
-use crate::node::Node;
-use crate::secret::Secret;
+use crate::secret_tree::SecretNode;
 use hmac::digest::{FixedOutput, KeyInit, Update};
 use hmac::{Hmac, SimpleHmac};
 use jiff::Timestamp;
+use redact::Secret;
 use zeroize::Zeroizing;
 
 pub struct Totp {
@@ -63,8 +63,8 @@ impl Totp {
         self.period - gone as u32
     }
 
-    pub(crate) fn read(node: Node, field: &str) -> Result<Totp, Malformed> {
-        if matches!(node, Node::Text(_)) {
+    pub(crate) fn read(node: SecretNode, field: &str) -> Result<Totp, Malformed> {
+        if matches!(node, SecretNode::Text(_)) {
             let text = node.text(field)?;
             return if text.starts_with("otpauth://") {
                 from_uri(&text, field)
@@ -74,9 +74,9 @@ impl Totp {
         }
         let mut fields = node.fields(field)?;
         let seed = fields.need("seed")?.text(&fields.path("seed"))?;
-        let digits = fields.optional("digits", Node::number)?;
-        let period = fields.optional("period", Node::number)?;
-        let algorithm = fields.optional("algorithm", Node::plain)?;
+        let digits = fields.optional("digits", SecretNode::number)?;
+        let period = fields.optional("period", SecretNode::number)?;
+        let algorithm = fields.optional("algorithm", SecretNode::plain)?;
         fields.finish(&["seed", "digits", "period", "algorithm"])?;
         let mut totp = Totp::plain(&seed, &format!("{field}.seed"))?;
         totp.choose(digits, period, algorithm.as_deref(), field)?;

@@ -1,4 +1,4 @@
-//! Grants: an operator's short-lived leave to inject credentials for named hosts.
+//! Grants: an operator's short-lived permission to inject credentials for named hosts.
 //!
 //! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so of any number
 //! of openings that race for a single use, one wins.
@@ -9,10 +9,10 @@ pub use host::GrantedHost;
 
 use crate::credential::Host;
 use crate::error::VaultError;
-use crate::secret::{Secret, random_text};
 use crate::store::{Database, time};
 use jiff::Timestamp;
 use policy::{Name, Tenant};
+use redact::{ALPHANUMERIC, Secret, random_text};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -20,10 +20,10 @@ use std::time::Duration;
 
 pub struct Grants {
     database: Database,
-    usual: Duration,
+    default_lifetime: Duration,
 }
 
-/// What an operator asks for.
+/// A grant to issue.
 #[derive(Clone, Debug)]
 pub struct GrantRequest {
     pub tenant: Tenant,
@@ -32,12 +32,12 @@ pub struct GrantRequest {
     /// The session of the operator's in which it was issued.
     pub origin_session: Name,
     pub hosts: Vec<GrantedHost>,
-    /// The tenant's usual time if not given.
+    /// The tenant's default if not given.
     pub lifetime: Option<Duration>,
     pub single_use: bool,
 }
 
-/// Who gave it.
+/// Who issued a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issuer {
     Operator,
@@ -45,10 +45,10 @@ pub enum Issuer {
     Policy,
 }
 
-/// The token in the clear. It is here and nowhere else.
+/// The token in the clear. Only its hash is stored.
 pub struct GrantToken(Secret);
 
-/// What is known of a grant once its token was handed out.
+/// A grant without its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub jti: String,
@@ -66,13 +66,13 @@ pub struct Grant {
 }
 
 /// The proof that a grant was consumed. Only [`Grants::consume`] makes one; it is neither cloned nor stored.
-pub struct Leave {
+pub struct ConsumedGrant {
     grant: Grant,
 }
 
 /// 15 minutes, and a day at most.
-const USUAL: Duration = Duration::from_secs(15 * 60);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(15 * 60);
+const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_HOSTS: usize = 32;
 
 /// Known by this start, a leaked token is found by scanners.
@@ -80,17 +80,17 @@ const PREFIX: &str = "gr_stockade_";
 
 impl Grants {
     pub fn new(database: Database) -> Grants {
-        Grants { database, usual: USUAL }
+        Grants { database, default_lifetime: DEFAULT_LIFETIME }
     }
 
-    /// How long grants live of a tenant that has no time of its own.
+    /// How long grants live in a tenant that has no lifetime of its own.
     #[must_use]
-    pub fn usual_lifetime(mut self, usual: Duration) -> Grants {
-        self.usual = usual;
+    pub fn default_lifetime(mut self, lifetime: Duration) -> Grants {
+        self.default_lifetime = lifetime;
         self
     }
 
-    /// The usual time of a tenant's grants from now on.
+    /// Sets the default lifetime of a tenant's grants.
     pub async fn set_lifetime(&self, tenant: &Tenant, lifetime: Duration) -> Result<(), VaultError> {
         check_lifetime(lifetime)?;
         sqlx::query(
@@ -122,8 +122,8 @@ impl Grants {
         };
         check_lifetime(lifetime)?;
         let no_randomness = |source| VaultError::NoRandomness { source };
-        let token =
-            GrantToken(Secret::new(format!("{PREFIX}{}", random_text(43).map_err(no_randomness)?.as_str())));
+        let random = random_text(ALPHANUMERIC, 43).map_err(no_randomness)?;
+        let token = GrantToken(Secret::concat(&[PREFIX, &random]));
         let grant = Grant {
             jti: uuid().map_err(no_randomness)?,
             tenant: request.tenant,
@@ -159,17 +159,17 @@ impl Grants {
         Ok((token, grant))
     }
 
-    /// Uses a grant for these hosts of this tenant. What another tenant's token is, is not told.
+    /// Uses a grant for these hosts of this tenant. Another tenant's token is unknown here, whatever its state.
     pub async fn consume(
         &self,
         token: &str,
         tenant: &Tenant,
         hosts: &[Host],
         now: Timestamp,
-    ) -> Result<Leave, VaultError> {
+    ) -> Result<ConsumedGrant, VaultError> {
         let failed = VaultError::store("cannot use the grant");
         let hash = hash(token);
-        // A request that goes too far does not use the grant up.
+        // A request for hosts beyond the grant does not consume it.
         let grant = self.find(&hash, tenant).await?.ok_or(VaultError::UnknownGrant)?;
         grant.usable(now)?;
         grant.check_all(hosts)?;
@@ -186,19 +186,19 @@ impl Grants {
         .await
         .map_err(failed)?;
         if let Some(row) = row {
-            return Ok(Leave { grant: Grant::read(&row)? });
+            return Ok(ConsumedGrant { grant: Grant::read(&row)? });
         }
-        // Somebody was faster: another opening, or the operator.
+        // Another opening consumed it first, or the operator revoked it.
         let grant = self.find(&hash, tenant).await?.ok_or(VaultError::UnknownGrant)?;
         grant.usable(now)?;
         Err(VaultError::GrantConsumed { jti: grant.jti })
     }
 
-    /// Whether a leave still holds: asked again right before the secrets go into the browser, so that a revocation
-    /// reaches an opening that is under way.
-    pub async fn confirm(&self, leave: &Leave, now: Timestamp) -> Result<(), VaultError> {
+    /// Checks that a consumed grant was not revoked and has not expired. Called again right before the secrets go into
+    /// the browser, so that a revocation reaches an opening that is under way.
+    pub async fn confirm(&self, consumed: &ConsumedGrant, now: Timestamp) -> Result<(), VaultError> {
         let row = sqlx::query("SELECT * FROM grants WHERE jti = $1")
-            .bind(leave.jti())
+            .bind(consumed.jti())
             .fetch_optional(self.database.pool().await?)
             .await
             .map_err(VaultError::store("cannot look at the grant"))?;
@@ -206,24 +206,24 @@ impl Grants {
         grant.in_force(now)
     }
 
-    /// For an opening that failed before anything went into a browser: the use counts as not made. A grant that was used
-    /// again meanwhile is left as it is.
-    pub async fn give_back(&self, leave: Leave) -> Result<(), VaultError> {
+    /// Takes a use back, for an opening that failed before anything went into a browser. A grant that was used again
+    /// meanwhile is left as it is.
+    pub async fn restore(&self, consumed: ConsumedGrant) -> Result<(), VaultError> {
         sqlx::query(
             "UPDATE grants SET uses = uses - 1, used_at = CASE WHEN uses = 1 THEN NULL ELSE used_at END
              WHERE jti = $1 AND uses = $2 AND used_at = $3",
         )
-        .bind(leave.jti())
-        .bind(leave.grant.uses)
-        .bind(leave.grant.used_at.map(Timestamp::as_millisecond))
+        .bind(consumed.jti())
+        .bind(consumed.grant.uses)
+        .bind(consumed.grant.used_at.map(Timestamp::as_millisecond))
         .execute(self.database.pool().await?)
         .await
         .map_err(VaultError::store("cannot give the grant back"))?;
         Ok(())
     }
 
-    /// Whether an operator took it back, whenever it was issued: asked when a browser that has its logins is started
-    /// again, which is no new use, so that it may have expired.
+    /// Whether an operator revoked it. Asked when a browser that has its logins is restarted: that is no new use, so the
+    /// grant may have expired.
     pub async fn is_revoked(&self, jti: &str) -> Result<bool, VaultError> {
         let failed = VaultError::store("cannot look at the grant");
         let row = sqlx::query("SELECT revoked_at FROM grants WHERE jti = $1")
@@ -281,7 +281,7 @@ impl Grants {
         rows.iter().map(Grant::read).collect()
     }
 
-    /// Removes what expired before this moment; says how many.
+    /// Deletes the grants that expired before this moment. Returns their number.
     pub async fn collect(&self, before: Timestamp) -> Result<u64, VaultError> {
         let removed = sqlx::query("DELETE FROM grants WHERE expires_at < $1")
             .bind(before.as_millisecond())
@@ -308,7 +308,7 @@ impl Grants {
             .fetch_optional(self.database.pool().await?)
             .await
             .map_err(&failed)?;
-        let Some(row) = row else { return Ok(self.usual) };
+        let Some(row) = row else { return Ok(self.default_lifetime) };
         let seconds: i64 = row.try_get("seconds").map_err(&failed)?;
         u64::try_from(seconds)
             .map(Duration::from_secs)
@@ -317,10 +317,12 @@ impl Grants {
 }
 
 fn check_lifetime(lifetime: Duration) -> Result<(), VaultError> {
-    if (Duration::from_secs(1)..=LONGEST).contains(&lifetime) {
+    if (Duration::from_secs(1)..=LONGEST_LIFETIME).contains(&lifetime) {
         return Ok(());
     }
-    Err(VaultError::GrantRequest { reason: format!("a grant lives for 1 to {} seconds", LONGEST.as_secs()) })
+    Err(VaultError::GrantRequest {
+        reason: format!("a grant lives for 1 to {} seconds", LONGEST_LIFETIME.as_secs()),
+    })
 }
 
 impl GrantToken {
@@ -383,7 +385,7 @@ impl Grant {
     }
 }
 
-impl Leave {
+impl ConsumedGrant {
     pub fn jti(&self) -> &str {
         &self.grant.jti
     }
@@ -424,7 +426,7 @@ impl Issuer {
 
 /// A token has 256 random bits, so a plain hash is as good as a slow one.
 fn hash(token: &str) -> String {
-    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(token.as_bytes()))
 }
 
 /// A random UUID (version 4).
@@ -433,6 +435,6 @@ fn uuid() -> Result<String, getrandom::Error> {
     getrandom::fill(&mut bytes)?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(bytes);
     Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Malformed;
 use crate::import::{Draft, Found, MOST_IN_A_FILE};
-use crate::node::LARGEST_DOCUMENT;
+use crate::secret_tree::LARGEST_DOCUMENT;
 use zeroize::Zeroizing;
 
 /// curl's mark for a cookie that scripts cannot read; the rest of such a line is no comment.

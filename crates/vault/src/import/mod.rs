@@ -9,11 +9,11 @@ mod playwright;
 #[cfg(test)]
 mod tests;
 
-use crate::Secret;
-use crate::credential::{Cookie, Credential, Host, MOST_COOKIES, SameSite, Value};
+use crate::credential::{Cookie, Credential, Host, MOST_COOKIES, Value};
 use crate::error::{Malformed, VaultError};
-use crate::node::Node;
+use crate::secret_tree::SecretNode;
 use jiff::Timestamp;
+use redact::{SameSite, Secret};
 use zeroize::Zeroizing;
 
 /// Where a file came from.
@@ -47,9 +47,9 @@ fn read(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, Malforme
     let start = text.iter().find(|byte| !byte.is_ascii_whitespace());
     let mut draft = Draft::new(domain, now);
     let format = match start {
-        Some(b'{' | b'[') => match Node::from_json(text)? {
-            Node::Map(map) if map.iter().any(|(name, _)| name == "origins") || !is_extension(&map) => {
-                playwright::read(Node::Map(map), &mut draft)?;
+        Some(b'{' | b'[') => match SecretNode::from_json(text)? {
+            SecretNode::Map(map) if map.iter().any(|(name, _)| name == "origins") || !is_extension(&map) => {
+                playwright::read(SecretNode::Map(map), &mut draft)?;
                 ImportFormat::StorageState
             }
             node => {
@@ -66,7 +66,7 @@ fn read(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, Malforme
 }
 
 /// Some extensions wrap their list: `{"url": …, "cookies": […]}`, and their cookies have fields of their own.
-fn is_extension(map: &[(String, Node)]) -> bool {
+fn is_extension(map: &[(String, SecretNode)]) -> bool {
     map.iter().any(|(name, _)| name == "url")
 }
 

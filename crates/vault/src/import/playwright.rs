@@ -1,13 +1,13 @@
 //! Playwright's storage state: cookies, and the local storage of each origin.
 
-use crate::Secret;
-use crate::credential::{Entry, MOST_ENTRIES, SameSite, Value, check_origin};
+use crate::credential::{MOST_ENTRIES, NamedValue, Value, check_origin};
 use crate::error::Malformed;
 use crate::import::{Draft, Found, MOST_IN_A_FILE};
-use crate::node::{Node, shown};
+use crate::secret_tree::{SecretNode, printable_excerpt};
 use policy::WebUrl;
+use redact::{SameSite, Secret};
 
-pub(super) fn read(node: Node, draft: &mut Draft) -> Result<(), Malformed> {
+pub(super) fn read(node: SecretNode, draft: &mut Draft) -> Result<(), Malformed> {
     let mut fields = node.fields("")?;
     let cookies = fields.optional("cookies", |node, field| node.list(field, MOST_IN_A_FILE))?;
     let origins = fields.optional("origins", |node, field| node.list(field, MOST_IN_A_FILE))?;
@@ -26,29 +26,29 @@ pub(super) fn read(node: Node, draft: &mut Draft) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Fields that are not named here are newer than this program, and none of them signs anybody in.
-fn cookie(node: Node, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
+/// SecretFields that are not named here are newer than this program, and none of them signs anybody in.
+fn cookie(node: SecretNode, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
     let mut fields = node.fields(field)?;
     let domain = fields.need("domain")?.plain(&fields.path("domain"))?;
-    let same_site = match fields.optional("sameSite", Node::plain)?.as_deref() {
+    let same_site = match fields.optional("sameSite", SecretNode::plain)?.as_deref() {
         None => None,
         Some("Strict") => Some(SameSite::Strict),
         Some("Lax") => Some(SameSite::Lax),
         Some("None") => Some(SameSite::None),
         Some(other) => {
-            let reason = format!("'{}' is none of Strict, Lax, None", shown(other));
+            let reason = format!("'{}' is none of Strict, Lax, None", printable_excerpt(other));
             return Err(Malformed::new(fields.path("sameSite"), reason));
         }
     };
-    let secure = fields.optional("secure", Node::truth)?.unwrap_or(false);
+    let secure = fields.optional("secure", SecretNode::truth)?.unwrap_or(false);
     let found = Found {
         name: fields.need("name")?.plain(&fields.path("name"))?,
         value: fields.need("value")?.text(&fields.path("value"))?,
         host_only: !domain.starts_with('.'),
         domain,
-        path: fields.optional("path", Node::plain)?.unwrap_or_else(|| "/".to_owned()),
-        expires: fields.optional("expires", Node::number)?.filter(|seconds| *seconds > 0),
-        http_only: fields.optional("httpOnly", Node::truth)?.unwrap_or(false),
+        path: fields.optional("path", SecretNode::plain)?.unwrap_or_else(|| "/".to_owned()),
+        expires: fields.optional("expires", SecretNode::number)?.filter(|seconds| *seconds > 0),
+        http_only: fields.optional("httpOnly", SecretNode::truth)?.unwrap_or(false),
         // Playwright writes `None` for what a site on plain HTTP left unsaid, and no browser would take it back.
         same_site: same_site.filter(|same_site| *same_site != SameSite::None || secure),
         secure,
@@ -56,7 +56,7 @@ fn cookie(node: Node, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
     draft.cookie(found, field)
 }
 
-fn origin(node: Node, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
+fn origin(node: SecretNode, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
     let mut fields = node.fields(field)?;
     let text = fields.need("origin")?.plain(&fields.path("origin"))?;
     let url =
@@ -65,7 +65,8 @@ fn origin(node: Node, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
         draft.notes.push(format!("the storage of {}", url.origin()));
         return Ok(());
     }
-    if fields.take("indexedDB").is_some_and(|node| !matches!(node, Node::List(list) if list.is_empty())) {
+    if fields.take("indexedDB").is_some_and(|node| !matches!(node, SecretNode::List(list) if list.is_empty()))
+    {
         draft.notes.push(format!("the IndexedDB of {}", url.origin()));
     }
     let items =
@@ -85,7 +86,7 @@ fn origin(node: Node, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
         draft
             .credential
             .local_storage
-            .push(Entry { name, value: Value { text: Secret::new(text), is_secret: true } });
+            .push(NamedValue { name, value: Value { text: Secret::new(text), is_secret: true } });
     }
     Ok(())
 }

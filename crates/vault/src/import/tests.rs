@@ -1,8 +1,9 @@
 //! What other programs write, and what becomes of it.
 
-use crate::credential::{Host, SameSite};
+use crate::credential::Host;
 use crate::import::{ImportFormat, Imported};
 use jiff::Timestamp;
+use redact::SameSite;
 
 fn read(text: &str, domain: &str) -> Result<Imported, crate::Malformed> {
     let now = Timestamp::from_second(1_800_000_000).unwrap();

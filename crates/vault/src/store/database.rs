@@ -4,11 +4,12 @@
 use crate::error::VaultError;
 use jiff::Timestamp;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyPool, Transaction};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{Any, AnyPool, SqlSafeStr, Transaction};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
@@ -17,21 +18,27 @@ pub(super) type Change = Transaction<'static, Any>;
 /// How long a statement waits for another's, and a caller for a connection; then it is an error.
 const PATIENCE: Duration = Duration::from_secs(5);
 const CONNECTIONS: u32 = 4;
+/// Whether the migrator records migrations without executing them.
+const SKIP: bool = true;
+const EXECUTE: bool = false;
+const MIGRATING: &str = "cannot bring the database up to date";
+/// The first release had these steps; the numbers are those of the migrations that do the same.
+const LAST_FIRST_RELEASE_STEP: i64 = 2;
 
-/// A database that takes what it is sent and says nothing is one that is down; nobody waits for it without an end.
-pub async fn answered<T>(
-    asked: impl Future<Output = Result<T, VaultError>>,
+/// Bounds a call to the database: one that accepts a statement and does not answer counts as down.
+pub async fn with_timeout<T>(
+    call: impl Future<Output = Result<T, VaultError>>,
     patience: Duration,
 ) -> Result<T, VaultError> {
     let silent = |_| VaultError::StoreSilent { seconds: patience.as_secs() };
-    tokio::time::timeout(patience, asked).await.map_err(silent)?
+    tokio::time::timeout(patience, call).await.map_err(silent)?
 }
 
 #[derive(Clone)]
 pub struct Database {
     pool: AnyPool,
     kind: Kind,
-    up_to_date: Arc<OnceCell<()>>,
+    migrated: Arc<OnceCell<()>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,58 +47,25 @@ enum Kind {
     Postgres,
 }
 
-/// Each step is applied once, in order, and never changed after a release. Text, bigint and `$1` are what both databases
-/// understand alike; sealed bytes are base64.
-const STEPS: &[&[&str]] = &[
-    &[
-        "CREATE TABLE credentials (
-        tenant TEXT NOT NULL,
-        id TEXT NOT NULL,
-        domain TEXT NOT NULL,
-        grant_scope TEXT NOT NULL,
-        sealed TEXT NOT NULL,
-        data_key TEXT NOT NULL,
-        master_key TEXT NOT NULL,
-        created_at BIGINT NOT NULL,
-        last_refreshed_at BIGINT,
-        last_injected_at BIGINT,
-        PRIMARY KEY (tenant, id)
-    )",
-        "CREATE TABLE vault_state (
-        one BIGINT PRIMARY KEY,
-        master_key TEXT NOT NULL,
-        writes BIGINT NOT NULL
-    )",
-        "CREATE TABLE grants (
-        jti TEXT PRIMARY KEY,
-        hash TEXT NOT NULL UNIQUE,
-        tenant TEXT NOT NULL,
-        issuer TEXT NOT NULL,
-        operator TEXT NOT NULL,
-        origin_session TEXT NOT NULL,
-        hosts TEXT NOT NULL,
-        issued_at BIGINT NOT NULL,
-        expires_at BIGINT NOT NULL,
-        single_use BIGINT NOT NULL,
-        uses BIGINT NOT NULL,
-        used_at BIGINT,
-        revoked_at BIGINT
-    )",
-        "CREATE TABLE grant_lifetimes (
-        tenant TEXT PRIMARY KEY,
-        seconds BIGINT NOT NULL
-    )",
-    ],
-    &["CREATE TABLE rotated (
-        tenant TEXT NOT NULL,
-        id TEXT NOT NULL,
-        sealed TEXT NOT NULL,
-        data_key TEXT NOT NULL,
-        master_key TEXT NOT NULL,
-        kept_at BIGINT NOT NULL,
-        PRIMARY KEY (tenant, id)
-    )"],
-];
+/// Each migration is applied once, in order, and its file never changes after a release.
+static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
+    let migration = |version: i64, description: &'static str, sql: &'static str| {
+        Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let mut migrator = Migrator::with_migrations(vec![
+        migration(
+            1,
+            "credentials and grants",
+            include_str!("../../migrations/0001_credentials_and_grants.sql"),
+        ),
+        migration(2, "rotated cookies", include_str!("../../migrations/0002_rotated_cookies.sql")),
+    ]);
+    // A PostgreSQL database may hold another program's tables, with migrations of their own.
+    migrator.dangerous_set_table_name("vault_migrations");
+    // The transaction around it excludes others, on SQLite too.
+    migrator.set_locking(false);
+    migrator
+});
 
 impl Database {
     /// A file, made with mode 0600 if it is not there. Called within a Tokio runtime, as is [`Database::postgres`].
@@ -133,12 +107,12 @@ impl Database {
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)
             .connect_lazy_with(options);
-        Ok(Database { pool, kind, up_to_date: Arc::new(OnceCell::new()) })
+        Ok(Database { pool, kind, migrated: Arc::new(OnceCell::new()) })
     }
 
     /// The connections, with the schema up to date.
     pub(crate) async fn pool(&self) -> Result<&AnyPool, VaultError> {
-        self.up_to_date.get_or_try_init(|| self.bring_up_to_date()).await?;
+        self.migrated.get_or_try_init(|| self.migrate()).await?;
         Ok(&self.pool)
     }
 
@@ -162,9 +136,9 @@ impl Database {
         self.pool.close().await;
     }
 
-    /// Applies the steps that are missing, all or none. Two processes that start at once take turns.
-    async fn bring_up_to_date(&self) -> Result<(), VaultError> {
-        let failed = VaultError::store("cannot bring the database up to date");
+    /// Applies the migrations that are missing, all or none. Two processes that start at once take turns.
+    async fn migrate(&self) -> Result<(), VaultError> {
+        let failed = VaultError::store(MIGRATING);
         if self.kind == Kind::Sqlite {
             // Readers and a writer do not wait for each other. It stays with the file. What is left as it is: a
             // statement waits five seconds for another's, and what was committed survives a power cut.
@@ -177,29 +151,48 @@ impl Database {
                 .await
                 .map_err(&failed)?;
         }
-        sqlx::query("CREATE TABLE IF NOT EXISTS vault_steps (step BIGINT PRIMARY KEY)")
-            .execute(&mut *change)
-            .await
-            .map_err(&failed)?;
-        let done: Option<i64> = sqlx::query_scalar("SELECT MAX(step) FROM vault_steps")
-            .fetch_one(&mut *change)
-            .await
-            .map_err(&failed)?;
-        let (done, known) = (done.unwrap_or(0), STEPS.len() as i64);
-        if done > known {
-            return Err(VaultError::StoreNewer { found: done, known });
-        }
-        for (step, statements) in (1i64..).zip(STEPS).filter(|(step, _)| *step > done) {
-            for statement in *statements {
-                sqlx::query(*statement).execute(&mut *change).await.map_err(&failed)?;
+        if let Some(step) = self.first_release_step(&mut change).await? {
+            if step > LAST_FIRST_RELEASE_STEP {
+                return Err(VaultError::StoreNewer { found: step, known: LAST_FIRST_RELEASE_STEP });
             }
-            sqlx::query("INSERT INTO vault_steps (step) VALUES ($1)")
-                .bind(step)
-                .execute(&mut *change)
-                .await
-                .map_err(&failed)?;
+            MIGRATOR.run_direct(Some(step), &mut *change, SKIP).await.map_err(migrate_error)?;
         }
+        MIGRATOR.run_direct(None, &mut *change, EXECUTE).await.map_err(migrate_error)?;
         change.commit().await.map_err(&failed)
+    }
+
+    /// How far the first release got, which kept its own list of steps. Its tables are those of the migrations with the
+    /// same numbers. The list stays: a program of that release that shares the database reads it.
+    async fn first_release_step(&self, change: &mut Change) -> Result<Option<i64>, VaultError> {
+        let failed = VaultError::store(MIGRATING);
+        let tables = match self.kind {
+            Kind::Sqlite => {
+                "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'vault_steps'"
+            }
+            Kind::Postgres => {
+                "SELECT COUNT(*) FROM information_schema.tables
+                 WHERE table_schema = current_schema() AND table_name = 'vault_steps'"
+            }
+        };
+        let found: i64 = sqlx::query_scalar(tables).fetch_one(&mut **change).await.map_err(&failed)?;
+        if found == 0 {
+            return Ok(None);
+        }
+        let step = sqlx::query_scalar("SELECT MAX(step) FROM vault_steps").fetch_one(&mut **change).await;
+        step.map_err(&failed)
+    }
+}
+
+fn migrate_error(error: MigrateError) -> VaultError {
+    match error {
+        MigrateError::VersionMissing(found) => {
+            let known = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
+            VaultError::StoreNewer { found, known }
+        }
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => {
+            VaultError::Store { doing: MIGRATING, source }
+        }
+        other => VaultError::Store { doing: MIGRATING, source: other.into() },
     }
 }
 

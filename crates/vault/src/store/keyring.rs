@@ -61,7 +61,7 @@ async fn run(arguments: &[&str], input: Option<&str>) -> Result<(bool, Zeroizing
         .map_err(|_| failed(format!("no answer within {} s", PATIENCE.as_secs())))?;
     let (success, text, words) = done.map_err(|error| failed(error.to_string()))?;
     if !success && !words.trim().is_empty() {
-        return Err(failed(crate::node::shown(words.trim())));
+        return Err(failed(crate::secret_tree::printable_excerpt(words.trim())));
     }
     Ok((success, text))
 }

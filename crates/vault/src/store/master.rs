@@ -3,10 +3,11 @@
 //! A source holds a list, newest first. The first seals; the others still open what was sealed before a rotation.
 
 use crate::error::VaultError;
-use crate::secret::{Secret, SecretKey};
+use crate::secret_key::SecretKey;
 use crate::store::keyring;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use redact::Secret;
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -99,7 +100,7 @@ impl MasterKeys {
 fn identify(key: &SecretKey) -> String {
     let hash =
         Sha256::new().chain_update(b"stockade master key 1").chain_update(key.expose_secret()).finalize();
-    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&hash[..8])
 }
 
 fn encode(key: &SecretKey) -> Zeroizing<String> {
@@ -224,7 +225,7 @@ enum Placing {
 /// Written beside the file, synced, and put in its place in one step: there is never half a key.
 fn write(file: &Path, text: &str, how: Placing) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let suffix = crate::secret::random_text(8).map_err(io::Error::other)?;
+    let suffix = redact::random_text(redact::ALPHANUMERIC, 8).map_err(io::Error::other)?;
     let beside = folder.join(format!(".master-key-{}", suffix.as_str()));
     let mut handle = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     let placed =

@@ -7,22 +7,22 @@ mod rotate;
 mod rotated;
 mod seal;
 
-pub use database::{Database, answered};
+pub use database::{Database, with_timeout};
 pub use master::MasterKeySource;
 pub use rotate::Rotation;
-pub use rotated::Waiting;
+pub use rotated::PendingRotation;
 
 pub(crate) use database::time;
 
 use crate::backend::Summary;
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::{Malformed, VaultError};
-use crate::node::LARGEST_DOCUMENT;
+use crate::secret_tree::LARGEST_DOCUMENT;
 use database::Change;
 use jiff::Timestamp;
 use master::MasterKeys;
 use policy::Tenant;
-use seal::Place;
+use seal::RowIdentity;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
@@ -38,18 +38,18 @@ pub struct Store {
 const ONE_CREDENTIAL: &str = "SELECT * FROM credentials WHERE tenant = $1 AND id = $2";
 
 impl Store {
-    /// Nothing is opened yet: the database may be down when we start.
+    /// Opens nothing yet: the database may be down when we start.
     pub fn new(database: Database, source: MasterKeySource) -> Store {
         Store { database, source, ready: OnceCell::new(), keys: Mutex::new(Arc::new(MasterKeys::none())) }
     }
 
-    /// The database, with the keys in hand and known to be the right ones.
+    /// The database, once the master keys are loaded and known to be the right ones.
     async fn ready(&self) -> Result<&Database, VaultError> {
         self.ready.get_or_try_init(|| self.prepare()).await?;
         Ok(&self.database)
     }
 
-    /// A wrong key stops the first use, not the first opening of some row.
+    /// Loads and checks the keys: a wrong one fails the first use, not the first opening of some row.
     async fn prepare(&self) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot look at the master keys in use");
         let rows = sqlx::query("SELECT master_key FROM credentials UNION SELECT master_key FROM rotated")
@@ -83,7 +83,7 @@ impl Store {
         Ok(())
     }
 
-    /// A store with nothing in it has nothing to lose with its key.
+    /// An empty store goes over to the keys that are there: it has nothing to lose with the old one.
     async fn begin_anew(&self, keys: &MasterKeys) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot look at the master key in use");
         let pool = self.database.pool().await?;
@@ -101,7 +101,7 @@ impl Store {
             .fetch_all(self.ready().await?.pool().await?)
             .await
             .map_err(VaultError::store("cannot list the credentials"))?;
-        rows.iter().map(|row| Ok(Stored::read(row)?.summary)).collect()
+        rows.iter().map(|row| Ok(CredentialRow::read(row)?.summary)).collect()
     }
 
     pub(crate) async fn open_credential(
@@ -125,10 +125,10 @@ impl Store {
         row: Option<AnyRow>,
     ) -> Result<Credential, VaultError> {
         let row = row.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
-        let stored = Stored::read(&row)?;
+        let stored = CredentialRow::read(&row)?;
         let keys = self.keys_with(&stored.master_key).await?;
-        // The place is what was asked for, and not what the row says of itself.
-        let place = Place::credential(tenant.as_str(), id.as_str(), &stored.domain, stored.scope);
+        // The identity comes from the request, not from the row itself.
+        let place = RowIdentity::credential(tenant.as_str(), id.as_str(), &stored.domain, stored.scope);
         let text = place.open(&keys, &stored.master_key, &stored.data_key, &stored.sealed)?;
         let mut credential = Credential::from_json(text.as_slice())?;
         credential.last_refreshed_at = stored.summary.last_refreshed_at;
@@ -136,7 +136,7 @@ impl Store {
         Ok(credential)
     }
 
-    /// Puts a credential in the place of what was there, and of what a site rotated in that.
+    /// Replaces a credential, and drops its pending rotation.
     pub(crate) async fn put(
         &self,
         tenant: &Tenant,
@@ -152,7 +152,7 @@ impl Store {
 
     /// Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is written
     /// with the key that the database is at, whichever stands first in the source.
-    async fn begin_writing(&self) -> Result<Writing, VaultError> {
+    async fn begin_writing(&self) -> Result<WriteTransaction, VaultError> {
         self.ready().await?;
         let failed = VaultError::store("cannot begin to write");
         // Sealed with a key that is in the source now: otherwise whoever writes to the database could have us go on
@@ -172,12 +172,12 @@ impl Store {
         if keys.get(&master_key).is_none() {
             return Err(self.wrong_key(&master_key, &keys));
         }
-        Ok(Writing { change, master_key, keys: keys.into() })
+        Ok(WriteTransaction { change, master_key, keys: keys.into() })
     }
 
     async fn write(
         &self,
-        writing: &mut Writing,
+        writing: &mut WriteTransaction,
         tenant: &Tenant,
         id: &CredentialId,
         credential: &Credential,
@@ -190,7 +190,7 @@ impl Store {
             return Err(Malformed::new("", reason).into());
         }
         let scope = credential.grant_scope;
-        let place = Place::credential(tenant.as_str(), id.as_str(), credential.domain.as_str(), scope);
+        let place = RowIdentity::credential(tenant.as_str(), id.as_str(), credential.domain.as_str(), scope);
         let (data_key, sealed) = place.seal(&writing.keys, &writing.master_key, document.as_bytes())?;
         sqlx::query(
             "INSERT INTO credentials (tenant, id, domain, grant_scope, sealed, data_key, master_key, created_at,
@@ -273,15 +273,15 @@ impl Store {
     }
 }
 
-/// A change that writes rows, and the key to seal them with.
-struct Writing {
+/// A transaction that writes rows, and the key to seal them with.
+struct WriteTransaction {
     change: Change,
     master_key: String,
     keys: Arc<MasterKeys>,
 }
 
-/// A row as it stands.
-struct Stored {
+/// A row of the table `credentials`.
+struct CredentialRow {
     domain: String,
     scope: GrantScope,
     sealed: String,
@@ -290,8 +290,8 @@ struct Stored {
     summary: Summary,
 }
 
-impl Stored {
-    fn read(row: &AnyRow) -> Result<Stored, VaultError> {
+impl CredentialRow {
+    fn read(row: &AnyRow) -> Result<CredentialRow, VaultError> {
         let failed = VaultError::store("cannot read a credential's row");
         let damaged = |what: &'static str| VaultError::StoreDamaged { what };
         let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
@@ -307,7 +307,7 @@ impl Stored {
             last_refreshed_at: optional("last_refreshed_at")?,
             last_injected_at: optional("last_injected_at")?,
         };
-        Ok(Stored {
+        Ok(CredentialRow {
             domain,
             scope,
             sealed: text("sealed")?,

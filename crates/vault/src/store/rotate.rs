@@ -6,7 +6,7 @@
 
 use crate::credential::GrantScope;
 use crate::error::VaultError;
-use crate::store::seal::{Place, Table};
+use crate::store::seal::{RowIdentity, Table};
 use crate::store::{MasterKeys, Store};
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -104,7 +104,7 @@ impl Store {
         if keys.get(&master_key).is_none() {
             return Err(self.wrong_key(&master_key, keys));
         }
-        let place = Place { table, tenant: &tenant, id: &id, domain: &domain, scope };
+        let place = RowIdentity { table, tenant: &tenant, id: &id, domain: &domain, scope };
         let wrapped = place.wrap(keys, keys.current_id(), &place.unwrap(keys, &master_key, &data_key)?)?;
         let update = match table {
             Table::Credentials => {

@@ -3,18 +3,18 @@
 
 use crate::credential::{Cookie, Credential, CredentialId, Host, MOST_COOKIES};
 use crate::error::{Malformed, VaultError};
-use crate::node::LARGEST_DOCUMENT;
+use crate::secret_tree::LARGEST_DOCUMENT;
 use crate::store::database::Change;
-use crate::store::seal::Place;
+use crate::store::seal::RowIdentity;
 use crate::store::{ONE_CREDENTIAL, Store, time};
 use jiff::Timestamp;
 use policy::Tenant;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-/// What may be shown of cookies that wait.
+/// The public part of a pending rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingRotation {
     pub id: CredentialId,
     pub domain: Host,
     /// The cookies' names; never a value.
@@ -22,14 +22,14 @@ pub struct Waiting {
     pub kept_at: Timestamp,
 }
 
-/// A row that was opened.
-struct Kept {
+/// A decrypted row of the table `rotated`.
+struct OpenedRotation {
     credential: Credential,
     kept_at: Timestamp,
 }
 
 impl Store {
-    /// Keeps what a site rotated in a credential, in the place of what was kept before. At most as many cookies as a
+    /// Keeps what a site rotated in a credential, in place of what was kept before. At most as many cookies as a
     /// credential can have; more are an error, and nothing is kept.
     pub async fn keep_rotated(
         &self,
@@ -48,15 +48,16 @@ impl Store {
         credential.not_empty()?;
         let document = written(&credential)?;
         let mut writing = self.begin_writing().await?;
-        let place = Place::rotated(tenant.as_str(), id.as_str());
-        let (data_key, sealed) = place.seal(&writing.keys, &writing.master_key, document.as_bytes())?;
+        let row_identity = RowIdentity::rotated(tenant.as_str(), id.as_str());
+        let (data_key, sealed) =
+            row_identity.seal(&writing.keys, &writing.master_key, document.as_bytes())?;
         sqlx::query(
             "INSERT INTO rotated (tenant, id, sealed, data_key, master_key, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (tenant, id) DO UPDATE SET sealed = excluded.sealed, data_key = excluded.data_key,
                 master_key = excluded.master_key, kept_at = excluded.kept_at",
         )
-        .bind(place.tenant)
-        .bind(place.id)
+        .bind(row_identity.tenant)
+        .bind(row_identity.id)
         .bind(sealed)
         .bind(data_key)
         .bind(&writing.master_key)
@@ -67,8 +68,8 @@ impl Store {
         writing.change.commit().await.map_err(&failed)
     }
 
-    /// What waits, by id.
-    pub async fn rotated(&self, tenant: &Tenant) -> Result<Vec<Waiting>, VaultError> {
+    /// The pending rotations of a tenant, by id.
+    pub async fn rotated(&self, tenant: &Tenant) -> Result<Vec<PendingRotation>, VaultError> {
         let failed = VaultError::store("cannot list the rotated cookies");
         let rows = sqlx::query("SELECT * FROM rotated WHERE tenant = $1 ORDER BY id")
             .bind(tenant.as_str())
@@ -85,9 +86,9 @@ impl Store {
             let id: String = row.try_get("id").map_err(&failed)?;
             let id = CredentialId::parse(&id)
                 .map_err(|_| VaultError::StoreDamaged { what: "a credential's id" })?;
-            let Kept { credential, kept_at } = self.open_rotated(tenant, &id, row).await?;
+            let OpenedRotation { credential, kept_at } = self.open_rotated(tenant, &id, row).await?;
             let names = credential.cookies.into_iter().map(|cookie| cookie.name).collect();
-            waiting.push(Waiting { id, domain: credential.domain, names, kept_at });
+            waiting.push(PendingRotation { id, domain: credential.domain, names, kept_at });
         }
         Ok(waiting)
     }
@@ -131,7 +132,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Throws away what waits.
+    /// Drops a pending rotation.
     pub async fn reject(&self, tenant: &Tenant, id: &CredentialId) -> Result<(), VaultError> {
         let mut change = self.database.change().await?;
         if forget(&mut change, tenant, id).await? == 0 {
@@ -145,19 +146,19 @@ impl Store {
         tenant: &Tenant,
         id: &CredentialId,
         row: &AnyRow,
-    ) -> Result<Kept, VaultError> {
+    ) -> Result<OpenedRotation, VaultError> {
         let failed = VaultError::store("cannot read a row of rotated cookies");
         let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
         let master_key = text("master_key")?;
         let keys = self.keys_with(&master_key).await?;
-        let place = Place::rotated(tenant.as_str(), id.as_str());
-        let document = place.open(&keys, &master_key, &text("data_key")?, &text("sealed")?)?;
+        let row_identity = RowIdentity::rotated(tenant.as_str(), id.as_str());
+        let document = row_identity.open(&keys, &master_key, &text("data_key")?, &text("sealed")?)?;
         let kept_at = time(row.try_get("kept_at").map_err(&failed)?)?;
-        Ok(Kept { credential: Credential::from_json(document.as_slice())?, kept_at })
+        Ok(OpenedRotation { credential: Credential::from_json(document.as_slice())?, kept_at })
     }
 }
 
-/// What was kept of a credential is gone with it; how many rows that were.
+/// Drops the pending rotation of a credential. Returns the number of rows.
 pub(super) async fn forget(
     change: &mut Change,
     tenant: &Tenant,
@@ -172,7 +173,7 @@ pub(super) async fn forget(
     Ok(done.rows_affected())
 }
 
-/// Its JSON, which has to be one that is read again.
+/// The credential as JSON, checked against the limits of reading.
 fn written(credential: &Credential) -> Result<zeroize::Zeroizing<String>, VaultError> {
     if credential.cookies.len() > MOST_COOKIES {
         return Err(Malformed::new("cookies", format!("more than {MOST_COOKIES}")).into());

@@ -2,7 +2,7 @@
 
 use crate::credential::GrantScope;
 use crate::error::VaultError;
-use crate::secret::SecretKey;
+use crate::secret_key::SecretKey;
 use crate::store::master::MasterKeys;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,9 +12,9 @@ use zeroize::Zeroizing;
 
 const NONCE: usize = 24;
 
-/// Where a row stands. A row that was moved, or of which one of these was changed, does not open.
+/// What a sealed row is bound to: a row that was moved, or of which one of these was changed, does not open.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct RowIdentity<'a> {
     pub table: Table,
     pub tenant: &'a str,
     pub domain: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Place<'a> {
     pub scope: GrantScope,
 }
 
-/// A row of one table is none of the other.
+/// Rows are bound to their table as well.
 #[derive(Clone, Copy)]
 pub(super) enum Table {
     Credentials,
@@ -39,14 +39,19 @@ impl Table {
     }
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn credential(tenant: &'a str, id: &'a str, domain: &'a str, scope: GrantScope) -> Place<'a> {
-        Place { table: Table::Credentials, tenant, domain, id, scope }
+impl<'a> RowIdentity<'a> {
+    pub(super) fn credential(
+        tenant: &'a str,
+        id: &'a str,
+        domain: &'a str,
+        scope: GrantScope,
+    ) -> RowIdentity<'a> {
+        RowIdentity { table: Table::Credentials, tenant, domain, id, scope }
     }
 
     /// The domain is in the document that is sealed.
-    pub(super) fn rotated(tenant: &'a str, id: &'a str) -> Place<'a> {
-        Place { table: Table::Rotated, tenant, domain: "", id, scope: GrantScope::default() }
+    pub(super) fn rotated(tenant: &'a str, id: &'a str) -> RowIdentity<'a> {
+        RowIdentity { table: Table::Rotated, tenant, domain: "", id, scope: GrantScope::default() }
     }
 
     /// A new data key, wrapped by that master key, and the document sealed with it.
@@ -98,7 +103,7 @@ impl<'a> Place<'a> {
         VaultError::Altered { id: self.id.to_owned() }
     }
 
-    /// Each part with its length before it, so that no two places read the same.
+    /// Each part with its length before it, so that no two identities are written alike.
     fn bound(&self, what: &str, master_key: &str) -> Vec<u8> {
         let parts = [what, self.tenant, self.domain, self.id, self.scope.as_str(), master_key];
         parts

@@ -16,7 +16,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vault::{
-    Credential, CredentialId, Database, GrantRequest, GrantedHost, Grants, Host, Issuer, Leave, VaultError,
+    ConsumedGrant, Credential, CredentialId, Database, GrantRequest, GrantedHost, Grants, Host, Issuer,
+    VaultError,
 };
 
 /// What `script/setup test` put there.
@@ -97,19 +98,19 @@ pub fn assert_same(found: &Credential, document: &str) {
 }
 
 /// A folder with a database of grants.
-pub struct GrantDesk {
+pub struct TestGrants {
     pub grants: Grants,
     _folder: tempfile::TempDir,
 }
 
-impl GrantDesk {
-    pub fn new() -> GrantDesk {
+impl TestGrants {
+    pub fn new() -> TestGrants {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::sqlite(&folder.path().join("grants.db")).unwrap();
-        GrantDesk { grants: Grants::new(database), _folder: folder }
+        TestGrants { grants: Grants::new(database), _folder: folder }
     }
 
-    pub async fn leave(&self, of: &str, hosts: &[&str], issuer: Issuer) -> Leave {
+    pub async fn consume_new(&self, of: &str, hosts: &[&str], issuer: Issuer) -> ConsumedGrant {
         let request = request(of, hosts, issuer);
         let (token, _) = self.grants.issue(request, Timestamp::now()).await.unwrap();
         self.grants.consume(token.expose_secret(), &tenant(of), &[], Timestamp::now()).await.unwrap()

@@ -9,7 +9,7 @@ use crate::snapshot::{
     outline,
     tests::{shown, view},
 };
-use policy::{ReadFormat, Tokens};
+use policy::{ReadFormat, TokenBudget};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn reply(page: &Page, view: &View) -> (String, Plan, Vec<String>) {
 }
 
 /// Follows every fold and checks what was seen on the way.
-fn follow(page: &Page, format: ReadFormat, tokens: Tokens, max_depth: usize, told: &str) {
+fn follow(page: &Page, format: ReadFormat, tokens: TokenBudget, max_depth: usize, told: &str) {
     let bytes = tokens.bytes() - head_room(tokens);
     let first = View { serial: 7, span: page.whole(), format, bytes, max_depth };
     let mut seen: Vec<Vec<(usize, usize)>> = vec![Vec::new(); page.nodes.len()];
@@ -214,7 +214,7 @@ fn following_every_fold_shows_everything_once_and_no_reply_is_over_its_budget() 
         let max_depth = [1, 2, 10, 64][dice.roll(4)];
         for format in [ReadFormat::Outline, ReadFormat::Markdown, ReadFormat::Tree] {
             let told = format!("seed {seed}, {tokens} tokens, depth {max_depth}, {format:?}");
-            follow(&page, format, Tokens::new(tokens).unwrap(), max_depth, &told);
+            follow(&page, format, TokenBudget::new(tokens).unwrap(), max_depth, &told);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Events of a session put together: an intent and its outcome are one step, the rest are notes between them.
 
-use audit::Entry;
+use audit::LogEntry;
 use serde_json::Value;
 
 pub enum Item {
@@ -40,7 +40,7 @@ pub struct Shown {
     pub text: String,
 }
 
-pub fn steps(events: &[Entry]) -> Vec<Item> {
+pub fn steps(events: &[LogEntry]) -> Vec<Item> {
     let mut items = Vec::new();
     // Where each intent stands, until its outcome has come.
     let mut open: Vec<(String, usize)> = Vec::new();
@@ -65,7 +65,7 @@ pub fn steps(events: &[Entry]) -> Vec<Item> {
     items
 }
 
-fn asked(entry: &Entry) -> Step {
+fn asked(entry: &LogEntry) -> Step {
     let get = |key| entry.get(key).to_owned();
     Step {
         time: clock(entry.get("timestamp")),
@@ -82,7 +82,7 @@ fn asked(entry: &Entry) -> Step {
     }
 }
 
-fn came_to(step: &mut Step, outcome: &Entry) {
+fn came_to(step: &mut Step, outcome: &LogEntry) {
     let get = |key| outcome.get(key).to_owned();
     (step.result, step.title) = (get("result"), get("title"));
     if !outcome.get("url").is_empty() {
@@ -119,7 +119,7 @@ fn name_of(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-fn note(kind: &str, entry: &Entry) -> Shown {
+fn note(kind: &str, entry: &LogEntry) -> Shown {
     let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
     let get = |key| entry.get(key);
     // Who decided, and about what, is told of questions to people.

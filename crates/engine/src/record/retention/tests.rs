@@ -74,9 +74,9 @@ async fn old_segments_of_the_log_are_dropped_and_the_log_says_so() {
     let state = folder.path();
     let key = audit::Key::load_or_create(&state.join("key")).unwrap();
     let options = audit::LogOptions { key, segment_bytes: 1024, most_bytes: 1 << 30 };
-    let log = Log::open(&state.join("audit"), "i1", options).unwrap();
+    let (log, _) = Log::open(&state.join("audit"), "i1", options).unwrap();
     for _ in 0..20 {
-        log.append(&Event::new(EventKind::Refused, About::stockade())).await.unwrap();
+        log.append(&Event::new(EventKind::Refused, EventSubject::stockade())).await.unwrap();
     }
     recording(state, "s-1", 10);
     tell(&log, sweep(state, &RULES, &[], &up("a", 1)).unwrap().unwrap()).await;
@@ -85,8 +85,8 @@ async fn old_segments_of_the_log_are_dropped_and_the_log_says_so() {
     tell(&log, sweep(state, &RULES, &[], &up("a", 1 + 30 * DAY)).unwrap().unwrap()).await;
     let after = audit::verify(log.folder(), None, &[]).unwrap();
     assert!(after.ok() && after.dropped >= before.last - 5, "{after:?}");
-    let removals = audit::Filter { action: Some("removed".into()), ..Default::default() };
-    let told = audit::last(&state.join("audit"), &removals, 10).unwrap();
+    let removals = audit::EventFilter { action: Some("removed".into()), ..Default::default() };
+    let told = audit::read_last(&state.join("audit"), &removals, 10).unwrap();
     assert!(told[0].get("detail").starts_with("recordings/s-1, 10 bytes: it was 30 days old"), "{told:?}");
     assert!(!state.join("recordings/s-1").exists());
 }

@@ -3,11 +3,11 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, describe};
 use engine::error::Fault;
-use policy::{Action, Check};
+use policy::{Action, ActionKind, Check};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub fn tool() -> Tool {
         "Check or uncheck",
         "Check or uncheck a checkbox, radio button or switch, and return the page afterwards. One that is as it should be \
 stays so. The element is named as for browser_click.",
-        ToolEffect::Acts,
+        ActionKind::Check.class(),
     )
 }
 

@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ModifierKey, ToolEffect, bad_arguments, describe, modifiers};
+use super::{ModifierKey, bad_arguments, describe, modifiers};
 use engine::error::Fault;
-use policy::{Action, Click, MouseButton};
+use policy::{Action, ActionKind, Click, MouseButton};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub fn tool() -> Tool {
         "Click an element and return what that changed on the page, or all of the page. Name the element by its ref from the last snapshot, by role and \
 accessible name, by selector, by visible_text, or by x and y. The click is a real one, on what is really there: what \
 covers the element is reported instead.",
-        ToolEffect::Acts,
+        ActionKind::Click.class(),
     )
 }
 

@@ -4,9 +4,9 @@ use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, AnswerDialog};
+use policy::{Action, ActionKind, AnswerDialog};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub fn tool() -> Tool {
         "ToolReply a dialog",
         "ToolReply the confirm or prompt dialog that a page has opened and waits for, and return the page afterwards. A reply \
 that has a dialog field, or the code dialog_open, says that there is one. Alerts are answered by themselves.",
-        ToolEffect::Acts,
+        ActionKind::Dialog.class(),
     )
 }
 

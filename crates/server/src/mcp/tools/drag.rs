@@ -3,11 +3,11 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageReply;
 use super::target::{self, TargetArguments};
-use super::{ToolEffect, describe};
 use engine::error::Fault;
-use policy::{Action, Drag};
+use policy::{Action, ActionKind, Drag};
 use rmcp::model::{JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub fn tool() -> Tool {
         "Drag an element",
         "Drag an element with the mouse, drop it on another, and return the page afterwards. The element to drag is named as \
 for browser_click, the one to drop it on in the same way inside of to.",
-        ToolEffect::Acts,
+        ActionKind::Drag.class(),
     )
 }
 

@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::reading::{Reading, ReadingArguments, ReadingReply};
-use super::{ToolEffect, bad_arguments, describe, page};
+use super::{bad_arguments, describe, page};
 use browser::{Outcome, page_block};
 use engine::error::Fault;
-use policy::{Action, Find, Pattern};
+use policy::{Action, ActionKind, Find, Pattern};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub fn tool() -> Tool {
         "Search the whole page, folded parts too, by text or regex, role and name; all that is given must match. \
 Each match has its ref if it can be acted on, the path of elements it is inside of, and a cursor that opens its \
 surroundings with browser_read. Passwords and other secret fields have no text to be found by.",
-        ToolEffect::Reads,
+        ActionKind::Find.class(),
     )
 }
 

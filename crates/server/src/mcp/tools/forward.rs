@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageReply;
-use super::{ToolEffect, describe};
 use engine::error::Fault;
-use policy::Action;
+use policy::{Action, ActionKind};
 use rmcp::model::Tool;
 
 pub const NAME: &str = "browser_forward";
@@ -16,7 +16,7 @@ pub fn tool() -> Tool {
         NAME,
         "Go forward",
         "Go forward again after going back, and return the page.",
-        ToolEffect::Moves,
+        ActionKind::Forward.class(),
     )
 }
 

@@ -3,11 +3,11 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, describe};
 use engine::error::Fault;
-use policy::{Action, Hover};
+use policy::{Action, ActionKind, Hover};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub fn tool() -> Tool {
         "Hover over an element",
         "Put the mouse over an element, as for a menu or a hint that opens by itself, and return the page afterwards. The \
 element is named as for browser_click.",
-        ToolEffect::Acts,
+        ActionKind::Hover.class(),
     )
 }
 

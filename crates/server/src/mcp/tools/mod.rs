@@ -38,7 +38,7 @@ use base64::engine::general_purpose::STANDARD;
 use engine::control::Control;
 use engine::error::Fault;
 use futures_util::future::BoxFuture;
-use policy::{Modifiers, Tokens};
+use policy::{ActionClass, Modifiers, TokenBudget};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ pub fn find_tool(name: &str) -> Result<&'static RegisteredTool, Fault> {
     let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest
         .map_or_else(String::new, |registered| format!("The nearest tool is {}.", registered.tool.name));
-    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::plain(name))).hint(hint))
+    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::sanitize(name))).hint(hint))
 }
 
 /// The tools that this control plane lists. A disabled tool returns an error when called.
@@ -123,31 +123,21 @@ pub fn offered(control: &Control) -> impl Iterator<Item = &'static Tool> {
         .filter(|tool| control.read_dom || tool.name != read_dom::NAME)
 }
 
-/// The effect of a tool, for its annotations.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ToolEffect {
-    Reads,
-    /// Navigates or scrolls; idempotent.
-    Moves,
-    /// May have lasting effects.
-    Acts,
-}
-
 /// Describes a tool that reads or acts on the web.
 fn describe<A: JsonSchema + 'static, F: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
     about: &'static str,
-    effect: ToolEffect,
+    class: ActionClass,
 ) -> Tool {
     Tool::new(name, about, JsonObject::new())
         .with_input_schema::<A>()
         .with_output_schema::<F>()
         .with_annotations(
             ToolAnnotations::with_title(title)
-                .read_only(effect == ToolEffect::Reads)
-                .destructive(effect == ToolEffect::Acts)
-                .idempotent(effect != ToolEffect::Acts)
+                .read_only(class.is_passive())
+                .destructive(class == ActionClass::Acts)
+                .idempotent(class != ActionClass::Acts)
                 .open_world(true),
         )
 }
@@ -257,7 +247,7 @@ pub fn parse<T: DeserializeOwned + JsonSchema>(tool: &str, arguments: JsonObject
 }
 
 fn bad_arguments(tool: &str, why: &str) -> Fault {
-    Fault::new("bad_arguments", format!("{tool}: {}", audit::plain(why)))
+    Fault::new("bad_arguments", format!("{tool}: {}", audit::sanitize(why)))
         .hint("Look at the tool's input schema and call it again.")
 }
 
@@ -272,10 +262,11 @@ pub fn timeout(tool: &str, seconds: Option<f64>) -> Result<Option<Duration>, Fau
 }
 
 /// Validates the caller's token budget.
-pub fn tokens(tool: &str, asked: Option<u32>) -> Result<Tokens, Fault> {
-    let Some(asked) = asked else { return Ok(Tokens::default()) };
-    let (least, most) = (Tokens::LEAST, Tokens::MOST);
-    Tokens::new(asked).ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
+pub fn tokens(tool: &str, asked: Option<u32>) -> Result<TokenBudget, Fault> {
+    let Some(asked) = asked else { return Ok(TokenBudget::default()) };
+    let (least, most) = (TokenBudget::MIN, TokenBudget::MAX);
+    TokenBudget::new(asked)
+        .ok_or_else(|| bad_arguments(tool, &format!("max_tokens is from {least} to {most}")))
 }
 
 pub fn base64(bytes: &[u8]) -> String {

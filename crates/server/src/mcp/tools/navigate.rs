@@ -4,9 +4,9 @@ use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
-use super::{LoadStateSchema, ToolEffect, describe};
+use super::{LoadStateSchema, describe};
 use engine::error::Fault;
-use policy::{Action, LoadState, Navigate, WebUrl};
+use policy::{Action, ActionKind, LoadState, Navigate, WebUrl};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub fn tool() -> Tool {
         "Go to an address",
         "Go to a web address and return the page as an outline with a ref for every element that can be \
 acted on. Only http: and https: addresses; addresses inside private networks are refused.",
-        ToolEffect::Moves,
+        ActionKind::Navigate.class(),
     )
 }
 

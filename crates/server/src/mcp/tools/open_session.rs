@@ -7,10 +7,11 @@ use engine::error::Fault;
 use engine::logins::Wanted;
 use engine::session::{CredentialMode, OpenRequest, RecordMode};
 use policy::Name;
+use redact::Secret;
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vault::{CredentialId, Host, Secret};
+use vault::{CredentialId, Host};
 
 pub const NAME: &str = "browser_open_session";
 

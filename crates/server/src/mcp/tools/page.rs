@@ -5,7 +5,7 @@ use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, 
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
-use policy::Tokens;
+use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -173,7 +173,7 @@ pub fn render(
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
-    let mut text = header_line(&reply.session, &after.url, &after.title, Tokens::default());
+    let mut text = header_line(&reply.session, &after.url, &after.title, TokenBudget::default());
     if let Some(question) = &after.question {
         text.push_str(&describe_dialog(question));
     }
@@ -245,7 +245,7 @@ pub fn snapshot_id(serial: u64) -> String {
 }
 
 /// The line above a snapshot, cut to its part of the budget; the fields have the whole values.
-pub fn header_line(session: &Session, url: &str, title: &str, tokens: Tokens) -> String {
+pub fn header_line(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
     let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);

@@ -3,7 +3,7 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::page::{self, PageReply};
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use browser::Outcome;
 use engine::approvals::{Approval, ApprovalId, Filter, Kind, State, unknown};
 use engine::error::Fault;
@@ -72,7 +72,7 @@ pub fn tool() -> Tool {
         "See what waits for a person",
         "List what waits for a person's answer, or fetch what came of one action by its pending_id: the page after it if \
 it was approved and done, the error if it was not. It does nothing to the page, and cannot answer for the person.",
-        ToolEffect::Reads,
+        policy::ActionClass::Reads,
     )
 }
 

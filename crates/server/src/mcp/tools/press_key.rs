@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, Chord, Press};
+use policy::{Action, ActionKind, Chord, Press};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub fn tool() -> Tool {
         "Press a key",
         "Press a key, or a key with others held down, and return the page afterwards. It goes to the element named as for \
 browser_click, or to what has the focus. Copying, cutting and pasting are refused. For text use browser_type.",
-        ToolEffect::Acts,
+        ActionKind::Press.class(),
     )
 }
 

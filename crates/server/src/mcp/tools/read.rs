@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::reading::{ReadingArguments, ReadingReply};
-use super::{ToolEffect, bad_arguments, describe, page};
+use super::{bad_arguments, describe, page};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
-use policy::{Action, Part, Read, ReadFormat};
+use policy::{Action, ActionKind, Part, Read, ReadFormat};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub fn tool() -> Tool {
 so this is for a page that changed by itself, for another format, and for what a snapshot folded: a line like \
 \"… 180 more rows, 35 actionable [open: cursor=c3.120-480]\" is opened by that cursor, an element by its ref as \
 root. To look for something, browser_find is cheaper.",
-        ToolEffect::Reads,
+        ActionKind::Read.class(),
     )
 }
 

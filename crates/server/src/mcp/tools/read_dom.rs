@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::reading::{ReadingArguments, ReadingReply};
-use super::{ToolEffect, describe, page};
+use super::{describe, page};
 use browser::{FENCE_BYTES, Outcome, head_line, page_block};
 use engine::error::Fault;
-use policy::{Action, ReadDom};
+use policy::{Action, ActionKind, ReadDom};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub fn tool() -> Tool {
         "Read the page's HTML",
         "Return the page as HTML without scripts, styles, hidden inputs and values, cut to the budget. It costs far more \
 than browser_read and has no refs: use it only when a snapshot lacks what you need.",
-        ToolEffect::Reads,
+        ActionKind::ReadDom.class(),
     )
 }
 

@@ -6,7 +6,7 @@ use super::{timeout, tokens};
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
-use policy::{Action, Tokens};
+use policy::{Action, TokenBudget};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct ReadingArguments {
 
 /// Validated [`ReadingArguments`].
 pub struct Reading {
-    pub tokens: Tokens,
+    pub tokens: TokenBudget,
     session: Option<String>,
     timeout: Option<Duration>,
 }

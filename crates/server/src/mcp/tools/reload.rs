@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
+use super::describe;
 use super::page::PageReply;
-use super::{ToolEffect, describe};
 use engine::error::Fault;
-use policy::Action;
+use policy::{Action, ActionKind};
 use rmcp::model::Tool;
 
 pub const NAME: &str = "browser_reload";
@@ -16,7 +16,7 @@ pub fn tool() -> Tool {
         NAME,
         "Reload the page",
         "Load the page again and return it.",
-        ToolEffect::Moves,
+        ActionKind::Reload.class(),
     )
 }
 

@@ -3,10 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::target::TargetArguments;
-use super::{ToolEffect, bad_arguments, base64, describe, page, timeout};
+use super::{bad_arguments, base64, describe, page, timeout};
 use browser::Outcome;
 use engine::error::Fault;
-use policy::{Action, ImageFormat, Screenshot};
+use policy::{Action, ActionKind, ImageFormat, Screenshot};
 use rmcp::model::{ContentBlock, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub fn tool() -> Tool {
         "Take a screenshot",
         "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
 when layout, colours or images matter.",
-        ToolEffect::Reads,
+        ActionKind::Screenshot.class(),
     )
 }
 

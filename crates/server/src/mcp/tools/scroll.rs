@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, Direction, Distance, Scroll};
+use policy::{Action, ActionKind, Direction, Distance, Scroll};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,7 +68,7 @@ pub fn tool() -> Tool {
         "Scroll and return the page afterwards. With a direction: the page, or the part of it that holds the element named \
 as for browser_click. Without one: until that element is in view. Elements need no scrolling before they are clicked; \
 this is for pages that load more as they are scrolled.",
-        ToolEffect::Moves,
+        ActionKind::Scroll.class(),
     )
 }
 

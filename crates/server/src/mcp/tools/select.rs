@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, Select, SelectOption};
+use policy::{Action, ActionKind, Select, SelectOption};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub fn tool() -> Tool {
         "Choose from a list (role combobox or listbox of a native select) and return the page afterwards. Say which by \
 option, option_index or options. A list that a page draws itself is not one: click it, then click the option. The list \
 is named as for browser_click.",
-        ToolEffect::Acts,
+        ActionKind::Select.class(),
     )
 }
 

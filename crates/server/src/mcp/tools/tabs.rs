@@ -2,10 +2,10 @@
 
 use super::super::server::Call;
 use super::super::tool_reply::{ErrorReply, ToolReply};
-use super::{ToolEffect, bad_arguments, describe, page, timeout};
+use super::{bad_arguments, describe, page, timeout};
 use browser::{Outcome, TabInfo};
 use engine::error::Fault;
-use policy::{Action, TabId, Tabs};
+use policy::{Action, ActionKind, TabId, Tabs};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub fn tool() -> Tool {
         "List, open, switch and close tabs",
         "List the tabs of the session, open an empty one, bring one to the front, or close one. Every other tool acts on \
 the tab in front. A page that opens a window opens a tab, which stays behind until it is switched to.",
-        ToolEffect::Acts,
+        ActionKind::Tabs.class(),
     )
 }
 

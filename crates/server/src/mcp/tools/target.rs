@@ -89,7 +89,7 @@ impl TargetArguments {
 
 fn selector_of(tool: &str, text: &str) -> Result<Selector, Fault> {
     Selector::parse(text).map_err(|refusal| {
-        Fault::new("bad_selector", format!("{tool}: {}", audit::plain(&refusal.to_string())))
+        Fault::new("bad_selector", format!("{tool}: {}", audit::sanitize(&refusal.to_string())))
             .hint("Use tags, ids, classes and structure, or name the element by role and name.")
     })
 }

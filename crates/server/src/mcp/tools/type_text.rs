@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{ToolEffect, bad_arguments, describe};
+use super::{bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, TypeText};
+use policy::{Action, ActionKind, TypeText};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ pub fn tool() -> Tool {
         "Type text into a field and return what that changed on the page, or all of the page. The field is named as for browser_click, usually by ref, or \
 by role (textbox, searchbox, combobox) and name; without a name the text goes to what has the focus. Dates and times are typed as 2026-11-16 and 13:45. Password fields \
 are refused, always: do not ask the person for a password.",
-        ToolEffect::Acts,
+        ActionKind::Type.class(),
     )
 }
 

@@ -5,9 +5,9 @@ use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{LoadStateSchema, ToolEffect, bad_arguments, describe};
+use super::{LoadStateSchema, bad_arguments, describe};
 use engine::error::Fault;
-use policy::{Action, Condition, LoadState, WaitFor};
+use policy::{Action, ActionKind, Condition, LoadState, WaitFor};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ pub fn tool() -> Tool {
         "Wait for one thing and return the page then: a text, a text that goes away, an element (named as for browser_click; \
 with gone, its absence), an address, a load state, or some seconds. Every action already waits for what it started, so \
 this is for what comes later by itself.",
-        ToolEffect::Reads,
+        ActionKind::WaitFor.class(),
     )
 }
 

@@ -51,7 +51,7 @@ fn write(audit: &std::path::Path, args: &ExportArgs, out: &mut impl Write) -> io
     if let Format::Csv = args.format {
         out.write_all(audit::csv_header().as_bytes())?;
     }
-    audit::all(audit, &args.filter.filter(), |entry| {
+    audit::read_all(audit, &args.filter.filter(), |entry| {
         count += 1;
         match args.format {
             Format::Jsonl => writeln!(out, "{}", entry.text),

@@ -7,7 +7,7 @@ mod told;
 mod verify;
 
 use crate::cli::{Context, Reply};
-use audit::Filter;
+use audit::EventFilter;
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use jiff::{SignedDuration, Timestamp};
@@ -65,8 +65,8 @@ struct FilterArgs {
 }
 
 impl FilterArgs {
-    fn filter(&self) -> Filter {
-        Filter {
+    fn filter(&self) -> EventFilter {
+        EventFilter {
             session: self.session.clone(),
             actor: self.actor.clone(),
             action: self.action.clone(),

@@ -3,7 +3,7 @@
 use super::{tail::value, unreadable};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::{Context, Reply};
-use audit::{Entry, Filter};
+use audit::{EventFilter, LogEntry};
 use clap::Args;
 use engine::error::Fault;
 use serde_json::{Value, json};
@@ -20,20 +20,20 @@ pub struct ShowArgs {
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
     let audit = context.open_state()?.audit();
     let number: Option<u64> = args.event.parse().ok();
-    let mut found: Vec<Entry> = Vec::new();
-    let wanted = |entry: &Entry| match number {
+    let mut found: Vec<LogEntry> = Vec::new();
+    let wanted = |entry: &LogEntry| match number {
         Some(number) => entry.seq() == number,
         None => entry.get("correlation_id") == args.event,
     };
-    let take = |entry: Entry| {
+    let take = |entry: LogEntry| {
         if found.len() < MOST && wanted(&entry) {
             found.push(entry);
         }
         Ok(())
     };
-    audit::all(&audit, &Filter::default(), take).map_err(|e| unreadable(&e))?;
+    audit::read_all(&audit, &EventFilter::default(), take).map_err(|e| unreadable(&e))?;
     if found.is_empty() {
-        let message = format!("no event {:?} is on record", audit::plain(&args.event));
+        let message = format!("no event {:?} is on record", audit::sanitize(&args.event));
         return Err(Fault::new("unknown_event", message)
             .hint("`stockade audit tail` shows numbers; its JSON has correlation ids."));
     }
@@ -42,20 +42,20 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json!({ "events": json })))
 }
 
-fn told(entry: &Entry) -> String {
+fn told(entry: &LogEntry) -> String {
     let mut out = format!(
         "{BOLD}{}{BOLD:#}  {DIM}{}/{}, line {}{DIM:#}\n",
-        audit::plain(entry.get("event_type")),
-        audit::plain(&entry.chain),
-        audit::plain(&entry.segment),
+        audit::sanitize(entry.get("event_type")),
+        audit::sanitize(&entry.chain),
+        audit::sanitize(&entry.segment),
         entry.line
     );
     for (key, value) in entry.fields.iter().filter(|(key, _)| *key != "event_type") {
         let text = match value {
-            Value::String(text) => audit::plain(text),
-            other => audit::plain(&other.to_string()),
+            Value::String(text) => audit::sanitize(text),
+            other => audit::sanitize(&other.to_string()),
         };
-        out.push_str(&wrapped(&audit::plain_within(key, 18), &text));
+        out.push_str(&wrapped(&audit::sanitize_within(key, 18), &text));
     }
     out.push('\n');
     out

@@ -2,7 +2,7 @@
 
 use super::{FilterArgs, told, unreadable};
 use crate::cli::{Context, Reply, output};
-use audit::{Entry, Follower};
+use audit::{Follower, LogEntry};
 use clap::Args;
 use engine::error::Fault;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
     let audit = context.open_state()?.audit();
     let filter = args.filter.filter();
     if !args.follow {
-        let events = audit::last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
+        let events = audit::read_last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
         let human: String = events.iter().map(told::line).collect();
         let human = if human.is_empty() { "Nothing is on record.\n".to_owned() } else { human };
         let json: Vec<Value> = events.into_iter().map(value).collect();
@@ -35,12 +35,12 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
     }
     // Before the last ones are read, so that none is missed; one that comes in between is told once.
     let mut follower = Follower::new(&audit, filter.clone()).map_err(|e| unreadable(&e))?;
-    let events = audit::last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
+    let events = audit::read_last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
     let mut told: Vec<(String, u64)> = events.iter().map(|it| (it.chain.clone(), it.seq())).collect();
     print(context, events)?;
     loop {
         std::thread::sleep(INTERVAL);
-        let mut events = follower.look().map_err(|e| unreadable(&e))?;
+        let mut events = follower.poll().map_err(|e| unreadable(&e))?;
         events.retain(|event| !told.contains(&(event.chain.clone(), event.seq())));
         if !events.is_empty() {
             told.clear();
@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
     }
 }
 
-fn print(context: &Context, events: Vec<Entry>) -> Result<(), Fault> {
+fn print(context: &Context, events: Vec<LogEntry>) -> Result<(), Fault> {
     for event in events {
         let text = if context.json() { format!("{}\n", value(event)) } else { told::line(&event) };
         output::print_text(&text)?;
@@ -57,7 +57,7 @@ fn print(context: &Context, events: Vec<Entry>) -> Result<(), Fault> {
     Ok(())
 }
 
-pub fn value(entry: Entry) -> Value {
+pub fn value(entry: LogEntry) -> Value {
     let mut fields = entry.fields;
     fields.insert("chain".to_owned(), entry.chain.into());
     Value::Object(fields)

@@ -1,7 +1,7 @@
 //! One event on one line of a terminal.
 
 use crate::cli::output::{BAD, DIM, GOOD};
-use audit::Entry;
+use audit::LogEntry;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The widest line.
@@ -9,7 +9,7 @@ const WIDTH: usize = 80;
 
 /// Number, time of day, session, what, and as much of the rest as fits. Text of others is cleaned once more: the
 /// file may have been written by somebody else.
-pub fn line(entry: &Entry) -> String {
+pub fn line(entry: &LogEntry) -> String {
     let time = entry.get("timestamp").get(11..19).unwrap_or("");
     let session = fit(entry.get("session_id"), 14);
     let (mark, what, rest) = parts(entry);
@@ -26,7 +26,7 @@ pub fn line(entry: &Entry) -> String {
         + "\n"
 }
 
-fn parts(entry: &Entry) -> (&'static str, String, String) {
+fn parts(entry: &LogEntry) -> (&'static str, String, String) {
     let get = |key| entry.get(key).to_owned();
     let result = get("result");
     let ms = entry.fields.get("duration_ms").and_then(serde_json::Value::as_u64);
@@ -78,7 +78,7 @@ pub fn wrapped(text: &str, indent: usize) -> String {
 
 /// Cleaned, and cut to so many columns.
 pub fn fit(text: &str, columns: usize) -> String {
-    let text = audit::plain(text);
+    let text = audit::sanitize(text);
     if text.width() <= columns {
         return text;
     }
@@ -103,8 +103,11 @@ mod tests {
 
     #[test]
     fn long_words_about_a_fault_are_wrapped() {
-        let wrong =
-            audit::Wrong::Old { last: 123_456_789, anchor: 987_654_321, at: "2026-11-16T03:15:25Z".into() };
+        let wrong = audit::DefectKind::Old {
+            last: 123_456_789,
+            anchor: 987_654_321,
+            at: "2026-11-16T03:15:25Z".into(),
+        };
         let text = format!("       {}", wrapped(&wrong.to_string(), 7));
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.width() <= WIDTH), "{text}");
     }
@@ -119,7 +122,7 @@ mod tests {
                     "action": hostile, "target_element": hostile, "url": hostile, "title": hostile,
                     "result": hostile, "detail": hostile, "duration_ms": 5});
                 let serde_json::Value::Object(fields) = fields else { panic!() };
-                let entry = Entry {
+                let entry = LogEntry {
                     chain: String::new(),
                     segment: String::new(),
                     line: 1,

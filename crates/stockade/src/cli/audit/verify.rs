@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     let key = given.or(own.as_ref());
     let reports = chains(&folder, key, &anchors.heads).map_err(|e| unreadable(&e))?;
     if reports.is_empty() && args.path.is_some() && anchors.heads.is_empty() {
-        let place = audit::plain(&folder.display().to_string());
+        let place = audit::sanitize(&folder.display().to_string());
         return Err(Fault::new(
             "audit_unreadable",
             format!("there is no audit log and no bundle at {place}"),
@@ -75,7 +75,7 @@ impl Anchors {
     /// Whose heads are looked for is for the operator to say, never for the log: one that was replaced has a key of its
     /// own, and by that all heads of the true one would be somebody else's.
     fn read(file: &Path, only: Option<&PublicKey>) -> Result<Anchors, Fault> {
-        let place = audit::plain(&file.display().to_string());
+        let place = audit::sanitize(&file.display().to_string());
         let all = engine::record::read_anchors(file).map_err(|e| {
             Fault::io("audit_unreadable", format!("cannot read the anchor file {place}"), &e)
                 .hint_if_none("Name a file of anchored heads that this user may read.")
@@ -149,18 +149,18 @@ fn chains(
 
 fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
     let Checked { session_id, files, events, sha256, key, bad } = checked;
-    let session = audit::plain(session_id);
+    let session = audit::sanitize(session_id);
     let mut human = match bad {
         None => format!("{GOOD}whole{GOOD:#}  session {session}: {events} events, {files} files\n"),
         Some(bad) => {
-            let place = audit::plain(&bad.place.to_string());
-            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", wrapped(&bad.wrong.to_string(), 7))
+            let place = audit::sanitize(&bad.location.to_string());
+            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", wrapped(&bad.kind.to_string(), 7))
         }
     };
     if !sha256.is_empty() {
         human.push_str(&format!(
             "       {DIM}sha256 {sha256}{DIM:#}\n       {DIM}key {}{DIM:#}\n",
-            audit::plain(key)
+            audit::sanitize(key)
         ));
     }
     if bad.is_none() && !key_is_known {
@@ -184,20 +184,20 @@ fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey
         let mut value = serde_json::to_value(report).unwrap_or(Value::Null);
         value["name"] = json!(name);
         value["ok"] = json!(report.ok());
-        if let Some(bad) = &report.bad {
+        if let Some(bad) = &report.defect {
             value["bad"]["message"] = json!(bad.to_string());
         }
         json.push(value);
     }
     let missing = anchors.missing(reports);
     for head in &missing {
-        let chain = audit::plain(&head.chain);
+        let chain = audit::sanitize(&head.chain);
         let is_known = has_key(&head.key, reports) || key.is_some_and(|key| key.to_string() == head.key);
         let message = why_missing(head, is_known);
         human.push_str(&format!(
             "{BAD}BAD{BAD:#}    {chain}\n       {}\n       {DIM}key {}{DIM:#}\n",
             wrapped(&message, 7),
-            audit::plain(&head.key)
+            audit::sanitize(&head.key)
         ));
         json.push(json!({ "name": head.chain, "key": head.key, "ok": false, "bad": { "message": message } }));
     }
@@ -215,7 +215,7 @@ fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey
 }
 
 fn why_missing(head: &Head, is_known_key: bool) -> String {
-    let (seq, at) = (head.seq, audit::plain(&head.signed_at));
+    let (seq, at) = (head.seq, audit::sanitize(&head.signed_at));
     if is_known_key {
         return format!("the chain is not here; its line {seq} was anchored at {at}");
     }
@@ -227,12 +227,12 @@ fn why_missing(head: &Head, is_known_key: bool) -> String {
 }
 
 fn told(name: &str, report: &Report) -> String {
-    let name = audit::plain(name);
-    let mut out = match &report.bad {
+    let name = audit::sanitize(name);
+    let mut out = match &report.defect {
         None => format!("{GOOD}whole{GOOD:#}  {name}: lines {} to {}\n", report.first, report.last),
         Some(bad) => {
-            let place = audit::plain(&bad.place.to_string());
-            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrapped(&bad.wrong.to_string(), 7))
+            let place = audit::sanitize(&bad.location.to_string());
+            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrapped(&bad.kind.to_string(), 7))
         }
     };
     if report.dropped > 0 {

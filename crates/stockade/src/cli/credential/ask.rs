@@ -2,7 +2,8 @@
 
 use crate::cli::terminal::Keys;
 use engine::error::Fault;
-use vault::{BasicAuth, Cookie, Credential, Entry, Host, SameSite, Secret, Value, VaultError};
+use redact::{SameSite, Secret};
+use vault::{BasicAuth, Cookie, Credential, Host, NamedValue, Value, VaultError};
 use zeroize::Zeroizing;
 
 /// Asks what signs the person in to a host.
@@ -33,7 +34,7 @@ pub fn credential(domain: Option<Host>, most: usize) -> Result<Credential, Fault
         },
         b'h' => {
             let name = keys.note("Its name: ")?;
-            credential.headers.push(Entry { name, value: hidden_value(&mut keys)? });
+            credential.headers.push(NamedValue { name, value: hidden_value(&mut keys)? });
         }
         b'b' => {
             let username = keys.note("User name: ")?;

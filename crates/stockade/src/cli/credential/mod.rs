@@ -287,7 +287,7 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
              stockade credential accept {id}    puts them into it\n  \
              stockade credential reject {id}    throws them away\n",
             day(waiting.kept_at),
-            audit::plain_within(&names, 200),
+            audit::sanitize_within(&names, 200),
         ));
     }
     json["rotated"] = waiting.as_ref().map_or(Value::Null, told::waiting);
@@ -296,7 +296,8 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
 
 async fn accept(logins: &Logins, by: By<'_>, id: &CredentialId) -> Result<Reply, Fault> {
     let names = logins.accept(by, id).await?;
-    let human = format!("{id} has what the site rotated: {}.\n", audit::plain_within(&names.join(" "), 200));
+    let human =
+        format!("{id} has what the site rotated: {}.\n", audit::sanitize_within(&names.join(" "), 200));
     Ok(Reply::new(human, json!({ "accepted": id.as_str(), "cookies": names })))
 }
 

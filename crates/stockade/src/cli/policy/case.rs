@@ -5,8 +5,8 @@ use clap::Args;
 use engine::error::Fault;
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormButton,
-    FormFacts, Hover, LoadState, Mode, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll,
-    Select, SelectOption, Tabs, Target, TypeText, WebUrl,
+    FormFacts, Hover, LoadState, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll, Select,
+    SelectOption, SessionMode, Tabs, Target, TypeText, WebUrl,
 };
 use serde::Deserialize;
 use std::path::Path;
@@ -144,10 +144,10 @@ pub(super) fn bad(message: String) -> Fault {
 }
 
 impl Case {
-    pub fn mode(&self) -> Result<Mode, Fault> {
+    pub fn mode(&self) -> Result<SessionMode, Fault> {
         match self.session.as_str() {
-            "clean" => Ok(Mode::Clean),
-            "operator" | "" => Ok(Mode::Operator),
+            "clean" => Ok(SessionMode::Clean),
+            "operator" | "" => Ok(SessionMode::SignedIn),
             other => Err(bad(format!("a session is clean or operator, not {other:?}"))),
         }
     }
@@ -261,7 +261,7 @@ impl Element {
             href: self.href.clone(),
             form,
             matches: 1,
-            sight: Default::default(),
+            appearance: Default::default(),
             role,
         })
     }

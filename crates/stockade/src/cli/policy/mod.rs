@@ -8,7 +8,7 @@ use anstyle::Style;
 use case::{Case, Expected};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
-use policy::{Assessment, Effect, Policy};
+use policy::{Assessment, DecisionKind, Policy};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -123,24 +123,24 @@ fn explain(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
 
 fn in_words(case: &Case, assessed: &Assessment) -> String {
     let style = match assessed.decision {
-        Effect::Allow => GOOD,
-        Effect::Ask => HINT,
-        Effect::Deny => BAD,
+        DecisionKind::Allow => GOOD,
+        DecisionKind::Ask => HINT,
+        DecisionKind::Deny => BAD,
     };
     let harmless = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
     let done = match assessed.decision {
-        Effect::Allow => "it is allowed",
-        Effect::Ask if assessed.risk == policy::Risk::Critical => {
+        DecisionKind::Allow => "it is allowed",
+        DecisionKind::Ask if assessed.risk == policy::Risk::Critical => {
             "a person is asked, and told that it cannot be undone"
         }
-        Effect::Ask => "a person is asked",
-        Effect::Deny => "it is refused",
+        DecisionKind::Ask => "a person is asked",
+        DecisionKind::Deny => "it is refused",
     };
     let mut text = format!("{BOLD}{}{BOLD:#}\n", harmless(&case.title()));
     text.push_str(&format!("  risk      {}\n", assessed.risk.as_str()));
     text.push_str(&format!("  decision  {style}{}{style:#}: {done}\n", assessed.decision.as_str()));
     text.push_str(&format!("  rule      {}: {}\n", assessed.rule, harmless(&assessed.description)));
-    for because in &assessed.because {
+    for because in &assessed.evidence {
         text.push_str(&format!(
             "  {DIM}because{DIM:#}   {} is {:?}\n",
             because.fact,
@@ -154,9 +154,9 @@ fn rules() -> Reply {
     let mut table =
         Table::new(&[Column::Whole("RULE"), Column::Whole("RISK"), Column::Short("WHAT IT SAYS")]);
     let mut list = Vec::new();
-    for rule in policy::builtin() {
-        table.row([rule.name, rule.risk.as_str(), rule.says].map(str::to_owned));
-        list.push(json!({ "rule": rule.name, "risk": rule.risk, "description": rule.says }));
+    for rule in policy::builtin_rules() {
+        table.row([rule.name, rule.risk.as_str(), rule.description].map(str::to_owned));
+        list.push(json!({ "rule": rule.name, "risk": rule.risk, "description": rule.description }));
     }
     Reply::new(table.render("There are none."), json!({ "rules": list }))
 }

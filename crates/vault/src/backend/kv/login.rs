@@ -1,11 +1,11 @@
-//! Logging in to a vault, and staying so: the token is renewed while it lives and replaced when it is gone.
+//! Authentication to a vault server. The token is renewed while it lives and replaced when it is gone.
 
-use super::http::Client;
+use super::http::KvClient;
 use super::text_at;
 use crate::backend::env::read_file;
 use crate::error::VaultError;
-use crate::node::Node;
-use crate::secret::Secret;
+use crate::secret_tree::SecretNode;
+use redact::Secret;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
-/// How we prove who we are.
+/// How we authenticate to the server.
 pub enum KvAuth {
     Token(KvSecret),
     AppRole {
@@ -21,7 +21,7 @@ pub enum KvAuth {
         role_id: String,
         secret_id: KvSecret,
     },
-    /// By the service account's token of the pod we run in.
+    /// By the token of the pod's service account.
     Kubernetes {
         mount: String,
         role: String,
@@ -31,47 +31,47 @@ pub enum KvAuth {
 
 pub enum KvSecret {
     Plain(Secret),
-    /// Read at every login, so that what an agent of the vault's renews in it is used.
+    /// Read at every login, because a vault agent may renew it.
     File(PathBuf),
-    /// A wrapping token that holds it: good for one unwrapping, so that a second one shows that somebody was first.
+    /// A wrapping token that holds it. It unwraps once: if that fails, somebody else has used it.
     Wrapped(Secret),
 }
 
-/// A token that is in use.
-struct Held {
+/// The token in use.
+struct LiveToken {
     token: Secret,
-    /// `None` for one that lives for ever.
+    /// `None` for a token that does not expire.
     until: Option<Instant>,
     lease: Duration,
     renewable: bool,
 }
 
-pub(super) struct Keeper {
-    client: Client,
+pub(super) struct TokenManager {
+    client: KvClient,
     auth: KvAuth,
-    held: Mutex<Option<Held>>,
-    /// What came out of a wrapping token: it cannot be asked for again.
+    held: Mutex<Option<LiveToken>>,
+    /// What a wrapping token held: it cannot be unwrapped again.
     unwrapped: Mutex<Option<Secret>>,
 }
 
-/// A token that is not longer good than this is not used for a call.
+/// A token with less time left than this is not used for a call.
 const MARGIN: Duration = Duration::from_millis(500);
-/// No token is taken to live longer: a server that says more, or a number without meaning, is asked again by then.
+/// The longest lease that counts: a server that names a longer or meaningless one is asked again by then.
 const LONGEST_LEASE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// The shortest time between two renewals, and the pause after one that failed.
+/// The shortest time between two renewals, failed ones included.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-impl Keeper {
-    pub(super) fn new(client: Client, auth: KvAuth) -> Arc<Keeper> {
-        Arc::new(Keeper { client, auth, held: Mutex::new(None), unwrapped: Mutex::new(None) })
+impl TokenManager {
+    pub(super) fn new(client: KvClient, auth: KvAuth) -> Arc<TokenManager> {
+        Arc::new(TokenManager { client, auth, held: Mutex::new(None), unwrapped: Mutex::new(None) })
     }
 
-    pub(super) fn client(&self) -> &Client {
+    pub(super) fn client(&self) -> &KvClient {
         &self.client
     }
 
-    /// A token that is good now; logs in if there is none. Callers wait for one login, they do not start ten.
-    pub(super) async fn token(self: &Arc<Keeper>) -> Result<Secret, VaultError> {
+    /// A valid token; logs in if there is none. Concurrent callers share one login.
+    pub(super) async fn token(self: &Arc<TokenManager>) -> Result<Secret, VaultError> {
         let mut held = self.held.lock().await;
         let good =
             held.as_ref().filter(|held| held.until.is_none_or(|until| until > Instant::now() + MARGIN));
@@ -87,8 +87,11 @@ impl Keeper {
         Ok(token)
     }
 
-    /// Another token for one that was refused; `None` if logging in can give no other.
-    pub(super) async fn replace(self: &Arc<Keeper>, refused: &Secret) -> Result<Option<Secret>, VaultError> {
+    /// Replaces a token that was refused; `None` if a new login gives the same one.
+    pub(super) async fn replace(
+        self: &Arc<TokenManager>,
+        refused: &Secret,
+    ) -> Result<Option<Secret>, VaultError> {
         {
             let mut held = self.held.lock().await;
             if held.as_ref().is_some_and(|held| held.token.expose_secret() == refused.expose_secret()) {
@@ -99,7 +102,7 @@ impl Keeper {
         Ok((token.expose_secret() != refused.expose_secret()).then_some(token))
     }
 
-    async fn log_in(&self) -> Result<Held, VaultError> {
+    async fn log_in(&self) -> Result<LiveToken, VaultError> {
         match &self.auth {
             KvAuth::Token(secret) => {
                 let token = self.open(secret, "token", "auth", "client_token").await?;
@@ -123,35 +126,37 @@ impl Keeper {
         method: &'static str,
         mount: &str,
         body: Zeroizing<String>,
-    ) -> Result<Held, VaultError> {
+    ) -> Result<LiveToken, VaultError> {
         let path = format!("auth/{}/login", mount.trim_matches('/'));
-        let answer = self.client.call("POST", &path, None, Some(body)).await?;
-        if answer.status != 200 {
-            return Err(self.failed(method, answer.reason()));
+        let response = self.client.call("POST", &path, None, Some(body)).await?;
+        if response.status != 200 {
+            return Err(self.failed(method, response.reason()));
         }
-        self.held(method, answer.body)
+        self.held(method, response.body)
     }
 
-    /// What the server says about a token that was given to us.
-    async fn look_up(&self, token: Secret) -> Result<Held, VaultError> {
-        let answer = self.client.call("GET", "auth/token/lookup-self", Some(&token), None).await?;
-        if answer.status != 200 {
-            return Err(self.failed("token", answer.reason()));
+    /// Asks the server for the lifetime of a token that was configured.
+    async fn look_up(&self, token: Secret) -> Result<LiveToken, VaultError> {
+        let response = self.client.call("GET", "auth/token/lookup-self", Some(&token), None).await?;
+        if response.status != 200 {
+            return Err(self.failed("token", response.reason()));
         }
-        let fields = answer.body.fields("").and_then(|mut fields| fields.need("data")?.fields("data"));
-        let mut fields = fields.map_err(|bad| self.failed("token", bad.to_string()))?;
-        let seconds = fields.optional("ttl", Node::number).ok().flatten().unwrap_or(0);
-        let renewable = fields.optional("renewable", Node::truth).ok().flatten().unwrap_or(false);
-        Ok(Held::new(token, seconds, renewable))
+        let read = || -> Result<(i64, bool), crate::Malformed> {
+            let mut data = response.body.fields("")?.need("data")?.fields("data")?;
+            let seconds = data.optional("ttl", SecretNode::number)?.unwrap_or(0);
+            Ok((seconds, data.optional("renewable", SecretNode::truth)?.unwrap_or(false)))
+        };
+        let (seconds, renewable) = read().map_err(|bad| self.failed("token", bad.to_string()))?;
+        Ok(LiveToken::new(token, seconds, renewable))
     }
 
-    fn held(&self, method: &'static str, body: Node) -> Result<Held, VaultError> {
-        let read = || -> Result<Held, crate::Malformed> {
+    fn held(&self, method: &'static str, body: SecretNode) -> Result<LiveToken, VaultError> {
+        let read = || -> Result<LiveToken, crate::Malformed> {
             let mut auth = body.fields("")?.need("auth")?.fields("auth")?;
             let token = Secret::new(auth.need("client_token")?.text("auth.client_token")?);
-            let seconds = auth.optional("lease_duration", Node::number)?.unwrap_or(0);
-            let renewable = auth.optional("renewable", Node::truth)?.unwrap_or(false);
-            Ok(Held::new(token, seconds, renewable))
+            let seconds = auth.optional("lease_duration", SecretNode::number)?.unwrap_or(0);
+            let renewable = auth.optional("renewable", SecretNode::truth)?.unwrap_or(false);
+            Ok(LiveToken::new(token, seconds, renewable))
         };
         read().map_err(|bad| self.failed(method, bad.to_string()))
     }
@@ -171,11 +176,11 @@ impl Keeper {
                 if let Some(secret) = &*unwrapped {
                     return Ok(secret.duplicate());
                 }
-                let answer = self.client.call("POST", "sys/wrapping/unwrap", Some(wrapping), None).await?;
-                if answer.status != 200 {
+                let response = self.client.call("POST", "sys/wrapping/unwrap", Some(wrapping), None).await?;
+                if response.status != 200 {
                     return Err(VaultError::WrappingSpent);
                 }
-                let secret = text_at(answer.body, outer, inner)
+                let secret = text_at(response.body, outer, inner)
                     .ok_or_else(|| self.failed(method, format!("the wrapping token holds no {inner}")))?;
                 *unwrapped = Some(secret.duplicate());
                 Ok(secret)
@@ -194,43 +199,43 @@ impl Keeper {
         VaultError::LoginFailed { address: self.client.address().to_owned(), method, reason }
     }
 
-    /// Renews the token if it is still the one in use; says how long it is good for then.
+    /// Renews the token if it is still the one in use. Returns its new lease.
     async fn renew(&self, token: &Secret) -> Result<Option<Duration>, VaultError> {
-        let answer = self.client.call("POST", "auth/token/renew-self", Some(token), None).await?;
+        let response = self.client.call("POST", "auth/token/renew-self", Some(token), None).await?;
         let mut held = self.held.lock().await;
         let in_use = held.as_ref().is_some_and(|held| held.token.expose_secret() == token.expose_secret());
         if !in_use {
             return Ok(None);
         }
-        if answer.status != 200 {
-            // Revoked, or as old as it may get: the next caller logs in anew.
+        if response.status != 200 {
+            // Revoked, or at its maximum age: the next caller logs in again.
             *held = None;
             return Ok(None);
         }
-        let renewed = self.held("token", answer.body)?;
+        let renewed = self.held("token", response.body)?;
         let lease = renewed.lease;
         *held = Some(renewed);
         Ok(Some(lease))
     }
 }
 
-impl Held {
-    /// A time of 0 is how the server says "for ever".
-    fn new(token: Secret, seconds: i64, renewable: bool) -> Held {
+impl LiveToken {
+    /// The server says 0 for a token that does not expire.
+    fn new(token: Secret, seconds: i64, renewable: bool) -> LiveToken {
         let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(LONGEST_LEASE);
         let until = (!lease.is_zero()).then(|| Instant::now() + lease);
-        Held { token, until, lease, renewable: renewable && until.is_some() }
+        LiveToken { token, until, lease, renewable: renewable && until.is_some() }
     }
 }
 
-/// Renews at two thirds of the token's time, for as long as somebody holds the keeper and the token is in use.
-async fn keep_alive(keeper: Weak<Keeper>, token: Secret, mut lease: Duration) {
+/// Renews at two thirds of the lease, until the manager is dropped or another token is in use.
+async fn keep_alive(tokens: Weak<TokenManager>, token: Secret, mut lease: Duration) {
     let mut end = Instant::now() + lease;
     let mut pause = lease * 2 / 3;
     loop {
         tokio::time::sleep(pause.max(SHORTEST_PAUSE)).await;
-        let Some(keeper) = keeper.upgrade() else { return };
-        match keeper.renew(&token).await {
+        let Some(tokens) = tokens.upgrade() else { return };
+        match tokens.renew(&token).await {
             Ok(Some(next)) => {
                 lease = next;
                 end = Instant::now() + lease;
@@ -284,7 +289,7 @@ mod tests {
             (-1, None),
             (i64::MIN, None),
         ] {
-            let held = Held::new(Secret::new("token".to_owned()), seconds, true);
+            let held = LiveToken::new(Secret::new("token".to_owned()), seconds, true);
             let lease = held.until.map(|_| held.lease);
             assert!(lease == wanted && held.renewable == wanted.is_some(), "{seconds}: {lease:?}");
         }

@@ -2,16 +2,15 @@
 
 mod http;
 mod login;
-mod tls;
 
 pub use login::{KvAuth, KvSecret};
 
 use crate::backend::unknown;
 use crate::credential::{Credential, CredentialId, TenantPath};
 use crate::error::VaultError;
-use crate::node::Node;
-use http::{Answer, Client};
-use login::Keeper;
+use crate::secret_tree::SecretNode;
+use http::{KvClient, KvResponse};
+use login::TokenManager;
 use policy::Tenant;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,16 +29,16 @@ pub struct KvSettings {
 }
 
 pub struct KvBackend {
-    keeper: Arc<Keeper>,
+    tokens: Arc<TokenManager>,
     mount: String,
     path: TenantPath,
 }
 
-/// More keys than this in one answer are not listed.
+/// A longer list of keys is an error.
 const MOST_KEYS: usize = 10_000;
 
 impl KvBackend {
-    /// Nothing is asked of the server yet: it may be down when we start.
+    /// Sends nothing yet: the server may be down when we start.
     pub fn new(settings: KvSettings) -> Result<KvBackend, VaultError> {
         let path = settings.path.trim_matches('/');
         let fits = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./{}".contains(&b));
@@ -60,20 +59,20 @@ impl KvBackend {
             });
         };
         let client =
-            Client::new(&settings.address, settings.namespace.as_deref(), settings.ca_file.as_deref())?;
+            KvClient::new(&settings.address, settings.namespace.as_deref(), settings.ca_file.as_deref())?;
         let path = TenantPath::new(rest);
-        Ok(KvBackend { keeper: Keeper::new(client, settings.auth), mount, path })
+        Ok(KvBackend { tokens: TokenManager::new(client, settings.auth), mount, path })
     }
 
     pub(super) async fn list(&self, tenant: &Tenant) -> Result<Vec<CredentialId>, VaultError> {
         let Some(path) = self.path.of(tenant) else { return Ok(Vec::new()) };
         let slash = if path.is_empty() { "" } else { "/" };
-        let answer = self.get(&format!("{}/metadata{slash}{path}?list=true", self.mount)).await?;
-        if answer.status == 404 {
-            return self.nothing_there(answer).map(|()| Vec::new());
+        let response = self.get(&format!("{}/metadata{slash}{path}?list=true", self.mount)).await?;
+        if response.status == 404 {
+            return self.nothing_there(response).map(|()| Vec::new());
         }
         let odd = |bad: crate::Malformed| self.odd(bad.to_string());
-        let mut fields = answer.body.fields("").map_err(odd)?;
+        let mut fields = response.body.fields("").map_err(odd)?;
         let mut data = fields.need("data").and_then(|node| node.fields("data")).map_err(odd)?;
         let keys = data.need("keys").and_then(|node| node.list("data.keys", MOST_KEYS)).map_err(odd)?;
         let names = keys.into_iter().filter_map(|key| key.plain("").ok());
@@ -83,40 +82,40 @@ impl KvBackend {
     pub(super) async fn open(&self, tenant: &Tenant, id: &CredentialId) -> Result<Credential, VaultError> {
         let path = self.path.of(tenant).ok_or_else(|| unknown(id))?;
         let slash = if path.is_empty() { "" } else { "/" };
-        let answer = self.get(&format!("{}/data{slash}{path}/{id}", self.mount)).await?;
-        if answer.status == 404 {
-            self.nothing_there(answer)?;
+        let response = self.get(&format!("{}/data{slash}{path}/{id}", self.mount)).await?;
+        if response.status == 404 {
+            self.nothing_there(response)?;
             return Err(unknown(id));
         }
         let odd = |bad: crate::Malformed| self.odd(bad.to_string());
-        let mut fields = answer.body.fields("").map_err(odd)?;
+        let mut fields = response.body.fields("").map_err(odd)?;
         let mut data = fields.need("data").and_then(|node| node.fields("data")).map_err(odd)?;
         let document =
             data.need("data").map_err(|_| self.odd("no KV mount of version 2 is there".to_owned()))?;
         Ok(Credential::read(document)?)
     }
 
-    /// Asks; a token that is no longer taken is replaced once by a new login.
-    async fn get(&self, path: &str) -> Result<Answer, VaultError> {
-        let token = self.keeper.token().await?;
-        let answer = self.keeper.client().call("GET", path, Some(&token), None).await?;
-        let answer = match answer.status {
-            403 => match self.keeper.replace(&token).await? {
-                Some(token) => self.keeper.client().call("GET", path, Some(&token), None).await?,
-                None => answer,
+    /// Sends a GET. A token that the server refuses is replaced once by a new login.
+    async fn get(&self, path: &str) -> Result<KvResponse, VaultError> {
+        let token = self.tokens.token().await?;
+        let response = self.tokens.client().call("GET", path, Some(&token), None).await?;
+        let response = match response.status {
+            403 => match self.tokens.replace(&token).await? {
+                Some(token) => self.tokens.client().call("GET", path, Some(&token), None).await?,
+                None => response,
             },
-            _ => answer,
+            _ => response,
         };
-        match answer.status {
-            200 | 404 => Ok(answer),
-            403 => Err(VaultError::Denied { address: self.address(), reason: answer.reason() }),
-            status => Err(self.odd(format!("status {status}, {}", answer.reason()))),
+        match response.status {
+            200 | 404 => Ok(response),
+            403 => Err(VaultError::Denied { address: self.address(), reason: response.reason() }),
+            status => Err(self.odd(format!("status {status}, {}", response.reason()))),
         }
     }
 
-    /// A path that holds nothing is answered without a word; words mean that the mount is not there.
-    fn nothing_there(&self, answer: Answer) -> Result<(), VaultError> {
-        if answer.has_errors() { Err(self.odd(answer.reason())) } else { Ok(()) }
+    /// The server answers 404 without errors for an empty path, and with errors where there is no such mount.
+    fn nothing_there(&self, response: KvResponse) -> Result<(), VaultError> {
+        if response.has_errors() { Err(self.odd(response.reason())) } else { Ok(()) }
     }
 
     fn odd(&self, reason: String) -> VaultError {
@@ -124,12 +123,12 @@ impl KvBackend {
     }
 
     fn address(&self) -> String {
-        self.keeper.client().address().to_owned()
+        self.tokens.client().address().to_owned()
     }
 }
 
-/// Reads one text out of an answer: `auth.client_token`, say.
-fn text_at(node: Node, outer: &str, inner: &str) -> Option<crate::Secret> {
+/// Reads one text out of a response: `auth.client_token`, for example.
+fn text_at(node: SecretNode, outer: &str, inner: &str) -> Option<redact::Secret> {
     let mut fields = node.fields("").ok()?.take(outer)?.fields(outer).ok()?;
-    fields.take(inner)?.text(inner).ok().map(crate::Secret::new)
+    fields.take(inner)?.text(inner).ok().map(redact::Secret::new)
 }

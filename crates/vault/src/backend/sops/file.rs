@@ -2,8 +2,8 @@
 
 use super::{Trouble, seal, yaml};
 use crate::error::Malformed;
-use crate::node::{Node, shown};
-use crate::secret::SecretKey;
+use crate::secret_key::SecretKey;
+use crate::secret_tree::{SecretNode, printable_excerpt};
 use age::x25519::Identity;
 use sha2::{Digest, Sha512};
 
@@ -23,12 +23,12 @@ struct Metadata {
 const MOST_RECIPIENTS: usize = 64;
 
 /// Opens a file and checks that it is as sops left it.
-pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Result<Node, Trouble> {
+pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Result<SecretNode, Trouble> {
     let tree = match form {
-        Form::Json => Node::from_json(text)?,
+        Form::Json => SecretNode::from_json(text)?,
         Form::Yaml => yaml::parse(text)?,
     };
-    let Node::Map(mut root) = tree else {
+    let SecretNode::Map(mut root) = tree else {
         return Err(Malformed::new("", "it is no map").into());
     };
     let place = root.iter().position(|(name, _)| name == "sops");
@@ -36,11 +36,11 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
     let metadata = Metadata::read(root.remove(place).1)?;
     let key = seal::data_key(&metadata.age, identities)?;
     let mut walk = Walk { key: &key, hash: Sha512::new(), names: Vec::new() };
-    let clear = walk.node(Node::Map(root), "")?;
+    let clear = walk.node(SecretNode::Map(root), "")?;
     let computed = walk.hash.finalize();
     let stored = seal::open(&metadata.mac, &key, &metadata.last_modified, "sops.mac")?;
-    let computed: String = computed.iter().map(|byte| format!("{byte:02X}")).collect();
-    // Both are known to whoever holds the key, so how long the comparison takes tells nothing.
+    let computed = hex::encode_upper(computed);
+    // Both are known to whoever holds the key, so the time that the comparison takes reveals nothing.
     if *stored.text != computed {
         return Err(Trouble::Altered(Malformed::new("sops.mac", "the MAC does not fit the values")));
     }
@@ -48,7 +48,7 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
 }
 
 impl Metadata {
-    fn read(node: Node) -> Result<Metadata, Trouble> {
+    fn read(node: SecretNode) -> Result<Metadata, Trouble> {
         let mut fields = node.fields("sops")?;
         for (name, what) in [
             ("key_groups", "key groups (Shamir's sharing)"),
@@ -60,7 +60,7 @@ impl Metadata {
             }
         }
         // Whatever is not sealed, the domain perhaps, could then be changed by anybody.
-        if fields.optional("mac_only_encrypted", Node::truth)?.unwrap_or(false) {
+        if fields.optional("mac_only_encrypted", SecretNode::truth)?.unwrap_or(false) {
             return Err(Trouble::Unsupported("mac_only_encrypted"));
         }
         let recipients =
@@ -81,8 +81,9 @@ impl Metadata {
     }
 }
 
-fn is_empty(node: &Node) -> bool {
-    matches!(node, Node::List(list) if list.is_empty()) || matches!(node, Node::Text(text) if text.is_empty())
+fn is_empty(node: &SecretNode) -> bool {
+    matches!(node, SecretNode::List(list) if list.is_empty())
+        || matches!(node, SecretNode::Text(text) if text.is_empty())
 }
 
 struct Walk<'a> {
@@ -94,30 +95,33 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The node in the clear; `None` for a comment.
-    fn node(&mut self, node: Node, field: &str) -> Result<Option<Node>, Trouble> {
+    fn node(&mut self, node: SecretNode, field: &str) -> Result<Option<SecretNode>, Trouble> {
         match node {
-            Node::Map(map) => {
+            SecretNode::Map(map) => {
                 let mut clear = Vec::with_capacity(map.len());
                 for (name, value) in map {
-                    let field =
-                        if field.is_empty() { shown(&name) } else { format!("{field}.{}", shown(&name)) };
+                    let field = if field.is_empty() {
+                        printable_excerpt(&name)
+                    } else {
+                        format!("{field}.{}", printable_excerpt(&name))
+                    };
                     self.names.push(name.clone());
                     let value = self.node(value, &field)?;
                     clear.extend(value.map(|value| (name, value)));
                     self.names.pop();
                 }
-                Ok(Some(Node::Map(clear)))
+                Ok(Some(SecretNode::Map(clear)))
             }
-            Node::List(list) => {
+            SecretNode::List(list) => {
                 let mut clear = Vec::with_capacity(list.len());
                 for item in list {
                     // Comments among the items do not count.
                     let field = format!("{field}[{}]", clear.len());
                     clear.extend(self.node(item, &field)?);
                 }
-                Ok(Some(Node::List(clear)))
+                Ok(Some(SecretNode::List(clear)))
             }
-            Node::Null => Ok(Some(Node::Null)),
+            SecretNode::Null => Ok(Some(SecretNode::Null)),
             leaf => self.leaf(leaf, field),
         }
     }
@@ -125,12 +129,12 @@ impl Walk<'_> {
     /// Every value has to be sealed, whatever the file's own rules say. The MAC runs over the values and not over their
     /// names, so whoever can write to the file could give an open value another name: `secret` for `secure`. The name
     /// of a sealed one is part of its seal.
-    fn leaf(&mut self, leaf: Node, field: &str) -> Result<Option<Node>, Trouble> {
+    fn leaf(&mut self, leaf: SecretNode, field: &str) -> Result<Option<SecretNode>, Trouble> {
         let open = || Trouble::Open(field.to_owned());
         let sealed = leaf.text(field).map_err(|_| open())?;
         // sops leaves an empty text as it is.
         if sealed.is_empty() {
-            return Ok(Some(Node::Text(sealed)));
+            return Ok(Some(SecretNode::Text(sealed)));
         }
         if !sealed.starts_with("ENC[") {
             return Err(open());

@@ -8,9 +8,9 @@ use crate::backend::env::read_file;
 use crate::backend::unknown;
 use crate::credential::{Credential, CredentialId, TenantPath};
 use crate::error::{Malformed, VaultError};
-use crate::secret::Secret;
 use age::x25519::Identity;
 use policy::Tenant;
+use redact::Secret;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use super::Trouble;
 use crate::error::Malformed;
-use crate::node::Node;
-use crate::secret::SecretKey;
+use crate::secret_key::SecretKey;
+use crate::secret_tree::SecretNode;
 use aes_gcm::AesGcm;
 use aes_gcm::aead::consts::U32;
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
@@ -59,15 +59,15 @@ impl Opened {
         self.kind == "comment"
     }
 
-    pub(super) fn into_node(self, field: &str) -> Result<Node, Malformed> {
+    pub(super) fn into_node(self, field: &str) -> Result<SecretNode, Malformed> {
         let bad = || Malformed::new(field, "this value is not of the type that sops wrote");
         match self.kind.as_str() {
-            "str" | "time" | "bytes" => Ok(Node::Text(self.text)),
-            "int" => self.text.parse().map(Node::Integer).map_err(|_| bad()),
-            "float" => self.text.parse().map(Node::Float).map_err(|_| bad()),
+            "str" | "time" | "bytes" => Ok(SecretNode::Text(self.text)),
+            "int" => self.text.parse().map(SecretNode::Integer).map_err(|_| bad()),
+            "float" => self.text.parse().map(SecretNode::Float).map_err(|_| bad()),
             "bool" => match self.text.to_ascii_lowercase().as_str() {
-                "true" => Ok(Node::Bool(true)),
-                "false" => Ok(Node::Bool(false)),
+                "true" => Ok(SecretNode::Bool(true)),
+                "false" => Ok(SecretNode::Bool(false)),
                 _ => Err(bad()),
             },
             _ => Err(bad()),

@@ -2,7 +2,7 @@
 
 use super::Trouble;
 use crate::error::Malformed;
-use crate::node::{LARGEST_DOCUMENT, Node};
+use crate::secret_tree::{LARGEST_DOCUMENT, SecretNode};
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, options};
 use std::collections::HashSet;
 use zeroize::Zeroizing;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 /// A credential is four levels deep; what is deeper than this is refused while it is read.
 const DEEPEST: usize = 32;
 
-pub(super) fn parse(text: &[u8]) -> Result<Node, Trouble> {
+pub(super) fn parse(text: &[u8]) -> Result<SecretNode, Trouble> {
     if text.len() > LARGEST_DOCUMENT {
         return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")).into());
     }
@@ -44,7 +44,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node, Trouble> {
+    fn node(&mut self, event: Event<'a>, span: Span) -> Result<SecretNode, Trouble> {
         match event {
             Event::Alias(_) => Err(Trouble::Unsupported("aliases")),
             Event::Scalar(_, _, _, Some(_))
@@ -57,23 +57,23 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn list(&mut self) -> Result<Node, Trouble> {
+    fn list(&mut self) -> Result<SecretNode, Trouble> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, _) => return Ok(Node::List(items)),
+                (Event::SequenceEnd, _) => return Ok(SecretNode::List(items)),
                 (event, span) => items.push(self.node(event, span)?),
             }
         }
     }
 
-    fn map(&mut self) -> Result<Node, Trouble> {
+    fn map(&mut self) -> Result<SecretNode, Trouble> {
         let mut fields = Vec::new();
         let mut names = HashSet::new();
         loop {
             let (event, span) = self.next()?;
             let name = match event {
-                Event::MappingEnd => return Ok(Node::Map(fields)),
+                Event::MappingEnd => return Ok(SecretNode::Map(fields)),
                 Event::Scalar(text, _, _, None) => text.into_owned(),
                 _ => return Err(at(span.start.line(), "a name is a plain text")),
             };
@@ -89,7 +89,7 @@ impl<'a> Events<'a> {
 
 /// What a scalar means. Numbers in other writings than the usual stay texts: if one is not sealed, the MAC, which sops
 /// computed over its value, does not fit, and the file is refused instead of being read wrongly.
-fn scalar(text: &str, plain: bool) -> Node {
+fn scalar(text: &str, plain: bool) -> SecretNode {
     let usual_number = |text: &str| {
         let digits = text.strip_prefix('-').unwrap_or(text);
         digits.starts_with(|c: char| c.is_ascii_digit())
@@ -97,20 +97,20 @@ fn scalar(text: &str, plain: bool) -> Node {
     };
     match text {
         _ if !plain => {}
-        "" | "~" | "null" | "Null" | "NULL" => return Node::Null,
-        "true" | "True" | "TRUE" => return Node::Bool(true),
-        "false" | "False" | "FALSE" => return Node::Bool(false),
+        "" | "~" | "null" | "Null" | "NULL" => return SecretNode::Null,
+        "true" | "True" | "TRUE" => return SecretNode::Bool(true),
+        "false" | "False" | "FALSE" => return SecretNode::Bool(false),
         number if usual_number(number) => {
             if let Ok(value) = number.parse() {
-                return Node::Integer(value);
+                return SecretNode::Integer(value);
             }
             if let Ok(value) = number.parse() {
-                return Node::Float(value);
+                return SecretNode::Float(value);
             }
         }
         _ => {}
     }
-    Node::Text(Zeroizing::new(text.to_owned()))
+    SecretNode::Text(Zeroizing::new(text.to_owned()))
 }
 
 fn at(line: usize, reason: &'static str) -> Trouble {

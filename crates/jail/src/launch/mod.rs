@@ -1,0 +1,26 @@
+//! Launching jails on this machine: the pieces that every local runtime is made of.
+//!
+//! A [`LocalInstance`] is a folder with a lock, sockets and cgroups for one control plane. Its [`Launcher`] starts
+//! bubblewrap with the namespaces, the seccomp filter, the user and the limits of a jail. A [`Supervisor`] owns the
+//! started jails: it collects their output, notices their end and removes what they leave.
+//!
+//! A jail dies with the thread that launched it (parent-death signal), so a supervisor stays on one thread that
+//! lives as long as its runtime. The native runtime gives it a process, the keeper.
+
+mod instance;
+mod log;
+mod process;
+mod sockets;
+mod supervisor;
+
+pub use instance::{InstanceReport, JailReport, LocalInstance, Reaped, default_runtime_dir, list, reap};
+pub use process::{JailProcess, Launcher};
+pub use supervisor::Supervisor;
+
+pub(crate) use sockets::random_user;
+
+use std::ops::Range;
+
+/// Users that no distribution, no container tool and no systemd hands out. A jail gets one at random: the
+/// odds that two of a thousand jails on a machine share one are 1 in 200.
+const JAIL_USERS: Range<u32> = 1_900_000_000..2_000_000_000;

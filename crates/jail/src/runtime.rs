@@ -1,0 +1,187 @@
+//! The interface of a runtime: whatever can run jails, on this machine or elsewhere.
+//!
+//! A [`RuntimeBackend`] is a configured runtime that is not started: it checks its host and starts a
+//! [`Runtime`]. Neither trait names a process, a descriptor, a cgroup or a folder of the host, because a container
+//! engine or a remote machine cannot offer them. All calls block; callers with an event loop make them from a
+//! blocking thread.
+
+use crate::launch::Reaped;
+use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
+use serde::{Deserialize, Serialize};
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+/// Path of the bridge in every jail.
+pub const BRIDGE: &str = "/stockade/bridge";
+
+/// Path of the CDP socket in every jail.
+pub const CDP_SOCKET: &str = "/run/stockade/cdp.sock";
+
+/// Path of the egress socket in every jail.
+pub const EGRESS_SOCKET: &str = "/run/stockade/egress.sock";
+
+/// Runs jails for one control plane, and ends them with it.
+///
+/// A jail goes through [`prepare`](Runtime::prepare), [`start`](Runtime::start) and
+/// [`destroy`](Runtime::destroy). Every implementation contains a jail equally: no network, a read-only file tree,
+/// memory-backed writable folders of a fixed size, no privileges, and [`Limits`] enforced unless
+/// [`RuntimeInfo::enforcement`] says otherwise. Dropping the last reference shuts the runtime down.
+pub trait Runtime: Send + Sync {
+    fn info(&self) -> &RuntimeInfo;
+
+    /// Reserves the id and opens the jail's two sockets, which the jail finds at [`CDP_SOCKET`] and
+    /// [`EGRESS_SOCKET`]. No other user of the host can connect to them.
+    fn prepare(&self, jail: &JailId) -> Result<PreparedJail, JailError>;
+
+    /// Starts a prepared jail; its program runs when this returns. The CPU is not limited yet, see
+    /// [`set_cpu`](Runtime::set_cpu).
+    fn start(&self, spec: &JailSpec) -> Result<(), JailError>;
+
+    /// `None` when there is no such jail.
+    fn state(&self, jail: &JailId) -> Result<Option<JailState>, JailError>;
+
+    /// `None` when nothing counts, as with [`Enforcement::Weaker`].
+    fn stats(&self, jail: &JailId) -> Result<Option<JailStats>, JailError>;
+
+    /// Limits the jail's CPU time to a share of one processor; `None` lifts the limit.
+    fn set_cpu(&self, jail: &JailId, share: Option<f64>) -> Result<(), JailError>;
+
+    /// The end of what the jail printed, as plain text. The jail wrote it: show it, never interpret it.
+    fn log_tail(&self, jail: &JailId) -> Result<String, JailError>;
+
+    /// Ends a jail, prepared or started, and forgets its writable layer. Returns its last counts if it had any.
+    /// Destroying a jail that is gone succeeds.
+    fn destroy(&self, jail: &JailId) -> Result<Option<JailStats>, JailError>;
+
+    /// Clears what dead control planes left of this kind of runtime. Never touches a live one.
+    fn reap(&self) -> Result<Reaped, JailError>;
+
+    /// Calls `notify` from another thread once the runtime is lost, which no jail survives. Drops it uncalled on
+    /// [`shutdown`](Runtime::shutdown). Does not keep the runtime alive.
+    fn on_lost(&self, notify: LossNotifier) -> Result<(), JailError>;
+
+    /// Ends all jails and waits for their end; later calls fail with [`JailError::RuntimeLost`]. May be called
+    /// again, and by several callers at once.
+    fn shutdown(&self) -> Result<(), JailError>;
+}
+
+/// What [`Runtime::on_lost`] calls, with the reason.
+pub type LossNotifier = Box<dyn FnOnce(&str) + Send>;
+
+/// A runtime that is configured and not started.
+pub trait RuntimeBackend: Send + Sync {
+    /// Starts it. Nothing is left behind on failure.
+    fn start(&self) -> Result<Arc<dyn Runtime>, JailError>;
+
+    /// Checks whether it could start on this host, by trying. Blocks for a second or two, starts no jail.
+    fn doctor(&self) -> RuntimeReport;
+}
+
+/// What the control plane needs to know of a running runtime.
+#[derive(Clone, Debug)]
+pub struct RuntimeInfo {
+    /// `native`, for instance.
+    pub kind: &'static str,
+    /// Differs at every start, on every machine.
+    pub instance: InstanceId,
+    pub enforcement: Enforcement,
+    /// Identity of the file tree that jails run from.
+    pub template: String,
+    /// The browser's program, as a path in the jail.
+    pub browser_program: String,
+    pub browser_version: String,
+    /// What was cleared of dead control planes before this runtime started.
+    pub reaped: Reaped,
+}
+
+/// A jail's sockets, listening on the host's side.
+#[derive(Debug)]
+pub struct PreparedJail {
+    pub id: JailId,
+    /// Non-blocking, as an event loop wants it.
+    pub cdp: UnixListener,
+    /// Non-blocking, as an event loop wants it.
+    pub egress: UnixListener,
+}
+
+/// What to run in a jail. The file tree is the runtime's own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JailSpec {
+    pub id: JailId,
+    pub limits: Limits,
+    /// The program and its arguments, as paths in the jail.
+    pub command: Vec<String>,
+    /// The whole environment. It shows in the host's process list: no secrets.
+    pub env: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JailState {
+    Running,
+    /// PID 1 is gone, and every other process with it.
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+    },
+}
+
+/// Findings of [`RuntimeBackend::doctor`], in the order to show them.
+#[derive(Debug)]
+pub struct RuntimeReport {
+    pub findings: Vec<Finding>,
+}
+
+/// One thing that a runtime depends on.
+#[derive(Debug)]
+pub struct Finding {
+    pub name: &'static str,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug)]
+pub enum Outcome {
+    Good {
+        found: String,
+    },
+    /// It works, and would work better after `fix`.
+    Advice {
+        found: String,
+        fix: String,
+    },
+    /// It works with less protection, because a setting says so.
+    Weaker {
+        found: String,
+        code: &'static str,
+        fix: String,
+    },
+    /// No jail can start.
+    Failed {
+        error: JailError,
+    },
+}
+
+impl Finding {
+    pub fn good(name: &'static str, found: impl Into<String>) -> Finding {
+        Finding { name, outcome: Outcome::Good { found: found.into() } }
+    }
+
+    pub fn advice(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Finding {
+        Finding { name, outcome: Outcome::Advice { found: found.into(), fix: fix.into() } }
+    }
+
+    pub fn failed(name: &'static str, error: impl Into<JailError>) -> Finding {
+        Finding { name, outcome: Outcome::Failed { error: error.into() } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_traits_are_object_safe() {
+        fn takes(_: Option<&dyn Runtime>, _: Option<&dyn RuntimeBackend>) {}
+        takes(None, None);
+    }
+}

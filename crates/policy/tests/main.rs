@@ -1,0 +1,8 @@
+//! The integration tests of the rules, as tables.
+//!
+//! They are one program: it links once, and a test that waits lets another run.
+
+#[path = "credentials.rs"]
+mod credentials;
+#[path = "table.rs"]
+mod table;

@@ -1,0 +1,112 @@
+//! The one encoder: a text in the forms in which pages, addresses and programs write it.
+//!
+//! Who looks for a secret chooses among these forms and decides which parts of them count; nobody encodes elsewhere.
+
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE},
+};
+use zeroize::Zeroizing;
+
+/// An encoded form that is shorter stands in too many texts by chance.
+const SHORTEST_ENCODED: usize = 8;
+
+/// Every three bytes are four characters of base64, so there are three ways to begin within them.
+pub(crate) const BASE64_SHIFTS: std::ops::Range<usize> = 0..3;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Alphabet {
+    Standard,
+    UrlSafe,
+}
+
+/// Where an encoded form ends.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// With the last character that depends on the text alone: anything may follow it.
+    Inside,
+    /// With the padding: nothing follows the text.
+    Padded,
+}
+
+/// The base64 of the bytes where `shift` other bytes stand before them, from the first character that depends on
+/// them alone.
+pub(crate) fn base64(bytes: &[u8], shift: usize, alphabet: Alphabet, end: End) -> Zeroizing<String> {
+    let mut shifted = Zeroizing::new(Vec::with_capacity(shift + bytes.len()));
+    shifted.resize(shift, 0);
+    shifted.extend_from_slice(bytes);
+    let whole = Zeroizing::new(match alphabet {
+        Alphabet::Standard => BASE64_STANDARD.encode(&*shifted),
+        Alphabet::UrlSafe => BASE64_URL_SAFE.encode(&*shifted),
+    });
+    let first = (shift * 8).div_ceil(6);
+    let last = match end {
+        End::Inside => shifted.len() * 8 / 6,
+        End::Padded => whole.len(),
+    };
+    Zeroizing::new(whole.get(first..last).unwrap_or_default().to_owned())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> Zeroizing<String> {
+    Zeroizing::new(hex::encode(bytes))
+}
+
+/// The text as UTF-16, little and big end first.
+pub(crate) fn utf16(text: &str) -> [Zeroizing<Vec<u8>>; 2] {
+    let little = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    [Zeroizing::new(little), Zeroizing::new(big)]
+}
+
+/// A text as it stands in a title, in the query of a form that was sent, and in an address that a script made.
+pub fn address_forms(text: &str) -> [String; 3] {
+    let form: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    let script = form.replace('+', "%20");
+    [text.to_owned(), form, script]
+}
+
+/// A secret as it is drawn in a page whose escapes are undone: itself, with the blanks of a query, in hex, and in
+/// base64 wherever in a longer text it stands.
+pub(crate) fn drawn_forms(secret: &str) -> Vec<Zeroizing<String>> {
+    let mut forms = vec![Zeroizing::new(secret.to_owned())];
+    if secret.contains(char::is_whitespace) {
+        forms.push(Zeroizing::new(secret.replace(char::is_whitespace, "+")));
+    }
+    let mut encoded = vec![hex(secret.as_bytes())];
+    for shift in BASE64_SHIFTS {
+        for alphabet in [Alphabet::Standard, Alphabet::UrlSafe] {
+            for end in [End::Padded, End::Inside] {
+                encoded.push(base64(secret.as_bytes(), shift, alphabet, end));
+            }
+        }
+    }
+    forms.extend(encoded.into_iter().filter(|form| form.len() >= SHORTEST_ENCODED));
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_inside_a_longer_text_contains_the_form_of_its_shift() {
+        let secret = "hunter2>?~";
+        for (before, after) in [("", ""), ("a", "z"), ("ab", "yz"), ("abc", "!")] {
+            for (alphabet, engine) in
+                [(Alphabet::Standard, &BASE64_STANDARD), (Alphabet::UrlSafe, &BASE64_URL_SAFE)]
+            {
+                let whole = engine.encode(format!("{before}{secret}{after}"));
+                let form = base64(secret.as_bytes(), before.len() % 3, alphabet, End::Inside);
+                assert!(whole.contains(&*form), "{whole}: {}", *form);
+            }
+        }
+        assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard, End::Padded), "aHVudGVyMg==");
+        assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard, End::Inside), "aHVudGVyM");
+        assert!(base64(b"", 1, Alphabet::Standard, End::Inside).is_empty());
+    }
+
+    #[test]
+    fn a_text_has_three_forms_in_an_address() {
+        assert_eq!(address_forms("a ñ/"), ["a ñ/", "a+%C3%B1%2F", "a%20%C3%B1%2F"]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Where phrases stand in what a page draws, however it writes them: in capitals, over several lines or elements, or in
+//! part. Secrets are found in their encodings too: escaped, in hex, in base64.
+//!
+//! A screenshot mask covers what is found. That asks for more than redaction of text does: typed text of two characters
+//! counts, punctuation counts, and the answer is a place and not a new text.
+
+use crate::encode;
+use crate::index::Index;
+use crate::view::{Characters, View};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of a phrase that is this long is found too: pages cut what they repeat.
+const PART: usize = 12;
+/// Shorter phrases are found where they stand by themselves: "the" is in every other word.
+const SHORT: usize = 4;
+/// A single character is on every page.
+const SHORTEST: usize = 2;
+/// Parts that are looked for; of secrets that makes about 100 KiB, of typed text ten times as much. With more, the set
+/// is too large and finds not everything.
+const MOST_PARTS: usize = 1 << 20;
+
+/// Phrases to look for. They are not kept: only fingerprints of their parts are.
+#[derive(Clone)]
+pub struct PhraseSet {
+    typed: Arc<Parts>,
+    secrets: Arc<Parts>,
+    /// Secrets in all their encodings; to be found in text with its escapes undone.
+    encoded: Arc<Parts>,
+}
+
+struct Parts(Index);
+
+impl Default for PhraseSet {
+    fn default() -> PhraseSet {
+        let none = Arc::new(Parts::default());
+        PhraseSet { typed: Arc::clone(&none), secrets: Arc::clone(&none), encoded: none }
+    }
+}
+
+impl PhraseSet {
+    pub fn new<'a>(phrases: impl IntoIterator<Item = &'a str>) -> PhraseSet {
+        let mut typed = Parts::default();
+        for phrase in phrases {
+            typed.add(&View::of(phrase).folded().characters());
+        }
+        PhraseSet { typed: Arc::new(typed), ..PhraseSet::default() }
+    }
+
+    /// Secrets beside the phrases, in place of those before; they are found in their encodings too.
+    #[must_use]
+    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> PhraseSet {
+        let (mut plain, mut encoded) = (Parts::default(), Parts::default());
+        for secret in secrets {
+            plain.add(&View::of(secret).folded().characters());
+            for form in encode::drawn_forms(secret) {
+                encoded.add(&View::of(&form).folded().fully_unescaped().characters());
+            }
+        }
+        PhraseSet { secrets: Arc::new(plain), encoded: Arc::new(encoded), ..self }
+    }
+
+    /// The phrases of the one and the secrets of the other.
+    #[must_use]
+    pub fn with_secrets_of(self, other: &PhraseSet) -> PhraseSet {
+        let (secrets, encoded) = (Arc::clone(&other.secrets), Arc::clone(&other.encoded));
+        PhraseSet { secrets, encoded, ..self }
+    }
+
+    fn parts(&self) -> [&Parts; 3] {
+        [&self.typed, &self.secrets, &self.encoded]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts().iter().all(|parts| parts.0.is_empty())
+    }
+
+    /// There were more phrases than can be looked for.
+    pub fn is_too_large(&self) -> bool {
+        self.parts().iter().any(|parts| parts.0.len() > MOST_PARTS)
+    }
+
+    /// Where any of them stands, in UTF-16 units as a script counts them, in order and apart from each other. The text is
+    /// read once for each set of parts.
+    pub fn find(&self, text: &str) -> Vec<Range<u32>> {
+        let mut found: Vec<Range<u32>> = Vec::new();
+        if self.is_empty() {
+            return found;
+        }
+        // A page's text may have millions of characters: one form of it is dropped before the next is made.
+        let folded = View::of(text).folded();
+        if !self.typed.0.is_empty() || !self.secrets.0.is_empty() {
+            let characters = folded.characters();
+            self.typed.find(&characters, &mut found);
+            self.secrets.find(&characters, &mut found);
+        }
+        if !self.encoded.0.is_empty() {
+            self.encoded.find(&folded.fully_unescaped().characters(), &mut found);
+        }
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut apart: Vec<Range<u32>> = Vec::new();
+        for range in found {
+            match apart.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => apart.push(range),
+            }
+        }
+        in_utf16_units(text, apart)
+    }
+
+    pub fn is_in(&self, text: &str) -> bool {
+        !self.find(text).is_empty()
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts(Index::new(SHORTEST))
+    }
+}
+
+impl Parts {
+    fn add(&mut self, phrase: &Characters) {
+        let length = phrase.characters.len().min(PART);
+        if length >= SHORTEST && self.0.len() <= MOST_PARTS {
+            self.0.add(&phrase.characters, length, 0..=phrase.characters.len() - length);
+        }
+    }
+
+    /// Adds the places, in bytes of the source.
+    fn find(&self, text: &Characters, found: &mut Vec<Range<u32>>) {
+        let accept = |at: Range<usize>| at.len() >= SHORT || text.stands_alone(at);
+        let places = self.0.search_where(&text.characters, accept).into_iter();
+        found.extend(places.map(|at| text.places[at.start].start..text.places[at.end - 1].end));
+    }
+}
+
+impl Characters {
+    /// Whether no letter or digit touches it.
+    fn stands_alone(&self, at: Range<usize>) -> bool {
+        let apart = |left: usize, right: usize| {
+            self.places[left].end < self.places[right].start
+                || !self.characters[left].is_alphanumeric()
+                || !self.characters[right].is_alphanumeric()
+        };
+        (at.start == 0 || apart(at.start - 1, at.start))
+            && (at.end == self.characters.len() || apart(at.end - 1, at.end))
+    }
+}
+
+/// Ranges of bytes, in order and on the borders of characters, in UTF-16 units.
+fn in_utf16_units(text: &str, ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    let (mut bytes, mut units) = (0, 0);
+    let mut units_at = |place: u32| {
+        let place = place as usize;
+        units += text[bytes..place].encode_utf16().count() as u32;
+        bytes = place;
+        units
+    };
+    ranges.into_iter().map(|range| units_at(range.start)..units_at(range.end)).collect()
+}
+
+#[cfg(test)]
+mod tests;

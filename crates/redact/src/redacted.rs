@@ -1,0 +1,397 @@
+//! Text that is proven to be free of secrets.
+
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// A text that has been through a [`Redactor`](crate::Redactor), or that cannot hold a secret.
+///
+/// Replies, audit events, approval cards, webhook bodies, recordings, titles and errors are made of it alone. Its field is
+/// private and it has no `From<String>` and no `Deserialize`, so a text that nobody redacted does not compile:
+///
+/// ```compile_fail
+/// let page_title = String::from("from a page");
+/// let title: redact::Redacted = page_title.into();
+/// ```
+///
+/// ```compile_fail
+/// let title = redact::Redacted(std::borrow::Cow::Owned(String::from("from a page")));
+/// ```
+///
+/// ```compile_fail
+/// let page_title = String::from("from a page");
+/// let title = redact::Redacted::literal(&page_title);
+/// ```
+///
+/// ```compile_fail
+/// let page_title = String::from("from a page");
+/// let line = redact::redacted!("the title is {}", page_title);
+/// ```
+///
+/// ```compile_fail
+/// let page_title = String::from("from a page");
+/// let line = redact::redacted!("the title is {page_title}");
+/// ```
+///
+/// ```compile_fail
+/// let title: redact::Redacted = serde_json::from_str("\"from a page\"").unwrap();
+/// ```
+///
+/// What does compile:
+///
+/// ```
+/// use redact::{Redacted, Redactor, Secret, redacted};
+/// let redactor = Redactor::new(&[Secret::new("hunter2-hunter2".to_owned())]);
+/// let title = redactor.redact("Welcome, hunter2-hunter2");
+/// assert_eq!(redacted!("{}: {} items", title, 3), "Welcome, [redacted]: 3 items");
+/// ```
+///
+/// Masking comes before cutting: a secret that is cut in two is found in neither half. So every method here that shortens
+/// a text takes one that is masked already.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Redacted(Cow<'static, str>);
+
+/// What can stand in a [`Redacted`] as it is, because no text of a page, a site or an agent fits into it: numbers, truth
+/// values, and ids that this program makes itself.
+///
+/// Who implements it for a type promises that. A search for `impl SafeText` finds every promise. A type that is parsed
+/// from what an agent or a site sends, such as a name or an address, goes through a redactor instead.
+pub trait SafeText: fmt::Display {}
+
+macro_rules! safe {
+    ($($type:ty)*) => { $(impl SafeText for $type {})* };
+}
+
+safe! { bool u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 Redacted }
+
+impl<T: SafeText + ?Sized> SafeText for &T {}
+
+impl Redacted {
+    /// For the redactor, which masked it.
+    pub(crate) fn masked(text: String) -> Redacted {
+        Redacted(Cow::Owned(text))
+    }
+
+    /// Text of this program.
+    pub const fn literal(text: &'static str) -> Redacted {
+        Redacted(Cow::Borrowed(text))
+    }
+
+    /// A number, or an id that this program made.
+    pub fn from_safe(value: impl SafeText) -> Redacted {
+        Redacted(Cow::Owned(value.to_string()))
+    }
+
+    /// The template with each `{}` replaced by a part, in order. [`redacted!`](crate::redacted) checks their number when
+    /// it is compiled; here, a hole without a part stays as it is, and a part without a hole is left out.
+    pub fn fill(template: &'static str, parts: &[&dyn SafeText]) -> Redacted {
+        let mut pieces = template.split("{}");
+        let mut text = pieces.next().unwrap_or_default().to_owned();
+        let mut parts = parts.iter();
+        for piece in pieces {
+            match parts.next() {
+                Some(part) => text.push_str(&part.to_string()),
+                None => text.push_str("{}"),
+            }
+            text.push_str(piece);
+        }
+        Redacted(Cow::Owned(text))
+    }
+
+    /// The parts one after the other.
+    pub fn concat(parts: impl IntoIterator<Item = Redacted>) -> Redacted {
+        Redacted::join(parts, "")
+    }
+
+    /// The parts with a text of this program between them.
+    pub fn join(parts: impl IntoIterator<Item = Redacted>, separator: &'static str) -> Redacted {
+        let mut parts = parts.into_iter();
+        let Some(mut text) = parts.next().map(Redacted::into_string) else { return Redacted::default() };
+        for part in parts {
+            text.push_str(separator);
+            text.push_str(&part.0);
+        }
+        Redacted(Cow::Owned(text))
+    }
+
+    /// Adds to its end.
+    pub fn push(&mut self, part: impl SafeText) {
+        self.0.to_mut().push_str(&part.to_string());
+    }
+
+    /// Adds a text of this program to its end.
+    pub fn push_literal(&mut self, text: &'static str) {
+        self.0.to_mut().push_str(text);
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// With these ranges of bytes masked as well: for what another search finds in a text that is redacted already.
+    /// Ranges that overlap become one; a range that ends inside a character takes the whole of it.
+    #[must_use]
+    pub fn mask_ranges(
+        &self,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        mask: &'static str,
+    ) -> Redacted {
+        let mut ranges: Vec<Range<usize>> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let mut text = String::with_capacity(self.0.len());
+        let mut from = 0;
+        for range in ranges {
+            let start = floor_boundary(&self.0, range.start);
+            let end = ceil_boundary(&self.0, range.end);
+            if start >= from {
+                text.push_str(&self.0[from..start]);
+                text.push_str(mask);
+            }
+            from = from.max(end);
+        }
+        text.push_str(&self.0[from..]);
+        Redacted(Cow::Owned(text))
+    }
+
+    /// With every occurrence of the text masked as well.
+    #[must_use]
+    pub fn mask_text(&self, wanted: &str, mask: &'static str) -> Redacted {
+        let found = self.0.match_indices(wanted).map(|(at, found)| at..at + found.len());
+        self.mask_ranges(found.collect::<Vec<_>>(), mask)
+    }
+
+    /// A part of it, by bytes; `None` if it ends inside a character or beyond the end.
+    pub fn get(&self, range: Range<usize>) -> Option<Redacted> {
+        self.0.get(range).map(|part| Redacted(Cow::Owned(part.to_owned())))
+    }
+
+    /// At most so many characters, and the text of this program where some are left out.
+    #[must_use]
+    pub fn truncate_chars(&self, most: usize, ellipsis: &'static str) -> Redacted {
+        match self.0.char_indices().nth(most) {
+            None => self.clone(),
+            Some((end, _)) => Redacted(Cow::Owned(format!("{}{ellipsis}", &self.0[..end]))),
+        }
+    }
+
+    /// At most so many bytes of whole characters, and the text of this program where some are left out.
+    #[must_use]
+    pub fn truncate_bytes(&self, most: usize, ellipsis: &'static str) -> Redacted {
+        if self.0.len() <= most {
+            return self.clone();
+        }
+        Redacted(Cow::Owned(format!("{}{ellipsis}", &self.0[..floor_boundary(&self.0, most)])))
+    }
+
+    #[must_use]
+    pub fn trim(&self) -> Redacted {
+        Redacted(Cow::Owned(self.0.trim().to_owned()))
+    }
+
+    /// In one line: each run of white space becomes a space.
+    #[must_use]
+    pub fn fold_whitespace(&self) -> Redacted {
+        let words: Vec<&str> = self.0.split_whitespace().collect();
+        Redacted(Cow::Owned(words.join(" ")))
+    }
+
+    /// Without the characters that the test is true for: control characters, say.
+    #[must_use]
+    pub fn without(&self, is_unwanted: impl Fn(char) -> bool) -> Redacted {
+        Redacted(Cow::Owned(self.0.chars().filter(|character| !is_unwanted(*character)).collect()))
+    }
+
+    pub fn lines(&self) -> impl Iterator<Item = Redacted> {
+        self.0.lines().map(|line| Redacted(Cow::Owned(line.to_owned())))
+    }
+}
+
+/// The last border of a character that is not after this byte.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first border of a character that is not before this byte.
+fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// [`Redacted`] from a literal with a `{}` for each part. Parts are [`Redacted`] or other [`SafeText`]; names inside the
+/// braces are refused, and so is a number of parts that is not that of the holes.
+///
+/// ```compile_fail
+/// let line = redact::redacted!("{} of {}", 1);
+/// ```
+#[macro_export]
+macro_rules! redacted {
+    ($template:literal $(, $part:expr)* $(,)?) => {{
+        const HOLES: usize = $crate::count_holes($template);
+        const PARTS: &[&str] = &[$(stringify!($part)),*];
+        const { assert!(HOLES == PARTS.len(), "a template needs one part for each pair of braces") };
+        $crate::Redacted::fill($template, &[$(&$part as &dyn $crate::SafeText),*])
+    }};
+}
+
+/// How many `{}` a template has. For [`redacted!`](crate::redacted), which runs it when it is compiled.
+///
+/// # Panics
+/// If there is a brace that is not part of a `{}`: what looks like a name in it would not be filled in.
+pub const fn count_holes(template: &str) -> usize {
+    let bytes = template.as_bytes();
+    let (mut at, mut holes) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] == b'{' {
+            assert!(
+                at + 1 < bytes.len() && bytes[at + 1] == b'}',
+                "an opening brace stands before a closing one"
+            );
+            holes += 1;
+            at += 1;
+        }
+        at += 1;
+    }
+    holes
+}
+
+impl fmt::Display for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+impl AsRef<str> for Redacted {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Redacted {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Redacted {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl From<Redacted> for String {
+    fn from(text: Redacted) -> String {
+        text.into_string()
+    }
+}
+
+impl FromIterator<Redacted> for Redacted {
+    fn from_iter<I: IntoIterator<Item = Redacted>>(parts: I) -> Redacted {
+        Redacted::concat(parts)
+    }
+}
+
+impl Serialize for Redacted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Redacted {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Redactor, Secret};
+
+    fn redacted(text: &str) -> Redacted {
+        Redactor::new(&[Secret::new("hunter2-hunter2".to_owned())]).redact(text)
+    }
+
+    #[test]
+    fn a_secret_at_the_cut_is_masked_whole_and_then_cut() {
+        let title = redacted("Hello, hunter2-hunter2 and others");
+        assert_eq!(title, "Hello, [redacted] and others");
+        for most in 0..title.len() {
+            for cut in [title.truncate_chars(most, "…"), title.truncate_bytes(most, "…")] {
+                assert!(!cut.as_str().contains("hunter"), "{cut}");
+                assert_eq!(cut.as_str().chars().count(), most + 1);
+            }
+        }
+        assert_eq!(title.truncate_chars(1000, "…"), title);
+        assert_eq!(redacted("日本語").truncate_bytes(4, "…"), "日…");
+        assert_eq!(redacted("日本語").truncate_chars(2, ""), "日本");
+    }
+
+    #[test]
+    fn texts_are_built_from_redacted_and_safe_parts() {
+        let name = redacted("hunter2-hunter2");
+        assert_eq!(crate::redacted!("{} has {} of {}%", name, 3, 12.5), "[redacted] has 3 of 12.5%");
+        assert_eq!(crate::redacted!("nothing"), "nothing");
+        assert_eq!(Redacted::fill("{} {}", &[&1]), "1 {}");
+        assert_eq!(Redacted::fill("{}", &[&1, &2]), "1");
+        assert_eq!(Redacted::fill("{}", &[&redacted("{} {}")]), "{} {}");
+        let both = [Redacted::literal("a"), Redacted::from_safe(7)];
+        assert_eq!(Redacted::join(both.clone(), ", "), "a, 7");
+        assert_eq!(both.into_iter().collect::<Redacted>(), "a7");
+        assert_eq!(Redacted::join([], ", "), "");
+        let mut line = Redacted::literal("a");
+        line.push(&name);
+        line.push_literal(".");
+        line.push(true);
+        assert_eq!(line, "a[redacted].true");
+        assert_eq!(format!("{line:>20}|{line:?}").len(), 20 + 1 + 18);
+    }
+
+    #[test]
+    fn more_can_be_masked_and_parts_can_be_taken() {
+        let text = redacted("one two two é");
+        assert_eq!(text.mask_text("two", "[typed]"), "one [typed] [typed] é");
+        assert_eq!(text.mask_text("", "[typed]"), text);
+        assert_eq!(text.mask_ranges([8..11, 4..9, 13..14, 3..3], "*"), "one * *");
+        assert_eq!(text.get(4..7).unwrap(), "two");
+        assert!(text.get(4..100).is_none() && text.get(0..13).is_none());
+        assert_eq!(redacted(" a \n b\t").fold_whitespace(), "a b");
+        assert_eq!(redacted(" a b ").trim(), "a b");
+        assert_eq!(redacted("a\u{7}b").without(char::is_control), "ab");
+        assert_eq!(redacted("a\nb").lines().map(Redacted::into_string).collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn it_is_a_string_in_json() {
+        let text = redacted("say \"hunter2-hunter2\"");
+        assert_eq!(serde_json::to_string(&text).unwrap(), r#""say \"[redacted]\"""#);
+        assert_eq!(serde_json::to_string(&Some(&text)).unwrap(), r#""say \"[redacted]\"""#);
+    }
+}
