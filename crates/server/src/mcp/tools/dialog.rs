@@ -31,8 +31,8 @@ pub struct DialogArguments {
 pub fn tool() -> Tool {
     describe::<DialogArguments, PageReply>(
         NAME,
-        "ToolReply a dialog",
-        "ToolReply the confirm or prompt dialog that a page has opened and waits for, and return the page afterwards. A reply \
+        "Answer a dialog",
+        "Answer the confirm or prompt dialog that a page has opened and waits for, and return the page afterwards. A reply \
 that has a dialog field, or the code dialog_open, says that there is one. Alerts are answered by themselves.",
         ActionKind::Dialog.class(),
     )
