@@ -178,7 +178,7 @@ pub fn render(
         text.push_str(&describe_dialog(question));
     }
     if let Some(id) = &after_screenshot {
-        text.push_str(&format!("AfterScreenshot: {id}\n"));
+        text.push_str(&format!("Picture: {id}\n"));
     }
     for note in &notes {
         text.push_str(&format!("Note: {note}\n"));
