@@ -7,7 +7,7 @@ export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so one more at once than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test test-programs bench fuzz build lint check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench fuzz build lint lint-js check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,10 +33,12 @@ check: lint ## Format, clippy, unit tests and the architecture: what an edit nee
 test-programs: ## Build the programs that tests start
 	$(CARGO) build --workspace --bins --examples
 
-
-lint: ## Formatting and clippy, warnings are errors
+lint: lint-js ## Formatting, clippy, JavaScript; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+lint-js: ## Types and rules of all JavaScript, with what setup-test installs
+	@script/javascript
 
 bench: setup-bench build ## Ratios to bare Chromium, all from one run
 	$(CARGO) bench --bench ratios

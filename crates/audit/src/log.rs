@@ -171,7 +171,7 @@ impl Log {
         event.rule = Some(sanitize(denial.rule.as_str()));
         event.risk = Some(denial.risk.as_str());
         event.user_agent = Some(sanitize(context.user_agent));
-        self.append(&event.result(denial.code)).await
+        self.append(&event.result(denial.code.name())).await
     }
 
     /// Queues a note of an action that failed before it could be decided, with the error code.

@@ -1,10 +1,10 @@
-//! The time an action has, and how running out of it is told.
+//! The time limit of an action, and its errors.
 
-use crate::{cdp::CallError, error::BrowserError, page_text::Words};
+use crate::{cdp::CallError, error::BrowserError, text::AttributedText};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The time that a call was given, counted from here on. Looking and acting share it.
+/// The time limit of a call, starting now. Resolving and performing an action share it.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeLimit {
     given: Duration,
@@ -21,7 +21,7 @@ impl TimeLimit {
 pub(crate) struct Deadline {
     pub at: Instant,
     action: &'static str,
-    /// As the caller gave it, whatever was left of it.
+    /// The whole limit, for the error message.
     given: Duration,
 }
 
@@ -54,7 +54,7 @@ impl Deadline {
             CallError::Crashed { .. } => BrowserError::TabCrashed { status: None },
             CallError::Detached { .. } => BrowserError::TabClosed,
             CallError::TooLarge { .. } => BrowserError::PageScript {
-                reason: Words::Ours("it answered with more than is taken of a page"),
+                reason: AttributedText::Driver("it answered with more than is taken of a page"),
             },
             source => BrowserError::Protocol { source },
         }

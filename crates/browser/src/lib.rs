@@ -1,56 +1,46 @@
-//! The driver: CDP, pages, snapshots, actions and screenshots.
+//! The driver: CDP, pages, snapshots, actions, screenshots and credential injection.
 //!
-//! It acts on one thing only, a [`audit::Permitted`] action, and on the element that was decided on.
-//! What it tells of a page comes from a script in an isolated world, which the page cannot reach.
+//! It performs only a [`audit::Permitted`] action, on the element that was decided on. It reads pages through a script in
+//! an isolated world, which the page cannot reach.
+//!
+//! The modules are layers, from the bottom up, and each uses only those before it: `text`, `cdp`, `snapshot`, `error`,
+//! `deadline`, `script`, `credentials`, `state`, `browser`, `page`, `targeting`, `input`, `screenshot`, `verbs`,
+//! `injection`, `lifecycle`. Most add methods to [`Browser`]; the struct and its CDP calls are in `browser`.
 
-mod aim;
-mod ask;
 mod browser;
 pub mod cdp;
-mod cover;
+mod credentials;
 mod deadline;
 mod error;
-mod fate;
-mod flags;
-mod frames;
-mod guard;
-mod health;
-mod hit;
-mod incident;
-mod inject;
-mod journal;
-mod locate;
-mod mask;
-mod page_text;
-mod paint;
-mod past;
-mod resting;
-mod resume;
-mod roots;
+mod injection;
+mod input;
+mod lifecycle;
+mod page;
+mod screenshot;
 mod script;
 mod snapshot;
 mod state;
-mod tab;
+mod targeting;
 mod text;
 mod verbs;
 
 pub use browser::{Browser, BrowserOptions, SnapshotOptions, TabState};
-pub use cover::Cover;
+pub use credentials::{
+    InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection, IssuedCookie, IssuedResponse,
+    IssuedStorageEntry, IssuedValue, ResponseKind, SiteIssuedSecrets,
+};
 pub use deadline::TimeLimit;
-pub use error::BrowserError;
-pub use fate::Fate;
-pub use flags::{Display, LaunchOptions, launch_flags};
-pub use incident::Incident;
-pub use inject::{
-    Blank, HandedCookie, HandedEntry, HandedOut, HandedReply, HandedValue, InjectedCookie, InjectedEntry,
-    InjectedHeaders, InjectedStorage, Injection, ProbePage, Probed, ReplyKind,
-};
-pub use journal::{PageEvent, PageEventKind, PageEvents};
-pub use mask::Mask;
-pub use page_text::{FENCE_BYTES, PageText, Words, mark_page_text, page_block};
-pub use resume::Resumed;
+pub use error::{BrowserError, StaleRefReason};
+pub use injection::{ProbePage, ProbeResult, UninitializedBrowser};
+pub use lifecycle::{Display, LaunchOptions, Resumed, launch_flags};
+pub use screenshot::{OmittedPixels, ScreenshotImage, ScreenshotMask};
 pub use snapshot::{
-    BadPattern, CallerId, Content, Found, InteractiveElement, Match, Snapshot, States, Tree, TreeNode,
-    head_line,
+    CallerId, Content, InteractiveElement, JsonTree, NodeStates, PatternError, SearchMatch, SearchResult,
+    Snapshot, TextRedactor, TreeNode, header_line_bytes,
 };
-pub use verbs::{After, Dom, Image, Kept, Omitted, Outcome, Picture, Question, TabInfo, Viewer};
+pub use state::{Incident, PageEvent, PageEventKind, PageEvents};
+pub use text::{AttributedText, FENCE_BYTES, PageText, mark_page_text, page_block};
+pub use verbs::{
+    CleanedHtml, MarkedScreenshot, Outcome, PageAfterAction, PendingDialog, RecordableScreenshot,
+    ReplyOptions, TabInfo,
+};

@@ -3,6 +3,7 @@
 use crate::hosts::HostName;
 use crate::meter::Meter;
 use crate::{Reason, rules::RouteError};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -63,7 +64,7 @@ pub struct EgressFailure {
 }
 
 impl EgressFailure {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         self.reason.code()
     }
 
@@ -253,7 +254,7 @@ mod tests {
         ledger.record_failure(request("a.test"), Reason::HostNotFound.into());
         ledger.record_failure(request("b.test"), Reason::NotHome.into());
         let failure = ledger.newest_failure().unwrap();
-        assert_eq!((failure.host.as_str(), failure.code()), ("b.test", "egress_not_home"));
+        assert_eq!((failure.host.as_str(), failure.code()), ("b.test", ErrorCode::EgressNotHome));
         ledger.record_allowed(request("c.test"), SocketAddr::from(([127, 0, 0, 1], 80)), Arc::default());
         assert_eq!(ledger.newest_failure(), None);
     }
@@ -320,7 +321,7 @@ mod tests {
         ledger.record_failure(request("127.0.0.1"), Reason::Port.into());
         ledger.record_failure(request("other.test"), Reason::HostNotFound.into());
         let failure = ledger.last_failure("2130706433").unwrap();
-        assert_eq!((failure.reason, failure.code()), (Reason::Port, "egress_refused"));
+        assert_eq!((failure.reason, failure.code()), (Reason::Port, ErrorCode::EgressRefused));
         assert_eq!(ledger.last_failure("unheard.test"), None);
         ledger.record_allowed(request("127.0.0.1"), "127.0.0.1:80".parse().unwrap(), Arc::default());
         assert_eq!(ledger.last_failure("127.0.0.1"), None, "a host that works again has no failure");

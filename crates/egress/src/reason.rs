@@ -1,6 +1,7 @@
 //! Reasons for refused and failed requests, each with a stable code, a message and a hint.
 
 use crate::AddressRange;
+use error_code::ErrorCode;
 use serde::Serialize;
 
 /// Why a request was refused, or why it failed. Its [`code`](Reason::code) never changes its meaning.
@@ -33,20 +34,20 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            Reason::Address(_) | Reason::Name(_) | Reason::Port => "egress_refused",
-            Reason::NotHome => "egress_not_home",
-            Reason::TooManyConnections => "egress_busy",
-            Reason::Malformed => "egress_malformed",
-            Reason::HostNotFound => "host_not_found",
-            Reason::LookupTimeout => "host_lookup_timeout",
-            Reason::ConnectTimeout => "connect_timeout",
-            Reason::ConnectionRefused => "connection_refused",
-            Reason::Unreachable => "host_unreachable",
-            Reason::ConnectionLost => "connection_lost",
-            Reason::BadAnswer => "bad_answer",
-            Reason::Idle => "connection_idle",
+            Reason::Address(_) | Reason::Name(_) | Reason::Port => ErrorCode::EgressRefused,
+            Reason::NotHome => ErrorCode::EgressNotHome,
+            Reason::TooManyConnections => ErrorCode::EgressBusy,
+            Reason::Malformed => ErrorCode::EgressMalformed,
+            Reason::HostNotFound => ErrorCode::HostNotFound,
+            Reason::LookupTimeout => ErrorCode::HostLookupTimeout,
+            Reason::ConnectTimeout => ErrorCode::ConnectTimeout,
+            Reason::ConnectionRefused => ErrorCode::ConnectionRefused,
+            Reason::Unreachable => ErrorCode::HostUnreachable,
+            Reason::ConnectionLost => ErrorCode::ConnectionLost,
+            Reason::BadAnswer => ErrorCode::BadAnswer,
+            Reason::Idle => ErrorCode::ConnectionIdle,
         }
     }
 
@@ -164,7 +165,7 @@ mod tests {
             (Reason::BadAnswer, "bad_answer"),
             (Reason::Idle, "connection_idle"),
         ] {
-            assert_eq!(reason.code(), code);
+            assert_eq!(reason.code().to_string(), code);
             assert!(!reason.hint().is_empty() && !reason.message("a.test", 80).is_empty(), "{code}");
         }
     }

@@ -10,6 +10,7 @@ use crate::settings::{Config, PictureFormat, Recording, ScreenKind};
 use crate::state::{self, State};
 use crate::storage::Storage;
 use browser::{BrowserOptions, SnapshotOptions};
+use error_code::ErrorCode;
 use jail::template::Flavour;
 use jail::{CgroupChoice, Enforcement, KeeperCommand, NativeOptions, Runtime, RuntimeBackend};
 use policy::{ImageFormat, Policy, Scope};
@@ -61,7 +62,7 @@ impl Control {
         raise_open_files();
         let runtime = tokio::task::spawn_blocking(move || backend.start())
             .await
-            .map_err(|e| Fault::caused("internal", &e))??;
+            .map_err(|e| Fault::caused(ErrorCode::Internal, &e))??;
         crate::memory::close()?;
         let instance = runtime.info().instance.to_string();
         let (log, authority) = crate::record::open_log(&config.audit, state, &instance)?;
@@ -214,7 +215,7 @@ fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionS
     let hosts = egress::HostMap::parse(
         config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
     )
-    .map_err(|e| Fault::caused("config_value", &e))?;
+    .map_err(|e| Fault::caused(ErrorCode::ConfigValue, &e))?;
     let folder = state.folder();
     Ok(SessionSettings {
         lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),

@@ -2,6 +2,7 @@
 //! kernel lets us say so.
 
 use crate::error::Fault;
+use error_code::ErrorCode;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
@@ -12,7 +13,7 @@ pub fn close() -> Result<(), Fault> {
     let most = getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
     let core = setrlimit(Resource::Core, Rlimit { current: Some(most), maximum: Some(most) });
     core.and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable)).map_err(|errno| {
-        Fault::io("internal", "cannot keep this process from being dumped", &errno.into())
+        Fault::io(ErrorCode::Internal, "cannot keep this process from being dumped", &errno.into())
     })?;
     if may_lock() {
         let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;

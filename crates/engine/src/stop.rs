@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::error::Fault;
+use error_code::ErrorCode;
 use jail::JailError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ pub struct Stop {
 
 impl Stop {
     pub fn watch(control: Arc<Control>) -> Result<Stop, Fault> {
-        let failed = |e: std::io::Error| Fault::io("internal", "cannot watch for signals", &e);
+        let failed = |e: std::io::Error| Fault::io(ErrorCode::Internal, "cannot watch for signals", &e);
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;

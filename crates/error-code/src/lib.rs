@@ -7,6 +7,7 @@ pub mod table;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::time::Duration;
 
 macro_rules! error_codes {
     ($($variant:ident = $text:literal,)*) => {
@@ -21,7 +22,7 @@ macro_rules! error_codes {
             /// `approval_pending:<id>`
             ApprovalPending { approval: String },
             /// `browser_action_timeout:<action>:<seconds>s`: the action as its caller named it.
-            BrowserActionTimeout { action: String, seconds: u64 },
+            BrowserActionTimeout { action: String, limit: Duration },
         }
 
         const PLAIN: &[(&str, ErrorCode)] = &[$(($text, ErrorCode::$variant),)*];
@@ -329,10 +330,21 @@ impl ErrorCode {
             "approval_pending" => Some(ErrorCode::ApprovalPending { approval: parameter.to_owned() }),
             "browser_action_timeout" => {
                 let (action, seconds) = parameter.rsplit_once(':')?;
-                let seconds = seconds.strip_suffix('s')?.parse().ok()?;
-                Some(ErrorCode::BrowserActionTimeout { action: action.to_owned(), seconds })
+                let limit = Duration::try_from_secs_f64(seconds.strip_suffix('s')?.parse().ok()?).ok()?;
+                Some(ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit })
             }
             _ => None,
+        }
+    }
+
+    /// The text without parameters, such as `approval_pending`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ErrorCode::SessionEnded { .. } => "session_ended",
+            ErrorCode::SessionPaused { .. } => "session_paused",
+            ErrorCode::ApprovalPending { .. } => "approval_pending",
+            ErrorCode::BrowserActionTimeout { .. } => "browser_action_timeout",
+            plain => plain.plain_text().unwrap_or_default(),
         }
     }
 
@@ -348,14 +360,16 @@ impl ErrorCode {
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            ErrorCode::SessionEnded { reason } => write!(f, "session_ended:{}", reason.as_str()),
-            ErrorCode::SessionPaused { approval } => write!(f, "session_paused:{approval}"),
-            ErrorCode::ApprovalPending { approval } => write!(f, "approval_pending:{approval}"),
-            ErrorCode::BrowserActionTimeout { action, seconds } => {
-                write!(f, "browser_action_timeout:{action}:{seconds}s")
+            ErrorCode::SessionEnded { reason } => write!(f, ":{}", reason.as_str()),
+            ErrorCode::SessionPaused { approval } | ErrorCode::ApprovalPending { approval } => {
+                write!(f, ":{approval}")
             }
-            plain => f.write_str(plain.plain_text().unwrap_or_default()),
+            ErrorCode::BrowserActionTimeout { action, limit } => {
+                write!(f, ":{action}:{}s", limit.as_secs_f64())
+            }
+            _ => Ok(()),
         }
     }
 }

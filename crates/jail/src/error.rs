@@ -2,6 +2,7 @@
 
 use crate::JailId;
 use crate::template::TemplateError;
+use error_code::ErrorCode;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,32 +46,32 @@ pub enum JailError {
 }
 
 impl JailError {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            JailError::BadId => "bad_jail_id",
-            JailError::BubblewrapMissing => "bubblewrap_missing",
-            JailError::BubblewrapOld { .. } => "bubblewrap_old",
-            JailError::NamespacesForbidden { .. } => "namespaces_forbidden",
-            JailError::LimitsUnavailable { .. } => "limits_unavailable",
-            JailError::RuntimeLost { .. } => "keeper_lost",
-            JailError::StartFailed { .. } => "jail_start_failed",
-            JailError::UnknownJail { .. } => "jail_unknown",
-            JailError::JailExists { .. } => "jail_exists",
-            JailError::StillAlive { .. } => "jail_still_alive",
-            JailError::UnsafeRuntimeDir { .. } => "runtime_dir_unsafe",
+            JailError::BadId => ErrorCode::BadJailId,
+            JailError::BubblewrapMissing => ErrorCode::BubblewrapMissing,
+            JailError::BubblewrapOld { .. } => ErrorCode::BubblewrapOld,
+            JailError::NamespacesForbidden { .. } => ErrorCode::NamespacesForbidden,
+            JailError::LimitsUnavailable { .. } => ErrorCode::LimitsUnavailable,
+            JailError::RuntimeLost { .. } => ErrorCode::KeeperLost,
+            JailError::StartFailed { .. } => ErrorCode::JailStartFailed,
+            JailError::UnknownJail { .. } => ErrorCode::JailUnknown,
+            JailError::JailExists { .. } => ErrorCode::JailExists,
+            JailError::StillAlive { .. } => ErrorCode::JailStillAlive,
+            JailError::UnsafeRuntimeDir { .. } => ErrorCode::RuntimeDirUnsafe,
             JailError::Template(error) => error.code(),
             JailError::File { source, .. }
             | JailError::System { source, .. }
             | JailError::InKeeper { source, .. }
                 if is_disk_full(source) =>
             {
-                "disk_full"
+                ErrorCode::DiskFull
             }
             JailError::NoRandomness { .. }
             | JailError::Filter { .. }
             | JailError::InKeeper { .. }
             | JailError::File { .. }
-            | JailError::System { .. } => "jail_system_error",
+            | JailError::System { .. } => ErrorCode::JailSystemError,
         }
     }
 
@@ -148,7 +149,7 @@ mod tests {
             (JailError::System { what: "waiting", source: denied() }, "jail_system_error"),
             (JailError::System { what: "writing", source: full() }, "disk_full"),
         ] {
-            assert_eq!(error.code(), code);
+            assert_eq!(error.code().to_string(), code);
             assert!(!error.hint().is_empty(), "{code}");
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     CgroupChoice, Enforcement, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, PreparedJail,
     Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
 };
+use error_code::ErrorCode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -173,7 +174,7 @@ fn check_limits(limits: Result<Enforcement, JailError>) -> Finding {
             outcome: Outcome::Weaker {
                 found: "NOT enforced: container.weaker_limits is on, so memory and CPU are unlimited"
                     .to_owned(),
-                code: "limits_weaker",
+                code: ErrorCode::LimitsWeaker,
                 fix: "Remove container.weaker_limits from the configuration.".to_owned(),
             },
         },

@@ -94,6 +94,7 @@ fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use error_code::ErrorCode;
 
     #[test]
     fn the_setting_in_the_way_is_named_with_the_command_that_changes_it() {
@@ -109,7 +110,7 @@ mod tests {
         ];
         for (file, value, fix) in cases {
             let error = forbidden("no", |path| (path == file).then(|| value.to_owned()));
-            assert_eq!(error.code(), "namespaces_forbidden");
+            assert_eq!(error.code(), ErrorCode::NamespacesForbidden);
             assert!(error.hint().contains(fix), "{file}: {}", error.hint());
         }
     }

@@ -7,6 +7,7 @@
 
 use crate::launch::Reaped;
 use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
+use error_code::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
@@ -152,7 +153,7 @@ pub enum Outcome {
     /// It works with less protection, because a setting says so.
     Weaker {
         found: String,
-        code: &'static str,
+        code: ErrorCode,
         fix: String,
     },
     /// No jail can start.

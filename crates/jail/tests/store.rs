@@ -104,12 +104,15 @@ fn a_template_that_cannot_be_read_is_left_out_of_the_list_and_reported_as_altere
     fs::write(folder.path().join("a note"), "").unwrap();
     assert_eq!(ids(&store.list().unwrap()), ["headless-fine"]);
     let all = store.all().unwrap();
-    let all: Vec<(&str, Option<&str>)> = all
+    let all: Vec<(&str, Option<String>)> = all
         .iter()
         .map(|(name, template)| (name.as_str(), template.as_ref().err().map(|error| seen(error.code()))))
         .collect();
-    let altered = Some("template_altered");
-    assert_eq!(all, [("headless-fine", None), ("headless-garbled", altered), ("headless-lost", altered)]);
+    let altered = Some("template_altered".to_owned());
+    assert_eq!(
+        all,
+        [("headless-fine", None), ("headless-garbled", altered.clone()), ("headless-lost", altered)]
+    );
 }
 
 #[test]

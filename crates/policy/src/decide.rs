@@ -5,6 +5,7 @@ use crate::{
     Action, Assessment, DecisionKind, DomainPattern, Facts, Permit, Policy, Question, Refusal, Risk,
     RuleName, SessionContext, SessionMode,
 };
+use error_code::ErrorCode;
 
 #[derive(Debug)]
 pub enum Decision {
@@ -19,7 +20,7 @@ pub enum Decision {
 pub struct Denial {
     pub rule: RuleName,
     pub risk: Risk,
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
     pub hint: &'static str,
 }
@@ -80,7 +81,7 @@ fn not_allowed(rule: RuleName, risk: Risk, description: &str) -> Denial {
     let message =
         format!("the operator's settings deny what {description} (risk {}, rule {rule})", risk.as_str());
     let hint = "Do not try another way. Tell the person that this step needs them.";
-    Denial { rule, risk, code: "denied_by_policy", message, hint }
+    Denial { rule, risk, code: ErrorCode::DeniedByPolicy, message, hint }
 }
 
 /// What is refused whatever the settings are.
@@ -216,7 +217,7 @@ mod tests {
             let decided = match policy.decide(action, facts, &SessionContext::default()) {
                 Decision::Allow(_) => "allow",
                 Decision::Ask(_) => "ask",
-                Decision::Deny(denial) => denial.code,
+                Decision::Deny(denial) => denial.code.name(),
             };
             assert_eq!(decided, expected, "{high:?} {asks}");
         }
@@ -249,7 +250,7 @@ mod tests {
                     let domain = question.domain().map_or("-", DomainPattern::as_str);
                     format!("ask {domain} {}", question.risk().as_str())
                 }
-                Decision::Deny(denial) => denial.code.to_owned(),
+                Decision::Deny(denial) => denial.code.to_string(),
             };
             assert_eq!(decided, expected, "{url} {session:?}");
         }
@@ -325,7 +326,7 @@ mod tests {
             let decided = match policy.decide(go, Facts::default(), &session) {
                 Decision::Allow(_) => "allow",
                 Decision::Ask(_) => "ask",
-                Decision::Deny(denial) => denial.code,
+                Decision::Deny(denial) => denial.code.name(),
             };
             assert_eq!(decided, expected, "{url} {session:?}");
         }

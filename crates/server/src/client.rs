@@ -4,6 +4,7 @@ use crate::control_protocol::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::operator::Password;
 use engine::error::Fault;
 use engine::state::State;
+use error_code::ErrorCode;
 use http_body_util::Full;
 use http_client::Limits;
 use hyper::Request;
@@ -84,7 +85,7 @@ fn parse_fault(response: Value) -> Fault {
 }
 
 fn not_responding(error: &dyn std::error::Error) -> Fault {
-    Fault::caused("not_responding", error).hint("Look at the server's log, or restart it.")
+    Fault::caused(ErrorCode::NotResponding, error).hint("Look at the server's log, or restart it.")
 }
 
 async fn exchange(
@@ -95,7 +96,7 @@ async fn exchange(
     let mut request = request.map_err(|e| not_responding(&e))?;
     request.headers_mut().insert("host", HeaderValue::from_static("stockade"));
     let Some(stream) = state.join()? else {
-        return Err(Fault::new("not_running", "no server runs from this state folder")
+        return Err(Fault::new(ErrorCode::NotRunning, "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
     send(stream, request, timeout).await
@@ -112,7 +113,8 @@ async fn send(
     let limits = Limits { connect: timeout, total: timeout, largest_body: Some(MAX_RESPONSE_BYTES) };
     let response = http_client::send_over(stream, request, limits).await.map_err(|error| match error {
         http_client::HttpError::Timeout { .. } => {
-            Fault::new("not_responding", "the server does not answer").hint("Look at its log, or restart it.")
+            Fault::new(ErrorCode::NotResponding, "the server does not answer")
+                .hint("Look at its log, or restart it.")
         }
         error => not_responding(&error),
     })?;
@@ -132,7 +134,7 @@ mod tests {
         drop(theirs);
         let request = Request::builder().uri("/").body(Full::default()).unwrap();
         let fault = send(ours, request, REQUEST_TIMEOUT).await.unwrap_err();
-        assert_eq!(fault.code, "not_responding");
+        assert_eq!(fault.code, ErrorCode::NotResponding);
         assert!(!fault.hint.is_empty());
     }
 }

@@ -1,10 +1,11 @@
 //! The smoke test: start → goto → extract → screenshot → archive, through the same gate as any agent.
 
-use browser::{CallerId, Content, Outcome, Snapshot, Viewer};
+use browser::{CallerId, Content, Outcome, ReplyOptions, Snapshot};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{Reply, Wish};
 use engine::session::{Archived, EndReason, OpenRequest, Session};
+use error_code::ErrorCode;
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ async fn on_page(
     tell: &mut dyn FnMut(&Step),
 ) -> Result<(), Fault> {
     let act = async |action| {
-        let viewer = Viewer { caller: CallerId::new("smoke"), full: true };
+        let viewer = ReplyOptions { caller: CallerId::new("smoke"), full: true };
         let wish = Wish::unattended(action, viewer);
         control.gate.act(scope, session.id.as_str(), wish, &CancellationToken::new()).await
     };
@@ -168,7 +169,7 @@ struct Shot {
 
 fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
     let Outcome::Screenshot(image) = reply.outcome else {
-        return Err(Fault::new("internal", "a screenshot came to something else"));
+        return Err(Fault::new(ErrorCode::Internal, "a screenshot came to something else"));
     };
     if let Some(path) = picture {
         std::fs::write(path, &image.bytes)

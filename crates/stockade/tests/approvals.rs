@@ -68,7 +68,7 @@ fn an_approval_is_carried_out_a_denial_is_final_and_no_answer_is_a_denial() {
     assert_eq!(answer["url"], "http://item.test/gone", "{answer}");
     assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     let code = operator.says(&asked.id, Verdict::Deny).unwrap_err().code;
-    assert_eq!(common::seen::seen(code.as_ref()), "approval_decided");
+    assert_eq!(common::seen::seen(code), "approval_decided");
     // The answer to a form, loaded again, would send it again.
     let call = mcp.begin("tools/call", json!({"name": "browser_reload", "arguments": {}}));
     let again = operator.next();
@@ -174,7 +174,7 @@ fn an_approval_for_the_session_covers_exactly_this_action() {
     let asked = operator.next();
     assert!(asked.card.irreversible && asked.card.for_session.is_empty(), "{:?}", asked.card);
     let code = operator.says(&asked.id, Verdict::Approve { for_session: true }).unwrap_err().code;
-    assert_eq!(common::seen::seen(code.as_ref()), "bad_verdict");
+    assert_eq!(common::seen::seen(code), "bad_verdict");
     operator.approves(&asked.id);
     assert_eq!(mcp.answer_to(pay)["title"], "paid");
     assert!(home.audit_log().contains("for the session"));

@@ -191,7 +191,7 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
     server.banner["key"] = json!(key);
     assert_eq!(operator.find(&waiting).state, State::Interrupted);
     let late = operator.says(&waiting, Verdict::Approve { for_session: false }).unwrap_err();
-    assert_eq!(late.code, "approval_decided");
+    assert_eq!(late.code.to_string(), "approval_decided");
     assert_eq!(pending(&server, &waiting)["data"]["state"], "interrupted");
 
     // What was approved and not done yet is not done later.

@@ -437,7 +437,7 @@ fn logs_never_reach_standard_output() {
     assert_eq!(bad.status.code(), Some(1));
     let text = stderr(&bad);
     let code = text.strip_prefix("error[").and_then(|rest| rest.split(']').next());
-    assert_eq!(code.map(seen), Some("bad_log_filter"), "{text}");
+    assert_eq!(code.map(seen).as_deref(), Some("bad_log_filter"), "{text}");
 }
 
 #[test]

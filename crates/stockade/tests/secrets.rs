@@ -1,7 +1,7 @@
 //! Secret fields over MCP: whatever is asked of a page, no byte of a reply tells what is in them, nor how much.
 
 use crate::common;
-#[path = "../../browser/tests/driver/ways.rs"]
+#[path = "../../browser/tests/driver/secret_fields.rs"]
 mod ways;
 
 use common::site::Site;

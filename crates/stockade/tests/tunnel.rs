@@ -60,7 +60,10 @@ async fn a_real_bridge_is_driven_from_start_to_its_last_restart() {
         let stale = tunnel.open_cdp(&ready.ws_path).await.unwrap_err();
         assert_eq!(seen(stale.code()), "bridge_refused");
         let restarted = tunnel.restart().await;
-        assert_eq!(restarted.err().map(|error| error.code()), (restarts_left == 0).then_some("browser_lost"));
+        assert_eq!(
+            restarted.err().map(|error| error.code().name()),
+            (restarts_left == 0).then_some("browser_lost")
+        );
     }
     drop(tunnel);
     let ended = tokio::task::spawn_blocking(move || bridge.wait().unwrap());

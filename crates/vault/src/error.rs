@@ -1,5 +1,6 @@
 //! What can go wrong with credentials, their backends and grants. No message carries a value.
 
+use error_code::ErrorCode;
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -131,111 +132,128 @@ impl VaultError {
     }
 
     /// The stable name of the error.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            VaultError::Credential(_) => "credential_malformed",
-            VaultError::Import(_) => "import_malformed",
-            VaultError::UnknownCredential { .. } => "unknown_credential",
-            VaultError::ReadOnly { .. } => "credential_read_only",
-            VaultError::Altered { .. } => "credential_altered",
-            VaultError::NothingRotated { .. } => "nothing_rotated",
-            VaultError::NoTotp { .. } => "no_totp_seed",
-            VaultError::Settings { .. } => "credential_settings",
-            VaultError::Unreachable { .. } => "vault_unreachable",
-            VaultError::Untrusted { .. } => "vault_untrusted",
-            VaultError::Sealed { .. } => "vault_sealed",
-            VaultError::Denied { .. } => "vault_denied",
-            VaultError::LoginFailed { .. } => "vault_login_failed",
-            VaultError::WrappingSpent => "vault_wrapping_spent",
-            VaultError::Answer { .. } => "vault_answer",
-            VaultError::SopsFile { .. } => "sops_unreadable",
-            VaultError::SopsMalformed { .. } => "sops_malformed",
-            VaultError::SopsNoKey { .. } => "sops_no_key",
-            VaultError::SopsAltered { .. } => "sops_altered",
-            VaultError::SopsUnsupported { .. } => "sops_unsupported",
-            VaultError::SopsOpen { .. } => "sops_not_sealed",
-            VaultError::EnvFile { .. } => "env_unreadable",
+            VaultError::Credential(_) => ErrorCode::CredentialMalformed,
+            VaultError::Import(_) => ErrorCode::ImportMalformed,
+            VaultError::UnknownCredential { .. } => ErrorCode::UnknownCredential,
+            VaultError::ReadOnly { .. } => ErrorCode::CredentialReadOnly,
+            VaultError::Altered { .. } => ErrorCode::CredentialAltered,
+            VaultError::NothingRotated { .. } => ErrorCode::NothingRotated,
+            VaultError::NoTotp { .. } => ErrorCode::NoTotpSeed,
+            VaultError::Settings { .. } => ErrorCode::CredentialSettings,
+            VaultError::Unreachable { .. } => ErrorCode::VaultUnreachable,
+            VaultError::Untrusted { .. } => ErrorCode::VaultUntrusted,
+            VaultError::Sealed { .. } => ErrorCode::VaultSealed,
+            VaultError::Denied { .. } => ErrorCode::VaultDenied,
+            VaultError::LoginFailed { .. } => ErrorCode::VaultLoginFailed,
+            VaultError::WrappingSpent => ErrorCode::VaultWrappingSpent,
+            VaultError::Answer { .. } => ErrorCode::VaultAnswer,
+            VaultError::SopsFile { .. } => ErrorCode::SopsUnreadable,
+            VaultError::SopsMalformed { .. } => ErrorCode::SopsMalformed,
+            VaultError::SopsNoKey { .. } => ErrorCode::SopsNoKey,
+            VaultError::SopsAltered { .. } => ErrorCode::SopsAltered,
+            VaultError::SopsUnsupported { .. } => ErrorCode::SopsUnsupported,
+            VaultError::SopsOpen { .. } => ErrorCode::SopsNotSealed,
+            VaultError::EnvFile { .. } => ErrorCode::EnvUnreadable,
             VaultError::Store { source, .. } => store_code(source),
-            VaultError::StoreFile { .. } | VaultError::StoreSilent { .. } => "credential_store_unreachable",
-            VaultError::StoreNewer { .. } => "credential_store_newer",
-            VaultError::StoreDamaged { .. } => "credential_store_damaged",
-            VaultError::NoMasterKey { .. } => "master_key_missing",
-            VaultError::MasterKeyUnsafe { .. } => "master_key_unsafe",
-            VaultError::MasterKeyMalformed { .. } => "master_key_malformed",
-            VaultError::WrongMasterKey { .. } => "master_key_wrong",
-            VaultError::Keyring { .. } => "keyring_unavailable",
-            VaultError::RotationNeedsKey { .. } => "rotation_needs_key",
-            VaultError::UnknownGrant => "unknown_grant",
-            VaultError::AmbiguousGrant { .. } => "ambiguous_grant",
-            VaultError::GrantExpired { .. } => "grant_expired",
-            VaultError::GrantConsumed { .. } => "grant_consumed",
-            VaultError::GrantRevoked { .. } => "grant_revoked",
-            VaultError::GrantHost { .. } => "grant_wrong_host",
-            VaultError::GrantRequest { .. } => "bad_grant",
-            VaultError::GrantScope { .. } => "grant_wrong_scope",
-            VaultError::NoRandomness { .. } => "internal",
+            VaultError::StoreFile { .. } | VaultError::StoreSilent { .. } => {
+                ErrorCode::CredentialStoreUnreachable
+            }
+            VaultError::StoreNewer { .. } => ErrorCode::CredentialStoreNewer,
+            VaultError::StoreDamaged { .. } => ErrorCode::CredentialStoreDamaged,
+            VaultError::NoMasterKey { .. } => ErrorCode::MasterKeyMissing,
+            VaultError::MasterKeyUnsafe { .. } => ErrorCode::MasterKeyUnsafe,
+            VaultError::MasterKeyMalformed { .. } => ErrorCode::MasterKeyMalformed,
+            VaultError::WrongMasterKey { .. } => ErrorCode::MasterKeyWrong,
+            VaultError::Keyring { .. } => ErrorCode::KeyringUnavailable,
+            VaultError::RotationNeedsKey { .. } => ErrorCode::RotationNeedsKey,
+            VaultError::UnknownGrant => ErrorCode::UnknownGrant,
+            VaultError::AmbiguousGrant { .. } => ErrorCode::AmbiguousGrant,
+            VaultError::GrantExpired { .. } => ErrorCode::GrantExpired,
+            VaultError::GrantConsumed { .. } => ErrorCode::GrantConsumed,
+            VaultError::GrantRevoked { .. } => ErrorCode::GrantRevoked,
+            VaultError::GrantHost { .. } => ErrorCode::GrantWrongHost,
+            VaultError::GrantRequest { .. } => ErrorCode::BadGrant,
+            VaultError::GrantScope { .. } => ErrorCode::GrantWrongScope,
+            VaultError::NoRandomness { .. } => ErrorCode::Internal,
         }
     }
 
     /// What a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self.code() {
-            "credential_malformed" => "Mend the field that is named; docs/credentials.md has the form.",
-            "import_malformed" => {
+            ErrorCode::CredentialMalformed => {
+                "Mend the field that is named; docs/credentials.md has the form."
+            }
+            ErrorCode::ImportMalformed => {
                 "Export it again, as a storage state, a cookies.txt or an extension's JSON."
             }
-            "unknown_credential" => "`stockade credential list` shows those of this tenant.",
-            "credential_read_only" => "Write it with the tools of that backend: `vault kv put`, `sops edit`.",
-            "credential_altered" => {
+            ErrorCode::UnknownCredential => "`stockade credential list` shows those of this tenant.",
+            ErrorCode::CredentialReadOnly => {
+                "Write it with the tools of that backend: `vault kv put`, `sops edit`."
+            }
+            ErrorCode::CredentialAltered => {
                 "Somebody changed the database: find out who, then put the credential anew."
             }
-            "credential_settings" => {
+            ErrorCode::CredentialSettings => {
                 "Mend it under `credentials` in the configuration; docs/credentials.md has them all."
             }
-            "no_totp_seed" => {
+            ErrorCode::NoTotpSeed => {
                 "Put the credential anew, with `totp`; the site shows its seed beside the QR code."
             }
-            "nothing_rotated" => "`stockade credential show ID` says whether cookies wait.",
-            "vault_unreachable" => "Check its address and that it runs; nothing has to be restarted here.",
-            "vault_untrusted" => "Name the authority that signed its certificate by `ca_file`.",
-            "vault_sealed" => "Unseal it; nothing has to be restarted here.",
-            "vault_denied" => "Give the role `read` on the data path, and `list` on the metadata path.",
-            "vault_login_failed" => "Check the role, the secret and the mount of the login.",
-            "vault_wrapping_spent" => {
+            ErrorCode::NothingRotated => "`stockade credential show ID` says whether cookies wait.",
+            ErrorCode::VaultUnreachable => {
+                "Check its address and that it runs; nothing has to be restarted here."
+            }
+            ErrorCode::VaultUntrusted => "Name the authority that signed its certificate by `ca_file`.",
+            ErrorCode::VaultSealed => "Unseal it; nothing has to be restarted here.",
+            ErrorCode::VaultDenied => {
+                "Give the role `read` on the data path, and `list` on the metadata path."
+            }
+            ErrorCode::VaultLoginFailed => "Check the role, the secret and the mount of the login.",
+            ErrorCode::VaultWrappingSpent => {
                 "Make a new one. If nobody here used it, somebody else did: revoke what it held."
             }
-            "vault_answer" => "See that the path leads to a KV mount of version 2.",
-            "sops_unreadable" => "Check that the file and the age key file are there and can be read.",
-            "sops_malformed" => "Encrypt it again with sops.",
-            "sops_no_key" => "Add the key with `sops updatekeys`, or name another age key file.",
-            "sops_altered" => "Somebody changed the file without sops: find out who, then restore it.",
-            "sops_unsupported" => "Encrypt it with age keys alone, one document to a file.",
-            "sops_not_sealed" => {
+            ErrorCode::VaultAnswer => "See that the path leads to a KV mount of version 2.",
+            ErrorCode::SopsUnreadable => {
+                "Check that the file and the age key file are there and can be read."
+            }
+            ErrorCode::SopsMalformed => "Encrypt it again with sops.",
+            ErrorCode::SopsNoKey => "Add the key with `sops updatekeys`, or name another age key file.",
+            ErrorCode::SopsAltered => {
+                "Somebody changed the file without sops: find out who, then restore it."
+            }
+            ErrorCode::SopsUnsupported => "Encrypt it with age keys alone, one document to a file.",
+            ErrorCode::SopsNotSealed => {
                 "Encrypt it again without a rule (`_unencrypted`, `encrypted_regex`) that leaves values open."
             }
-            "env_unreadable" => "Put the file back; nothing has to be restarted here.",
-            "credential_store_busy" => "Another process is writing: try again in a moment.",
-            "credential_store_unreachable" => {
+            ErrorCode::EnvUnreadable => "Put the file back; nothing has to be restarted here.",
+            ErrorCode::CredentialStoreBusy => "Another process is writing: try again in a moment.",
+            ErrorCode::CredentialStoreUnreachable => {
                 "Check that the database runs and can be reached; nothing has to be restarted here."
             }
-            "credential_store_newer" => "Use the newer program that wrote it.",
-            "credential_store_damaged" => "Restore a copy of the database.",
-            "credential_store_failed" => "See the database's own log.",
-            "master_key_missing" => "Put the key back: without it these credentials are lost.",
-            "master_key_unsafe" => "`chmod 600` the file; if others could read it, rotate the key.",
-            "master_key_malformed" => "Restore the key from its copy.",
-            "master_key_wrong" => {
+            ErrorCode::CredentialStoreNewer => "Use the newer program that wrote it.",
+            ErrorCode::CredentialStoreDamaged => "Restore a copy of the database.",
+            ErrorCode::CredentialStoreFailed => "See the database's own log.",
+            ErrorCode::MasterKeyMissing => "Put the key back: without it these credentials are lost.",
+            ErrorCode::MasterKeyUnsafe => "`chmod 600` the file; if others could read it, rotate the key.",
+            ErrorCode::MasterKeyMalformed => "Restore the key from its copy.",
+            ErrorCode::MasterKeyWrong => {
                 "Bring back the key with that number: without it these credentials are lost."
             }
-            "keyring_unavailable" => "Unlock the keyring and install libsecret-tools, or use a key file.",
-            "rotation_needs_key" => "Put a new key in front of the old one there, then rotate again.",
-            "unknown_grant" | "grant_expired" | "grant_consumed" | "grant_revoked" => {
-                "Ask the operator for a new grant."
+            ErrorCode::KeyringUnavailable => {
+                "Unlock the keyring and install libsecret-tools, or use a key file."
             }
-            "ambiguous_grant" => "Give more of its id; `stockade grant list --json` has it whole.",
-            "grant_wrong_host" => "Ask the operator for a grant that names this host.",
-            "grant_wrong_scope" => "Ask the operator for a grant of their own.",
-            "bad_grant" => "Mend what is named and issue it again.",
+            ErrorCode::RotationNeedsKey => "Put a new key in front of the old one there, then rotate again.",
+            ErrorCode::UnknownGrant
+            | ErrorCode::GrantExpired
+            | ErrorCode::GrantConsumed
+            | ErrorCode::GrantRevoked => "Ask the operator for a new grant.",
+            ErrorCode::AmbiguousGrant => "Give more of its id; `stockade grant list --json` has it whole.",
+            ErrorCode::GrantWrongHost => "Ask the operator for a grant that names this host.",
+            ErrorCode::GrantWrongScope => "Ask the operator for a grant of their own.",
+            ErrorCode::BadGrant => "Mend what is named and issue it again.",
             _ => "Try again; if it stays, please report it, with the end of the log.",
         }
     }
@@ -244,39 +262,39 @@ impl VaultError {
     pub fn retryable(&self) -> bool {
         matches!(
             self.code(),
-            "vault_unreachable"
-                | "vault_sealed"
-                | "sops_unreadable"
-                | "env_unreadable"
-                | "credential_store_busy"
-                | "credential_store_unreachable"
+            ErrorCode::VaultUnreachable
+                | ErrorCode::VaultSealed
+                | ErrorCode::SopsUnreadable
+                | ErrorCode::EnvUnreadable
+                | ErrorCode::CredentialStoreBusy
+                | ErrorCode::CredentialStoreUnreachable
         )
     }
 }
 
 /// What a database's error means to us: SQLite by number, PostgreSQL by class.
-fn store_code(error: &sqlx::Error) -> &'static str {
+fn store_code(error: &sqlx::Error) -> ErrorCode {
     match error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => {
-            "credential_store_unreachable"
+            ErrorCode::CredentialStoreUnreachable
         }
         sqlx::Error::Database(database) => {
             let code = database.code().unwrap_or_default();
             match code.parse::<i32>().map(|number| number & 0xff) {
                 // PostgreSQL's codes have five characters; SQLite's primary ones are small.
                 Ok(number) if code.len() < 5 => match number {
-                    5 | 6 => "credential_store_busy",
-                    10 | 13 | 14 | 8 => "credential_store_unreachable",
-                    11 | 26 => "credential_store_damaged",
-                    _ => "credential_store_failed",
+                    5 | 6 => ErrorCode::CredentialStoreBusy,
+                    10 | 13 | 14 | 8 => ErrorCode::CredentialStoreUnreachable,
+                    11 | 26 => ErrorCode::CredentialStoreDamaged,
+                    _ => ErrorCode::CredentialStoreFailed,
                 },
                 _ if code.starts_with("08") || code.starts_with("57P") || code.starts_with("53") => {
-                    "credential_store_unreachable"
+                    ErrorCode::CredentialStoreUnreachable
                 }
-                _ if code.starts_with("40") || code.starts_with("55P") => "credential_store_busy",
-                _ => "credential_store_failed",
+                _ if code.starts_with("40") || code.starts_with("55P") => ErrorCode::CredentialStoreBusy,
+                _ => ErrorCode::CredentialStoreFailed,
             }
         }
-        _ => "credential_store_failed",
+        _ => ErrorCode::CredentialStoreFailed,
     }
 }

@@ -56,7 +56,7 @@ async fn of_a_hundred_openings_that_race_for_a_single_use_one_wins() {
                     let used = grants.consume(token.expose_secret(), &tenant("default"), &wanted, now).await;
                     match used {
                         Ok(consumed) => consumed.jti().to_owned(),
-                        Err(error) => error.code().to_owned(),
+                        Err(error) => error.code().to_string().to_owned(),
                     }
                 });
             }

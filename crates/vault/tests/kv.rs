@@ -62,7 +62,7 @@ impl Room {
         assert_same(&vault.open_for_grant(&self.consumed, &id("github.com")).await.unwrap(), &self.document);
     }
 
-    async fn code(&self, vault: &Vault) -> &'static str {
+    async fn code(&self, vault: &Vault) -> String {
         code(vault.open_for_grant(&self.consumed, &id("github.com")).await)
     }
 

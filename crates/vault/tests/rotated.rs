@@ -171,7 +171,11 @@ async fn a_new_master_key_opens_what_waits_and_acceptances_that_race_give_one() 
         }
         let ends = racing.join_all().await;
         assert_eq!(ends.iter().filter(|end| **end == Ok(3)).count(), 1, "{ends:?}");
-        assert_eq!(ends.iter().filter(|end| **end == Err("nothing_rotated")).count(), 11, "{ends:?}");
+        assert_eq!(
+            ends.iter().filter(|end| **end == Err(error_code::ErrorCode::NothingRotated)).count(),
+            11,
+            "{ends:?}"
+        );
     }
 }
 

@@ -99,7 +99,7 @@ fn a_full_memory_refuses_until_nonces_expire() {
     verifier.used = (0..NONCE_MEMORY as u128).map(|n| (n.to_be_bytes(), NOW + 30_000)).collect();
     let token = signer.mint_at(NOW, "default/alice", "j-1", MINUTE).unwrap();
     let refused = verifier.accept_at(NOW, token.as_bytes()).map_err(|refusal| seen::seen(refusal.code()));
-    assert_eq!(refused.err(), Some("token_memory_full"));
+    assert_eq!(refused.err(), Some("token_memory_full".to_owned()));
     assert!(verifier.accept_at(NOW + 30_000, token.as_bytes()).is_ok());
     assert_eq!(verifier.used.len(), 1);
 }

@@ -1,47 +1,46 @@
-//! Text from Chromium with a bound, set while it is decoded: one that a page took over must not fill ours.
+//! Text from Chromium, bounded while it is decoded: a compromised renderer must not fill the driver's memory.
 
-use crate::text::{address, cut_at};
+use crate::text::{cut_at, truncate_url};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{fmt, ops::Deref};
 use zeroize::Zeroizing;
 
-/// Chromium's own ids have at most 64 bytes; what carries a longer one is not decoded.
-pub(super) const LONGEST_ID: usize = 128;
-/// Titles, messages and addresses come from pages; longer ones are cut.
-const LONGEST_WORDS: usize = 8 * 1024;
+/// Chromium's own ids have at most 64 bytes; a message with a longer one is not decoded.
+pub(super) const MAX_ID: usize = 128;
+/// Titles, messages and URLs come from pages; longer ones are truncated.
+const MAX_TEXT: usize = 8 * 1024;
 
 /// Names a frame, a target, a document or a context.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Id(Box<str>);
 
-/// What is only told on, never looked up.
+/// Text that is only passed on, never looked up.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Words(Box<str>);
+pub struct BoundedText(Box<str>);
 
-/// Where something is, or comes from. However long it is, what is kept of it is of the same site, so that it can be
-/// decided on.
+/// A URL with its full length. Truncation keeps the origin, so that policy can still decide on it.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Address(Box<str>, usize);
+pub struct BoundedUrl(Box<str>, usize);
 
-/// What may be a secret: it is wiped, and never printed. A message bounds it.
+/// Text that may be a secret: zeroized, and never printed. The size of a message bounds it.
 #[derive(Clone, Default)]
-pub struct Unprinted(pub Zeroizing<String>);
+pub struct SensitiveText(pub Zeroizing<String>);
 
-impl fmt::Debug for Unprinted {
+impl fmt::Debug for SensitiveText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.0.len())
     }
 }
 
-impl<'de> Deserialize<'de> for Unprinted {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unprinted, D::Error> {
-        String::deserialize(deserializer).map(|text| Unprinted(Zeroizing::new(text)))
+impl<'de> Deserialize<'de> for SensitiveText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SensitiveText, D::Error> {
+        String::deserialize(deserializer).map(|text| SensitiveText(Zeroizing::new(text)))
     }
 }
 
-impl Address {
-    /// How long it is, and not only what is kept of it.
-    pub fn whole_length(&self) -> usize {
+impl BoundedUrl {
+    /// In bytes, before truncation.
+    pub fn full_length(&self) -> usize {
         self.1
     }
 }
@@ -49,25 +48,25 @@ impl Address {
 impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Id, D::Error> {
         let text = Box::<str>::deserialize(deserializer)?;
-        if text.len() > LONGEST_ID {
+        if text.len() > MAX_ID {
             return Err(D::Error::custom("an id that is too long"));
         }
         Ok(Id(text))
     }
 }
 
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+impl<'de> Deserialize<'de> for BoundedText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BoundedText, D::Error> {
         let mut text = String::deserialize(deserializer)?;
-        text.truncate(cut_at(&text, LONGEST_WORDS));
-        Ok(Words(text.into()))
+        text.truncate(cut_at(&text, MAX_TEXT));
+        Ok(BoundedText(text.into()))
     }
 }
 
-impl<'de> Deserialize<'de> for Address {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+impl<'de> Deserialize<'de> for BoundedUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BoundedUrl, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Address(address(&text, LONGEST_WORDS).into(), text.len()))
+        Ok(BoundedUrl(truncate_url(&text, MAX_TEXT).into(), text.len()))
     }
 }
 
@@ -114,21 +113,21 @@ macro_rules! as_text {
     };
 }
 
-as_text! { Id Words Address }
+as_text! { Id BoundedText BoundedUrl }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_short_or_none_and_words_are_cut_between_characters() {
-        for (length, taken) in [(1, true), (LONGEST_ID, true), (LONGEST_ID + 1, false)] {
+    fn a_long_id_is_rejected_and_text_is_truncated_between_characters() {
+        for (length, taken) in [(1, true), (MAX_ID, true), (MAX_ID + 1, false)] {
             let json = serde_json::to_string(&"x".repeat(length)).unwrap();
             assert_eq!(serde_json::from_str::<Id>(&json).is_ok(), taken, "{length}");
         }
-        let long = format!("x{}", "ä".repeat(LONGEST_WORDS));
-        let words: Words = serde_json::from_str(&serde_json::to_string(&long).unwrap()).unwrap();
-        assert_eq!(words.len(), LONGEST_WORDS - 1);
+        let long = format!("x{}", "ä".repeat(MAX_TEXT));
+        let words: BoundedText = serde_json::from_str(&serde_json::to_string(&long).unwrap()).unwrap();
+        assert_eq!(words.len(), MAX_TEXT - 1);
         assert!(long.starts_with(&*words));
     }
 }

@@ -1,12 +1,12 @@
-//! One connection to one Chromium: many calls outstanding, events in order, nothing unbounded.
+//! One connection to one Chromium: concurrent calls, events in order, every queue bounded.
 //!
-//! One task carries it: a reading and a writing loop that never wait for each other, so that a Chromium
-//! that talks while it is not listening cannot lock the two sides up.
+//! One task runs a reading and a writing loop that never wait for each other, so that a Chromium that sends without
+//! reading cannot cause a deadlock.
 
 use super::{
     CallError, Command, Event, EventKind, SessionId,
-    bounded::LONGEST_ID,
-    event::FOR_SOME,
+    bounded::MAX_ID,
+    event::OPT_IN_EVENTS,
     pending::{Answer, Call, Pending},
     wire,
 };
@@ -34,23 +34,25 @@ use tokio_tungstenite::{
     tungstenite::{Error as SocketError, Message, protocol::WebSocketConfig},
 };
 
-/// Calls that are encoded and not yet written; at the bound a caller waits, within its own deadline.
+/// Calls that are encoded and not written; at the bound a caller waits, within its own deadline.
 const UNSENT_CALLS: usize = 256;
-/// Reactions that are not yet written; a page that causes more than this at once has its connection closed.
+/// Reactions that are not written; a page that causes more at once has its connection closed.
 const UNSENT_REACTIONS: usize = 4096;
-/// Tokens that are not yet written; at the bound the one who renews waits.
+/// Bridge tokens that are not written; at the bound the sender waits.
 const UNSENT_RENEWALS: usize = 4;
-/// The largest message taken, as large as the bridge carries. A larger one closes the connection.
-pub(crate) const LARGEST_MESSAGE: usize = 64 << 20;
+/// As large as the bridge carries. A larger message closes the connection.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
-/// The limits that a WebSocket to Chromium needs: screenshots are larger than the library's default.
+/// The limits of a WebSocket to Chromium: screenshots exceed the default of the library.
 pub fn websocket_config() -> WebSocketConfig {
-    WebSocketConfig::default().max_message_size(Some(LARGEST_MESSAGE)).max_frame_size(Some(LARGEST_MESSAGE))
+    WebSocketConfig::default()
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES))
 }
 
 #[derive(Clone, Debug)]
 pub struct ConnectionOptions {
-    /// Events kept for a subscriber that is behind; beyond it the oldest go and the subscriber is told.
+    /// Events kept for a slow subscriber; beyond it the oldest are dropped, and the subscriber sees how many.
     pub event_buffer: usize,
 }
 
@@ -60,7 +62,7 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// Why a connection ended: the close code and words of the other side, or ours.
+/// Why a connection ended: the close code and reason of either side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
     pub code: Option<u16>,
@@ -90,12 +92,12 @@ struct Shared {
     pending: Mutex<Pending>,
     observer: Mutex<Option<Observer>>,
     events: broadcast::Sender<Arc<Event>>,
-    hears_all: AtomicBool,
+    opt_in_events: AtomicBool,
 }
 
 type Observer = Box<dyn FnMut(&Event, &mut Reactions<'_>) + Send>;
 
-/// What an observer sends in reaction to an event; nobody waits for the answers.
+/// Commands that an observer sends in reaction to an event; nobody waits for the replies.
 pub struct Reactions<'a> {
     next_id: &'a AtomicU64,
     unsent: &'a mpsc::Sender<String>,
@@ -127,11 +129,11 @@ impl Connection {
             pending: Mutex::default(),
             observer: Mutex::new(None),
             events: broadcast::channel(options.event_buffer).0,
-            hears_all: AtomicBool::new(false),
+            opt_in_events: AtomicBool::new(false),
         });
         let (sink, stream) = socket.split();
-        let reader = Reader { stream, shared: Arc::clone(&shared), reactions };
-        let writer = Writer {
+        let reader = SocketReader { stream, shared: Arc::clone(&shared), reactions };
+        let writer = SocketWriter {
             sink,
             shared: Arc::clone(&shared),
             calls: unsent_calls,
@@ -146,7 +148,7 @@ impl Connection {
             };
             tracing::debug!(%reason, "cdp connection closed");
             close.send_replace(Some(reason));
-            lock(&task_shared.pending).give_up();
+            lock(&task_shared.pending).drop_all();
             lock(&task_shared.observer).take();
         });
         Connection { calls, renewals, closed, shared }
@@ -161,48 +163,48 @@ impl Connection {
         self.send(session, command, deadline).await?.wait(deadline).await
     }
 
-    /// Sends a command, and leaves its answer for later: what is sent in order reaches Chromium in order.
+    /// Sends a command without waiting for the reply. Commands reach Chromium in the order of sending.
     pub async fn send<C: Command>(
         &self,
         session: Option<&SessionId>,
         command: &C,
         deadline: Instant,
-    ) -> Result<Answering<C::Response>, CallError> {
+    ) -> Result<PendingReply<C::Response>, CallError> {
         let method = C::METHOD;
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let text =
             wire::encode(id, session, command).map_err(|source| CallError::Encode { method, source })?;
         let (answer, answered) = oneshot::channel();
-        let largest_reply = command.largest_reply();
-        let call = Call { id, method, session: session.cloned(), text, largest_reply, answer };
+        let max_reply = command.max_reply();
+        let call = Call { id, method, session: session.cloned(), text, max_reply, answer };
         let sent = timeout_at(deadline, self.calls.send(call)).await;
         sent.map_err(|_| CallError::Timeout { method })?.map_err(|_| self.closed_error())?;
         tracing::trace!(id, method, "cdp call");
-        Ok(Answering { method, answered, closed: self.closed.clone(), response: PhantomData })
+        Ok(PendingReply { method, answered, closed: self.closed.clone(), response: PhantomData })
     }
 
-    /// Whether input that was sent to a target has not been handled yet, be anyone waiting for it or not.
-    pub fn has_input_under_way(&self, session: &SessionId) -> bool {
-        lock(&self.shared.pending).has_input_under_way(session)
+    /// Whether a target has not handled all input yet, whether a caller waits for it or not.
+    pub fn has_pending_input(&self, session: &SessionId) -> bool {
+        lock(&self.shared.pending).has_pending_input(session)
     }
 
-    /// The observer sees every event in order, before any answer that Chromium gave after it.
-    /// It runs on the connection's own task, so it must be quick and must not wait. A new one replaces the old.
+    /// The observer gets every event in order, before any reply that Chromium sent after it. It runs on the task of the
+    /// connection, so it must be quick and must not block. A new one replaces the old.
     pub fn observe(&self, observer: impl FnMut(&Event, &mut Reactions<'_>) + Send + 'static) {
         *lock(&self.shared.observer) = Some(Box::new(observer));
     }
 
-    /// From now on there are events for the cookies that a response sets, and for what sockets and streams say.
-    pub fn hear_all(&self) {
-        self.shared.hears_all.store(true, Ordering::Relaxed);
+    /// From now on, response headers, WebSocket frames and event stream messages are decoded too.
+    pub fn enable_opt_in_events(&self) {
+        self.shared.opt_in_events.store(true, Ordering::Relaxed);
     }
 
-    /// For those who may lag: a bounded buffer, and word of how many events were missed.
+    /// For subscribers that may be slow: a bounded buffer, with the number of dropped events.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Event>> {
         self.shared.events.subscribe()
     }
 
-    /// What is sent here goes out as binary frames; the bridge takes a fresh token that way.
+    /// Sends binary frames; the bridge takes a new token that way.
     pub fn renewals(&self) -> mpsc::Sender<Bytes> {
         self.renewals.clone()
     }
@@ -217,15 +219,15 @@ impl Connection {
     }
 }
 
-/// The answer to a command that was sent.
-pub struct Answering<R> {
+/// The reply to a command that was sent.
+pub struct PendingReply<R> {
     method: &'static str,
     answered: oneshot::Receiver<Answer>,
     closed: watch::Receiver<Option<Closed>>,
     response: PhantomData<fn() -> R>,
 }
 
-impl<R: DeserializeOwned> Answering<R> {
+impl<R: DeserializeOwned> PendingReply<R> {
     pub async fn wait(self, deadline: Instant) -> Result<R, CallError> {
         let method = self.method;
         let answered = timeout_at(deadline, self.answered).await;
@@ -241,13 +243,13 @@ fn closed_error(closed: &watch::Receiver<Option<Closed>>) -> CallError {
     CallError::Closed { closed: closed.borrow().clone().unwrap_or_else(ended) }
 }
 
-struct Reader<S> {
+struct SocketReader<S> {
     stream: SplitStream<WebSocketStream<S>>,
     shared: Arc<Shared>,
     reactions: mpsc::Sender<String>,
 }
 
-impl<S> Reader<S>
+impl<S> SocketReader<S>
 where
     WebSocketStream<S>: Stream<Item = Result<Message, SocketError>>,
 {
@@ -261,31 +263,32 @@ where
             };
             match wire::decode(&bytes) {
                 Some(wire::Incoming::Reply { id, result }) => {
-                    tracing::trace!(id, "cdp answer");
+                    tracing::trace!(id, "cdp reply");
                     lock(&self.shared.pending).answer(id, result);
                 }
                 Some(wire::Incoming::Event { session, method, params }) => {
-                    if session.as_ref().is_some_and(|session| session.len() > LONGEST_ID) {
+                    if session.as_ref().is_some_and(|session| session.len() > MAX_ID) {
                         continue;
                     }
-                    if FOR_SOME.contains(&&*method) && !self.shared.hears_all.load(Ordering::Relaxed) {
+                    if OPT_IN_EVENTS.contains(&&*method) && !self.shared.opt_in_events.load(Ordering::Relaxed)
+                    {
                         continue;
                     }
                     let Some(kind) = EventKind::decode(&method, params) else { continue };
                     tracing::trace!(%method, "cdp event");
                     let event = Event { session: session.as_deref().map(SessionId::from), kind };
-                    if let Err(closed) = self.tell(event) {
+                    if let Err(closed) = self.dispatch(event) {
                         return closed;
                     }
                 }
-                None => tracing::debug!(bytes = bytes.len(), "message from chromium not understood"),
+                None => tracing::debug!(bytes = bytes.len(), "cdp message could not be decoded"),
             }
         }
         Closed { code: None, reason: "chromium hung up".to_owned() }
     }
 
-    fn tell(&self, event: Event) -> Result<(), Closed> {
-        lock(&self.shared.pending).hear(&event);
+    fn dispatch(&self, event: Event) -> Result<(), Closed> {
+        lock(&self.shared.pending).apply_event(&event);
         let mut reactions =
             Reactions { next_id: &self.shared.next_id, unsent: &self.reactions, overflowed: false };
         if let Some(observer) = lock(&self.shared.observer).as_mut() {
@@ -303,7 +306,7 @@ where
     }
 }
 
-struct Writer<S> {
+struct SocketWriter<S> {
     sink: SplitSink<WebSocketStream<S>, Message>,
     shared: Arc<Shared>,
     calls: mpsc::Receiver<Call>,
@@ -311,13 +314,13 @@ struct Writer<S> {
     reactions: mpsc::Receiver<String>,
 }
 
-impl<S> Writer<S>
+impl<S> SocketWriter<S>
 where
     WebSocketStream<S>: Sink<Message, Error = SocketError>,
 {
     async fn run(mut self) -> Closed {
         loop {
-            // Reactions first: a call may be waiting for the dialog that one of them dismisses.
+            // Reactions first: a call may wait for the dialog that one of them dismisses.
             let message = tokio::select! {
                 biased;
                 Some(text) = self.reactions.recv() => Message::text(text),
@@ -352,7 +355,7 @@ fn closed_by(frame: Option<tokio_tungstenite::tungstenite::protocol::CloseFrame>
     }
 }
 
-/// A panic elsewhere must not take the connection down with it: the data is whole between statements.
+/// A panic elsewhere must not end the connection: the data is consistent between statements.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

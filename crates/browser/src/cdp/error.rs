@@ -8,7 +8,7 @@ pub enum CallError {
     Timeout { method: &'static str },
     #[error("the connection to chromium is closed: {closed}")]
     Closed { closed: Closed },
-    /// Chromium never answers what was asked of a renderer that has crashed.
+    /// Chromium does not answer calls to a crashed renderer.
     #[error("the tab crashed before it answered {method}")]
     Crashed { method: &'static str },
     #[error("the target was detached before it answered {method}")]
@@ -26,9 +26,9 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The frame or context that was asked is not there any more; the page moved on.
+    /// The frame or execution context is gone; the page has navigated.
     pub fn is_context_lost(&self) -> bool {
-        const SAID: [&str; 7] = [
+        const MESSAGES: [&str; 7] = [
             "Cannot find context",
             "uniqueContextId not found",
             "Execution context was destroyed",
@@ -37,6 +37,6 @@ impl CallError {
             "Could not find object",
             "No frame",
         ];
-        matches!(self, CallError::Refused { message, .. } if SAID.iter().any(|said| message.contains(said)))
+        matches!(self, CallError::Refused { message, .. } if MESSAGES.iter().any(|known| message.contains(known)))
     }
 }

@@ -1,4 +1,4 @@
-//! The events that the driver listens to; all others pass by undecoded.
+//! The events that the driver handles; all others are ignored undecoded.
 
 use super::{SessionId, protocol as p};
 
@@ -9,8 +9,8 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// Come with every response or word; they are read only by those who asked for them.
-pub(super) const FOR_SOME: [&str; 3] = [
+/// Events with every response or message; decoded only after [`super::Connection::enable_opt_in_events`].
+pub(super) const OPT_IN_EVENTS: [&str; 3] = [
     "Network.eventSourceMessageReceived",
     "Network.responseReceivedExtraInfo",
     "Network.webSocketFrameReceived",
@@ -24,7 +24,7 @@ macro_rules! events {
         }
 
         impl EventKind {
-            /// `None` for an event that is not known, or not in the form that is known.
+            /// `None` for an event that is unknown or has an unknown form.
             pub(super) fn decode(method: &str, params: &str) -> Option<EventKind> {
                 let decoded = match method {
                     $($method => serde_json::from_str(params).map(EventKind::$variant),)*
@@ -41,22 +41,22 @@ events! {
     "Fetch.requestPaused" => RequestPaused(p::RequestPaused),
     "Input.dragIntercepted" => DragIntercepted(p::DragIntercepted),
     "Inspector.targetCrashed" => RendererCrashed(p::Nothing),
-    "Inspector.targetReloadedAfterCrash" => RendererBack(p::Nothing),
-    "Network.eventSourceMessageReceived" => StreamSaid(p::StreamSaid),
+    "Inspector.targetReloadedAfterCrash" => RendererReloaded(p::Nothing),
+    "Network.eventSourceMessageReceived" => EventSourceMessage(p::EventSourceMessage),
     "Network.loadingFailed" => RequestFailed(p::RequestDone),
     "Network.loadingFinished" => RequestFinished(p::RequestDone),
     "Network.requestWillBeSent" => RequestSent(p::RequestSent),
     "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
-    "Network.responseReceivedExtraInfo" => HeadReceived(p::HeadReceived),
-    "Network.webSocketFrameReceived" => SocketSaid(p::SocketSaid),
+    "Network.responseReceivedExtraInfo" => ResponseHeadersReceived(p::ResponseHeadersReceived),
+    "Network.webSocketFrameReceived" => WebSocketFrame(p::WebSocketFrame),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
-    "Page.frameClearedScheduledNavigation" => NavigationCleared(p::OfFrame),
+    "Page.frameClearedScheduledNavigation" => NavigationCleared(p::FrameEvent),
     "Page.frameDetached" => FrameDetached(p::FrameDetached),
     "Page.frameNavigated" => FrameNavigated(p::FrameNavigated),
     "Page.frameRequestedNavigation" => NavigationRequested(p::NavigationRequested),
     "Page.frameScheduledNavigation" => NavigationScheduled(p::NavigationScheduled),
     "Page.frameStartedNavigating" => NavigationStarted(p::NavigationStarted),
-    "Page.frameStoppedLoading" => LoadingStopped(p::OfFrame),
+    "Page.frameStoppedLoading" => LoadingStopped(p::FrameEvent),
     "Page.fileChooserOpened" => FileChooserOpened(p::Nothing),
     "Page.javascriptDialogClosed" => DialogClosed(p::Nothing),
     "Page.javascriptDialogOpening" => DialogOpening(p::DialogOpening),
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_that_is_unknown_or_of_another_form_is_no_event() {
+    fn unknown_and_malformed_events_are_ignored() {
         for (method, params, known) in [
             ("Page.frameStoppedLoading", r#"{"frameId":"F","new":{"field":1}}"#, true),
             ("Page.frameStoppedLoading", r#"{"frameId":7}"#, false),

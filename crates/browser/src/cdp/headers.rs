@@ -1,4 +1,4 @@
-//! Headers of requests and responses, as far as they are needed; what they say may be a secret and is never printed.
+//! The headers of requests and responses that the driver needs. Their values may be secrets and are never printed.
 
 use serde::{
     Deserialize, Deserializer,
@@ -7,47 +7,47 @@ use serde::{
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Names and values together; a request with more than this is not written anew.
-const MOST_BYTES: usize = 64 * 1024;
-/// Cookies of one response, of which Chromium keeps fewer.
-const MOST_COOKIES: usize = 512;
+/// Names and values together; a request with more than this is not rewritten.
+const MAX_BYTES: usize = 64 * 1024;
+/// Cookies of one response; Chromium keeps fewer.
+const MAX_COOKIES: usize = 512;
 
-/// The headers of a request that waits.
+/// The headers of a paused request.
 #[derive(Clone, Default)]
 pub struct RequestHeaders {
     lines: Vec<(String, String)>,
     /// There were more than are kept.
-    cut: bool,
+    is_truncated: bool,
 }
 
-/// Of a response: what tells whose document it brings, if any.
+/// The headers of a response that say whose document it brings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseHeaders {
-    /// Where it leads on to instead of being shown, if its status says so too.
+    /// It has a `Location`, which makes it a redirect if its status says so.
     pub has_location: bool,
-    /// What it holds is a document of another site's, signed by that site.
+    /// A signed exchange: a document of another site.
     pub is_exchange: bool,
-    /// The document is of no origin, whatever its address is.
+    /// The document has an opaque origin, whatever its URL.
     pub is_sandboxed: bool,
 }
 
-/// What a response hands out in its head: the cookies that it sets, a line each, as the server wrote them, and headers whose
-/// names say that they open something. Of all its headers nothing else is kept.
+/// The headers of a response that issue a secret: `Set-Cookie` lines as the server wrote them, and headers with a
+/// credential name.
 #[derive(Clone, Default)]
-pub struct HandedHeaders {
+pub struct IssuedHeaders {
     pub cookies: Vec<Zeroizing<String>>,
     pub tokens: Vec<(String, Zeroizing<String>)>,
     /// There were more than are kept.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
-/// Tokens of one response.
-const MOST_TOKENS: usize = 16;
+/// TokenBudget of one response.
+const MAX_TOKENS: usize = 16;
 
 impl RequestHeaders {
-    /// None if they are not all here.
+    /// `None` if they were truncated.
     pub fn lines(&self) -> Option<&[(String, String)]> {
-        (!self.cut).then_some(&self.lines)
+        (!self.is_truncated).then_some(&self.lines)
     }
 }
 
@@ -59,9 +59,9 @@ impl fmt::Debug for RequestHeaders {
 
 impl<'de> Deserialize<'de> for RequestHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RequestHeaders, D::Error> {
-        struct Lines;
+        struct RequestLines;
 
-        impl<'de> Visitor<'de> for Lines {
+        impl<'de> Visitor<'de> for RequestLines {
             type Value = RequestHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,9 +72,9 @@ impl<'de> Deserialize<'de> for RequestHeaders {
                 let (mut headers, mut bytes) = (RequestHeaders::default(), 0);
                 while let Some((name, value)) = map.next_entry::<String, String>()? {
                     bytes += name.len() + value.len();
-                    if bytes > MOST_BYTES {
+                    if bytes > MAX_BYTES {
                         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                        return Ok(RequestHeaders { lines: Vec::new(), cut: true });
+                        return Ok(RequestHeaders { lines: Vec::new(), is_truncated: true });
                     }
                     headers.lines.push((name, value));
                 }
@@ -82,59 +82,59 @@ impl<'de> Deserialize<'de> for RequestHeaders {
             }
         }
 
-        deserializer.deserialize_map(Lines)
+        deserializer.deserialize_map(RequestLines)
     }
 }
 
-impl fmt::Debug for HandedHeaders {
+impl fmt::Debug for IssuedHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} cookies, {} tokens", self.cookies.len(), self.tokens.len())
     }
 }
 
-impl<'de> Deserialize<'de> for HandedHeaders {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HandedHeaders, D::Error> {
-        struct Lines;
+impl<'de> Deserialize<'de> for IssuedHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IssuedHeaders, D::Error> {
+        struct IssuedLines;
 
-        impl<'de> Visitor<'de> for Lines {
-            type Value = HandedHeaders;
+        impl<'de> Visitor<'de> for IssuedLines {
+            type Value = IssuedHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("headers")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<HandedHeaders, A::Error> {
-                let mut handed = HandedHeaders::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<IssuedHeaders, A::Error> {
+                let mut issued = IssuedHeaders::default();
                 while let Some(name) = map.next_key::<String>()? {
                     let sets_cookies = name.eq_ignore_ascii_case("set-cookie");
                     if !sets_cookies && !policy::credential::is_credential_name(&name) {
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }
-                    // Chromium joins what came in several lines.
+                    // Chromium joins several lines into one value.
                     let value = Zeroizing::new(map.next_value::<String>()?);
-                    if value.len() > MOST_BYTES || !sets_cookies && handed.tokens.len() == MOST_TOKENS {
-                        handed.cut = true;
+                    if value.len() > MAX_BYTES || !sets_cookies && issued.tokens.len() == MAX_TOKENS {
+                        issued.truncated = true;
                         continue;
                     }
                     if !sets_cookies {
-                        handed.tokens.push((name, value));
+                        issued.tokens.push((name, value));
                         continue;
                     }
                     let mut lines = value.split('\n').filter(|line| !line.is_empty());
-                    let kept = lines.by_ref().take(MOST_COOKIES);
-                    handed.cookies.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
-                    handed.cut |= lines.next().is_some();
+                    let kept = lines.by_ref().take(MAX_COOKIES);
+                    issued.cookies.extend(kept.map(|line| Zeroizing::new(line.to_owned())));
+                    issued.truncated |= lines.next().is_some();
                 }
-                Ok(handed)
+                Ok(issued)
             }
         }
 
-        deserializer.deserialize_map(Lines)
+        deserializer.deserialize_map(IssuedLines)
     }
 }
 
-/// Told as a list of lines, or as a map in which lines of the same name stand in one.
+/// CDP sends a list of lines, or a map in which lines of the same name are joined.
 impl<'de> Deserialize<'de> for ResponseHeaders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ResponseHeaders, D::Error> {
         #[derive(Deserialize)]
@@ -143,10 +143,10 @@ impl<'de> Deserialize<'de> for ResponseHeaders {
             value: String,
         }
 
-        struct Lines;
+        struct ResponseLines;
 
-        // As many as Chromium took of a response, which it bounds itself.
-        impl<'de> Visitor<'de> for Lines {
+        // Chromium bounds the headers of a response itself.
+        impl<'de> Visitor<'de> for ResponseLines {
             type Value = ResponseHeaders;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for ResponseHeaders {
             }
         }
 
-        deserializer.deserialize_any(Lines)
+        deserializer.deserialize_any(ResponseLines)
     }
 }
 
@@ -179,14 +179,14 @@ impl ResponseHeaders {
         match name.to_ascii_lowercase().as_str() {
             "location" => self.has_location |= !value.trim().is_empty(),
             "content-type" => self.is_exchange |= value.to_ascii_lowercase().contains("signed-exchange"),
-            "content-security-policy" => self.is_sandboxed |= takes_origin(value),
+            "content-security-policy" => self.is_sandboxed |= has_opaque_origin(value),
             _ => {}
         }
     }
 }
 
-/// Whether one of these policies, with commas or lines between them, makes the document's origin opaque.
-fn takes_origin(policies: &str) -> bool {
+/// Whether one of these policies, separated by commas or lines, makes the document's origin opaque.
+fn has_opaque_origin(policies: &str) -> bool {
     let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
     policies.split([',', ';', '\n']).any(|directive| {
         let mut words = directive.split_ascii_whitespace();
@@ -202,8 +202,8 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn headers_are_kept_whole_or_not_at_all_and_never_printed() {
-        for (length, kept) in [(10, true), (MOST_BYTES, false)] {
+    fn request_headers_are_complete_or_dropped_and_never_printed() {
+        for (length, kept) in [(10, true), (MAX_BYTES, false)] {
             let json = format!(r#"{{"Accept":"*/*","X-Long":"{}","Z":"z"}}"#, "s".repeat(length));
             let headers: RequestHeaders = serde_json::from_str(&json).unwrap();
             assert_eq!(headers.lines().map(<[_]>::len), kept.then_some(3), "{length}");
@@ -213,33 +213,33 @@ mod tests {
     }
 
     #[test]
-    fn of_a_response_only_what_opens_something_is_kept_and_never_printed() {
+    fn only_headers_that_issue_secrets_are_kept_and_never_printed() {
         for (json, lines, cut) in [
             (r#"{"Set-Cookie":"a=1; Path=/\nb=2","X":"y"}"#.to_owned(), vec!["a=1; Path=/", "b=2"], false),
             (r#"{"set-cookie":"a=1"}"#.to_owned(), vec!["a=1"], false),
             (r#"{"X-Set-Cookie":"a=1","Set-Cookies":"b=2"}"#.to_owned(), vec![], false),
             (r#"{}"#.to_owned(), vec![], false),
-            (format!(r#"{{"Set-Cookie":"a={}"}}"#, "x".repeat(MOST_BYTES)), vec![], true),
+            (format!(r#"{{"Set-Cookie":"a={}"}}"#, "x".repeat(MAX_BYTES)), vec![], true),
             (
-                format!(r#"{{"Set-Cookie":"{}b=2"}}"#, "a=1\\n".repeat(MOST_COOKIES)),
-                vec!["a=1"; MOST_COOKIES],
+                format!(r#"{{"Set-Cookie":"{}b=2"}}"#, "a=1\\n".repeat(MAX_COOKIES)),
+                vec!["a=1"; MAX_COOKIES],
                 true,
             ),
         ] {
-            let cookies: HandedHeaders = serde_json::from_str(&json).unwrap();
+            let cookies: IssuedHeaders = serde_json::from_str(&json).unwrap();
             let kept: Vec<&str> = cookies.cookies.iter().map(|line| line.as_str()).collect();
-            assert_eq!((kept, cookies.cut), (lines, cut));
+            assert_eq!((kept, cookies.truncated), (lines, cut));
             assert_eq!(format!("{cookies:?}"), format!("{} cookies, 0 tokens", cookies.cookies.len()));
         }
         let json = r#"{"X-Auth-Token":"a","Authorization":"Bearer b","WWW-Authenticate":"Basic","x-csrf-token":"c","X-Session-Id":"d","ETag":"e"}"#;
-        let handed: HandedHeaders = serde_json::from_str(json).unwrap();
-        let tokens: Vec<&str> = handed.tokens.iter().map(|(_, value)| value.as_str()).collect();
+        let issued: IssuedHeaders = serde_json::from_str(json).unwrap();
+        let tokens: Vec<&str> = issued.tokens.iter().map(|(_, value)| value.as_str()).collect();
         assert_eq!(tokens, ["a", "Bearer b", "c", "d"]);
-        assert_eq!(format!("{handed:?}"), "0 cookies, 4 tokens");
+        assert_eq!(format!("{issued:?}"), "0 cookies, 4 tokens");
     }
 
     #[test]
-    fn a_response_leads_on_or_holds_a_document_of_another_site_or_of_none() {
+    fn redirects_signed_exchanges_and_sandboxed_documents_are_recognized() {
         for (lines, has_location, is_exchange, is_sandboxed) in [
             (&[] as &[(&str, &str)], false, false, false),
             (&[("Location", "/a")], true, false, false),
@@ -262,8 +262,8 @@ mod tests {
             let list: Vec<_> =
                 lines.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
             let map: HashMap<_, _> = lines.iter().copied().collect();
-            for told in [json!(list), json!(map)] {
-                let headers: ResponseHeaders = serde_json::from_value(told).unwrap();
+            for json in [json!(list), json!(map)] {
+                let headers: ResponseHeaders = serde_json::from_value(json).unwrap();
                 assert_eq!(headers, expected, "{lines:?}");
             }
         }

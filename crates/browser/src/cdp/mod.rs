@@ -1,7 +1,7 @@
-//! CDP, the protocol that Chromium is driven by: typed commands, one connection, flattened sessions.
+//! The Chrome DevTools Protocol: typed commands, one connection, flattened sessions.
 //!
-//! Only what is used is typed. A field, an event or a reply that is not known is ignored, so a newer
-//! Chromium does not break an older driver.
+//! Only what is used is typed. Unknown fields, events and replies are ignored, so a newer Chromium does not break an
+//! older driver.
 
 mod bounded;
 mod connection;
@@ -12,12 +12,12 @@ mod pending;
 pub mod protocol;
 mod wire;
 
-pub use bounded::{Address, Id, Words};
-pub(crate) use connection::LARGEST_MESSAGE;
-pub use connection::{Answering, Closed, Connection, ConnectionOptions, Reactions, websocket_config};
+pub use bounded::{BoundedText, BoundedUrl, Id};
+pub(crate) use connection::MAX_MESSAGE_BYTES;
+pub use connection::{Closed, Connection, ConnectionOptions, PendingReply, Reactions, websocket_config};
 pub use error::CallError;
 pub use event::{Event, EventKind};
-pub use headers::{HandedHeaders, RequestHeaders, ResponseHeaders};
+pub use headers::{IssuedHeaders, RequestHeaders, ResponseHeaders};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc};
@@ -27,14 +27,14 @@ pub trait Command: Serialize {
     const METHOD: &'static str;
     type Response: DeserializeOwned;
 
-    /// How large an answer may be, in bytes of JSON; the call fails on a larger one.
-    fn largest_reply(&self) -> usize {
-        LARGEST_REPLY
+    /// Bytes of JSON in the reply; the call fails on a larger one.
+    fn max_reply(&self) -> usize {
+        MAX_REPLY
     }
 }
 
-/// Far more than any answer but a picture or a snapshot needs.
-const LARGEST_REPLY: usize = 1 << 20;
+/// Far more than any reply needs, except screenshots and snapshots.
+const MAX_REPLY: usize = 1 << 20;
 
 /// A flattened session: one attached target on the shared connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

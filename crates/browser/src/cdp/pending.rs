@@ -1,14 +1,14 @@
-//! Calls that wait for an answer, and the sessions that can still give one.
+//! Calls that wait for a reply, and the sessions that can still send one.
 
 use super::{CallError, Event, EventKind, SessionId, wire};
 use bytes::Bytes;
 use std::collections::HashMap;
 use tokio::sync::oneshot;
 
-/// Calls that wait for an answer; at the bound the next one fails with [`CallError::Busy`].
+/// Calls that wait for a reply; at the bound the next one fails with [`CallError::Busy`].
 const UNANSWERED_CALLS: usize = 4096;
-/// Attached targets that are remembered. A crash of one beyond the bound is not: calls to it time out.
-const MOST_SESSIONS: usize = 2048;
+/// Attached targets that are tracked. Calls to others time out if they crash.
+const MAX_SESSIONS: usize = 2048;
 
 const SESSION_NOT_FOUND: i64 = -32001;
 
@@ -19,35 +19,35 @@ pub(super) struct Call {
     pub method: &'static str,
     pub session: Option<SessionId>,
     pub text: String,
-    /// In bytes; a larger answer is dropped before anything is made of it.
-    pub largest_reply: usize,
+    /// In bytes; a larger reply is dropped undecoded.
+    pub max_reply: usize,
     pub answer: oneshot::Sender<Answer>,
 }
 
 #[derive(Default)]
 pub(super) struct Pending {
-    calls: HashMap<u64, Waiting>,
+    calls: HashMap<u64, PendingCall>,
     sessions: HashMap<SessionId, Renderer>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Renderer {
     Alive,
-    /// It will not answer until it is told to be back.
+    /// It does not answer until it is reloaded.
     Crashed,
 }
 
-struct Waiting {
+struct PendingCall {
     method: &'static str,
     session: Option<SessionId>,
-    largest_reply: usize,
+    max_reply: usize,
     answer: oneshot::Sender<Answer>,
 }
 
 impl Pending {
     /// The text to send, unless the call has failed already.
     pub fn expect(&mut self, call: Call) -> Option<String> {
-        let Call { id, method, session, text, largest_reply, answer } = call;
+        let Call { id, method, session, text, max_reply, answer } = call;
         if self.calls.len() >= UNANSWERED_CALLS {
             self.calls.retain(|_, waiting| !waiting.answer.is_closed());
         }
@@ -57,7 +57,7 @@ impl Pending {
         } else if self.calls.len() >= UNANSWERED_CALLS {
             CallError::Busy { method }
         } else {
-            self.calls.insert(id, Waiting { method, session, largest_reply, answer });
+            self.calls.insert(id, PendingCall { method, session, max_reply, answer });
             return Some(text);
         };
         // A caller that has given up is not there to hear it; the same goes for the others below.
@@ -66,13 +66,13 @@ impl Pending {
     }
 
     pub fn answer(&mut self, id: u64, result: Result<Bytes, wire::Refusal>) {
-        let Some(Waiting { method, largest_reply, answer, .. }) = self.calls.remove(&id) else { return };
+        let Some(PendingCall { method, max_reply, answer, .. }) = self.calls.remove(&id) else { return };
         let result = match result {
-            Ok(bytes) if bytes.len() > largest_reply => {
-                Err(CallError::TooLarge { method, bytes: bytes.len(), limit: largest_reply })
+            Ok(bytes) if bytes.len() > max_reply => {
+                Err(CallError::TooLarge { method, bytes: bytes.len(), limit: max_reply })
             }
             Ok(bytes) => Ok(bytes),
-            // The target went before the call came.
+            // The target was detached before the call.
             Err(wire::Refusal { code: SESSION_NOT_FOUND, .. }) => Err(CallError::Detached { method }),
             Err(wire::Refusal { code, message }) => {
                 Err(CallError::Refused { method, code, message: message.into() })
@@ -81,21 +81,21 @@ impl Pending {
         answer.send(result).ok();
     }
 
-    pub fn has_input_under_way(&self, session: &SessionId) -> bool {
+    pub fn has_pending_input(&self, session: &SessionId) -> bool {
         let mut calls = self.calls.values();
         calls.any(|call| call.method.starts_with("Input.") && call.session.as_ref() == Some(session))
     }
 
-    /// Calls to a renderer that crashed, or to a target that went, get no answer from Chromium.
-    pub fn hear(&mut self, event: &Event) {
+    /// Fails calls to a crashed renderer or a detached target: Chromium does not answer them.
+    pub fn apply_event(&mut self, event: &Event) {
         let (session, error): (_, fn(&'static str) -> CallError) = match (&event.kind, &event.session) {
             (EventKind::Attached(attached), _) => {
-                if self.sessions.len() < MOST_SESSIONS {
+                if self.sessions.len() < MAX_SESSIONS {
                     self.sessions.insert(attached.session_id.clone(), Renderer::Alive);
                 }
                 return;
             }
-            (EventKind::RendererBack(_), Some(session)) => {
+            (EventKind::RendererReloaded(_), Some(session)) => {
                 if let Some(renderer) = self.sessions.get_mut(session) {
                     *renderer = Renderer::Alive;
                 }
@@ -118,8 +118,8 @@ impl Pending {
         }
     }
 
-    /// Answers that will not come: dropping the senders wakes the callers.
-    pub fn give_up(&mut self) {
+    /// Drops the senders, which wakes the callers.
+    pub fn drop_all(&mut self) {
         self.calls.clear();
     }
 }

@@ -1,10 +1,10 @@
-//! The commands and events in use, field for field as Chromium names them.
+//! The commands and events in use, with the field names of CDP.
 
 use super::{
     Command, SessionId,
-    bounded::{Address, Id, Unprinted, Words},
-    connection::LARGEST_MESSAGE,
-    headers::{HandedHeaders, RequestHeaders, ResponseHeaders},
+    bounded::{BoundedText, BoundedUrl, Id, SensitiveText},
+    connection::MAX_MESSAGE_BYTES,
+    headers::{IssuedHeaders, RequestHeaders, ResponseHeaders},
 };
 use serde::{
     Deserialize, Serialize,
@@ -13,7 +13,7 @@ use serde::{
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// A result or event that carries nothing the driver reads.
+/// A result or event without fields that the driver reads.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Nothing {}
 
@@ -32,24 +32,24 @@ macro_rules! commands {
             impl $(<$life>)? Command for $name $(<$life>)? {
                 const METHOD: &'static str = $method;
                 type Response = $response;
-                $(fn largest_reply(&self) -> usize { $bytes })?
+                $(fn max_reply(&self) -> usize { $bytes })?
             }
         )*
     };
 }
 
 commands! {
-    /// Grants what is listed and rejects all else, for every origin.
+    /// Grants the listed permissions and rejects all others, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
     "Browser.getVersion" GetVersion {} -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
-    /// As deep as asked, shadow roots and frames by themselves without what is in them.
-    "DOM.describeNode" DescribeTree<'a> { object_id: &'a str, depth: usize } -> DescribedTree, at most LARGEST_MESSAGE;
+    /// To the given depth; shadow roots and frames are included without their content.
+    "DOM.describeNode" DescribeTree<'a> { object_id: &'a str, depth: usize } -> DescribedTree, at most MAX_MESSAGE_BYTES;
     "DOM.disable" DisableDom {} -> Nothing;
     "DOM.enable" EnableDom {} -> Nothing;
     "DOM.getFrameOwner" GetFrameOwner<'a> { frame_id: &'a str } -> FrameOwner;
-    /// In the document of the session's outermost frame; descends into frames of the same process.
+    /// In the outermost frame of the session; descends into frames of the same process.
     "DOM.getNodeForLocation" GetNodeForLocation { x: i64, y: i64 } -> NodeForLocation;
     "DOM.performSearch" PerformSearch<'a> { query: &'a str, include_user_agent_shadow_dom: bool } -> SearchFound;
     "DOM.resolveNode" ResolveNode {
@@ -58,10 +58,10 @@ commands! {
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
-    /// Without patterns: every request of the target waits for an answer, which the driver never gives.
+    /// Without patterns: every request of the target stays paused.
     "Fetch.enable" HoldRequests {} -> Nothing;
-    "Fetch.disable" LetRequestsPass {} -> Nothing;
-    "Fetch.enable" WatchRequests { patterns: Vec<RequestPattern> } -> Nothing;
+    "Fetch.disable" DisableInterception {} -> Nothing;
+    "Fetch.enable" InterceptRequests { patterns: Vec<RequestPattern> } -> Nothing;
     "Fetch.failRequest" FailRequest<'a> { request_id: &'a str, error_reason: &'static str } -> Nothing;
     "Fetch.fulfillRequest" FulfillRequest<'a> {
         request_id: &'a str, response_code: u16, response_headers: [HeaderLine<'static>; 2], body: &'static str,
@@ -85,17 +85,17 @@ commands! {
         r#type: &'a str, x: f64, y: f64, button: &'a str, buttons: u32, click_count: u32, modifiers: u32,
     } -> Nothing;
     "Input.insertText" InsertText<'a> { text: &'a str } -> Nothing;
-    /// Drags come as events with what is dragged, instead of going to a desktop that is not there.
+    /// Drags are reported as events with their data, instead of going to a desktop.
     "Input.setInterceptDrags" InterceptDrags { enabled: bool } -> Nothing;
     "Inspector.enable" EnableInspector {} -> Nothing;
-    /// Outside of the page, so that they outlive it.
+    /// Keeps response bodies outside the renderer, so that they outlive their page.
     "Network.configureDurableMessages" KeepBodies {
         max_total_buffer_size: u32, max_resource_buffer_size: u32,
     } -> Nothing;
     "Network.enable" EnableNetwork {
         max_total_buffer_size: u32, max_resource_buffer_size: u32, max_post_data_size: u32,
     } -> Nothing;
-    "Network.getResponseBody" GetResponseBody<'a> { request_id: &'a str } -> ResponseBody, at most LARGEST_BODY_TOLD;
+    "Network.getResponseBody" GetResponseBody<'a> { request_id: &'a str } -> ResponseBody, at most MAX_BODY_REPLY;
     "Network.setBypassServiceWorker" BypassServiceWorkers { bypass: bool } -> Nothing;
     "Page.addScriptToEvaluateOnNewDocument" AddScript<'a> {
         source: &'a RawValue, world_name: &'a str, run_immediately: bool,
@@ -105,7 +105,7 @@ commands! {
         #[serde(skip_serializing_if = "Option::is_none")] quality: Option<u32>,
         clip: Clip,
         capture_beyond_viewport: bool,
-    } -> Captured, at most LARGEST_MESSAGE;
+    } -> Captured, at most MAX_MESSAGE_BYTES;
     "Page.bringToFront" BringToFront {} -> Nothing;
     "Page.createIsolatedWorld" CreateIsolatedWorld<'a> { frame_id: &'a str, world_name: &'a str } -> Nothing;
     "Page.enable" EnablePage {} -> Nothing;
@@ -120,12 +120,12 @@ commands! {
     } -> Nothing;
     "Page.navigate" Navigate<'a> { url: &'a str } -> Navigated;
     "Page.removeScriptToEvaluateOnNewDocument" RemoveScript<'a> { identifier: &'a str } -> Nothing;
-    "Page.resetNavigationHistory" ForgetHistory {} -> Nothing;
+    "Page.resetNavigationHistory" ResetHistory {} -> Nothing;
     "Page.setInterceptFileChooserDialog" InterceptFileChooser { enabled: bool, cancel: bool } -> Nothing;
     "Page.setLifecycleEventsEnabled" SetLifecycleEvents { enabled: bool } -> Nothing;
     "Page.stopLoading" StopLoading {} -> Nothing;
     "Performance.disable" DisablePerformance {} -> Nothing;
-    /// Counts layouts and the like from now on.
+    /// Starts counting layouts and style recalculations.
     "Performance.enable" EnablePerformance {} -> Nothing;
     "Performance.getMetrics" GetMetrics {} -> Metrics;
     "Runtime.disable" DisableRuntime {} -> Nothing;
@@ -151,28 +151,28 @@ commands! {
     "Target.setDiscoverTargets" SetDiscoverTargets { discover: bool, filter: Vec<TargetFilter> } -> Nothing;
 }
 
-/// Of all replies that are kept for one target, and of one of them.
-const KEPT_BODIES: u32 = 16 << 20;
-const LARGEST_BODY: u32 = 1 << 20;
-/// In JSON. Chromium tells larger ones than it was told to keep, if it has them anyway.
-const LARGEST_BODY_TOLD: usize = 8 << 20;
+/// Bytes of the bodies that are kept for one target, and of one of them.
+const MAX_BODIES: u32 = 16 << 20;
+const MAX_BODY: u32 = 1 << 20;
+/// Bytes of JSON. Chromium also sends larger bodies than it was asked to keep, if it has them.
+const MAX_BODY_REPLY: usize = 8 << 20;
 
 impl Default for KeepBodies {
     fn default() -> KeepBodies {
-        KeepBodies { max_total_buffer_size: KEPT_BODIES, max_resource_buffer_size: LARGEST_BODY }
+        KeepBodies { max_total_buffer_size: MAX_BODIES, max_resource_buffer_size: MAX_BODY }
     }
 }
 
 impl EnableNetwork {
     pub fn with_bodies() -> EnableNetwork {
         EnableNetwork {
-            max_total_buffer_size: KEPT_BODIES,
-            max_resource_buffer_size: LARGEST_BODY,
+            max_total_buffer_size: MAX_BODIES,
+            max_resource_buffer_size: MAX_BODY,
             max_post_data_size: 1,
         }
     }
 
-    /// The driver only wants to know what is on its way.
+    /// Reports pending requests only.
     pub fn without_bodies() -> EnableNetwork {
         // Zero would be taken for the default, which is megabytes.
         EnableNetwork { max_total_buffer_size: 1, max_resource_buffer_size: 1, max_post_data_size: 1 }
@@ -194,7 +194,7 @@ pub struct RequestPattern {
     pub request_stage: &'static str,
 }
 
-/// A line of a request or a response. It derives no `Debug`: what it says may be a secret.
+/// A header line. It derives no `Debug`: the value may be a secret.
 #[derive(Clone, Serialize)]
 pub struct HeaderLine<'a> {
     pub name: &'a str,
@@ -207,19 +207,19 @@ impl fmt::Debug for HeaderLine<'_> {
     }
 }
 
-/// One function of the driver's own script; `T` is what it returns.
+/// A call of a function of the page script, which returns a `T`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallFunction<'a, A, T> {
     pub function_declaration: &'a str,
-    /// System-wide unique, unlike the plain context id, which another process may use for the page itself.
+    /// Unique over all processes. Another process may use the plain context id for the page itself.
     pub unique_context_id: &'a str,
     pub arguments: A,
     pub return_by_value: bool,
     pub await_promise: bool,
     pub silent: bool,
     #[serde(skip)]
-    pub largest_reply: usize,
+    pub max_reply: usize,
     #[serde(skip)]
     pub returns: std::marker::PhantomData<fn() -> T>,
 }
@@ -228,12 +228,12 @@ impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
     const METHOD: &'static str = "Runtime.callFunctionOn";
     type Response = Evaluated<T>;
 
-    fn largest_reply(&self) -> usize {
-        self.largest_reply
+    fn max_reply(&self) -> usize {
+        self.max_reply
     }
 }
 
-/// Handles to nodes are held under this name until they are let go together: a held node is never collected.
+/// The group of all node handles, which are released together: a node with a handle is never collected.
 pub const HANDLES: &str = "stockade";
 
 #[derive(Clone, Debug, Serialize)]
@@ -284,7 +284,7 @@ pub struct Clip {
     pub scale: f64,
 }
 
-/// Structs that Chromium fills: results, event parameters and what they are made of.
+/// Structs that Chromium sends: results, event parameters and their parts.
 macro_rules! received {
     ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
         $(
@@ -296,120 +296,120 @@ macro_rules! received {
     };
 }
 
-/// How deep a tree is described at once; it nests twice as deep in JSON, which ends at 128 levels.
+/// The depth of one description. It nests twice as deep in JSON, whose limit is 128 levels.
 pub const TREE_DEPTH: usize = 40;
 
-/// Of a tree, only the closed shadow roots in it are kept.
+/// The closed shadow roots in a described tree; all else is dropped.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "TreeNode")]
-pub struct Tree {
-    /// Their backend ids.
+#[serde(from = "RawTreeNode")]
+pub struct ClosedRoots {
+    /// Backend node ids.
     pub closed: Vec<i64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TreeNode {
+struct RawTreeNode {
     #[serde(default)]
-    children: Vec<Tree>,
+    children: Vec<ClosedRoots>,
     #[serde(default)]
-    shadow_roots: Vec<TreeRoot>,
+    shadow_roots: Vec<RawShadowRoot>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TreeRoot {
+struct RawShadowRoot {
     backend_node_id: i64,
-    shadow_root_type: Words,
+    shadow_root_type: BoundedText,
 }
 
-impl From<TreeNode> for Tree {
-    fn from(node: TreeNode) -> Tree {
+impl From<RawTreeNode> for ClosedRoots {
+    fn from(node: RawTreeNode) -> ClosedRoots {
         let own = node.shadow_roots.iter().filter(|root| root.shadow_root_type == "closed");
         let mut closed: Vec<i64> = own.map(|root| root.backend_node_id).collect();
         closed.extend(node.children.into_iter().flat_map(|child| child.closed));
-        Tree { closed }
+        ClosedRoots { closed }
     }
 }
 
 received! {
-    DescribedTree { node: Tree }
+    DescribedTree { node: ClosedRoots }
     SearchFound { result_count: usize }
     FrameOwner { backend_node_id: i64 }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
     Described { node: DescribedNode }
     DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }
-    ShadowRoot { shadow_root_type: Words }
+    ShadowRoot { shadow_root_type: BoundedText }
     ResolvedNode { object: Handle }
     Handle { object_id: Option<Id> }
     Captured { data: String }
-    Frame { id: Id, parent_id: Option<Id>, url: Address, unreachable_url: Option<Address> }
+    Frame { id: Id, parent_id: Option<Id>, url: BoundedUrl, unreachable_url: Option<BoundedUrl> }
     FrameTreeOf { frame_tree: FrameTree }
     FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
     Metrics { metrics: Vec<Metric> }
-    Metric { name: Words, value: f64 }
+    Metric { name: BoundedText, value: f64 }
     LayoutMetrics { css_layout_viewport: Viewport, css_content_size: Size }
     Viewport { page_x: f64, page_y: f64, client_width: f64, client_height: f64 }
     Size { width: f64, height: f64 }
     History { current_index: i64, entries: Vec<HistoryEntry> }
     HistoryEntry { id: i64 }
     DragIntercepted { data: Box<RawValue> }
-    RequestSent { request_id: Id, #[serde(default)] r#type: Words, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
-    Request { #[serde(default)] url: Address, #[serde(default)] method: Words }
-    ResponseReceived { request_id: Id, #[serde(default)] r#type: Words, response: Response }
-    Response { #[serde(default)] url: Address, #[serde(default)] mime_type: Words, #[serde(default)] headers: ResponseHeaders }
+    RequestSent { request_id: Id, #[serde(default)] r#type: BoundedText, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
+    Request { #[serde(default)] url: BoundedUrl, #[serde(default)] method: BoundedText }
+    ResponseReceived { request_id: Id, #[serde(default)] r#type: BoundedText, response: Response }
+    Response { #[serde(default)] url: BoundedUrl, #[serde(default)] mime_type: BoundedText, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
-    HeadReceived { #[serde(default)] headers: HandedHeaders }
-    ResponseBody { body: Unprinted, #[serde(default)] base64_encoded: bool }
-    /// What came over a socket.
-    SocketSaid { response: SocketFrame }
-    SocketFrame { #[serde(default)] payload_data: Unprinted }
-    /// A message of a stream of events.
-    StreamSaid { #[serde(default)] data: Unprinted }
-    Navigated { loader_id: Option<Id>, error_text: Option<Words> }
+    ResponseHeadersReceived { #[serde(default)] headers: IssuedHeaders }
+    ResponseBody { body: SensitiveText, #[serde(default)] base64_encoded: bool }
+    /// A message on a WebSocket.
+    WebSocketFrame { response: SocketFrame }
+    SocketFrame { #[serde(default)] payload_data: SensitiveText }
+    /// A message of an event stream.
+    EventSourceMessage { #[serde(default)] data: SensitiveText }
+    Navigated { loader_id: Option<Id>, error_text: Option<BoundedText> }
     CreatedTarget { target_id: Id }
-    /// The default one has another id in each start of Chromium.
+    /// Each Chromium process has another default id.
     BrowserContexts { default_browser_context_id: Option<Id> }
     TargetInfo {
         target_id: Id,
-        r#type: Words,
-        #[serde(default)] title: Words,
-        #[serde(default)] url: Address,
+        r#type: BoundedText,
+        #[serde(default)] title: BoundedText,
+        #[serde(default)] url: BoundedUrl,
         parent_frame_id: Option<Id>,
-        /// The page that opened it, whether the two can reach each other or not.
+        /// The page that opened it, even if they cannot access each other.
         opener_id: Option<Id>,
         #[serde(default)] can_access_opener: bool,
     }
 
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }
-    Context { id: i64, name: Words, unique_id: Id, aux_data: Option<ContextData> }
+    Context { id: i64, name: BoundedText, unique_id: Id, aux_data: Option<ContextData> }
     ContextData { frame_id: Id }
     ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
-    DialogOpening { message: Words, r#type: Words, #[serde(default)] url: Address, default_prompt: Option<Words> }
-    DownloadWillBegin { url: Address }
+    DialogOpening { message: BoundedText, r#type: BoundedText, #[serde(default)] url: BoundedUrl, default_prompt: Option<BoundedText> }
+    DownloadWillBegin { url: BoundedUrl }
     FrameAttached { frame_id: Id, parent_frame_id: Id }
-    FrameDetached { frame_id: Id, reason: Words }
+    FrameDetached { frame_id: Id, reason: BoundedText }
     FrameNavigated { frame: Frame }
-    Lifecycle { frame_id: Id, loader_id: Id, name: Words }
-    NavigatedWithin { frame_id: Id, url: Address }
-    NavigationRequested { frame_id: Id, disposition: Words }
+    Lifecycle { frame_id: Id, loader_id: Id, name: BoundedText }
+    NavigatedWithin { frame_id: Id, url: BoundedUrl }
+    NavigationRequested { frame_id: Id, disposition: BoundedText }
     NavigationScheduled { frame_id: Id, delay: f64 }
-    NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: Words }
-    OfFrame { frame_id: Id }
-    /// A request that waits, or the answer to it: then there is a status or an error.
+    NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: BoundedText }
+    FrameEvent { frame_id: Id }
+    /// A paused request, or its paused response: then there is a status or an error.
     RequestPaused {
         request_id: Id,
         request: PausedRequest,
-        #[serde(default)] resource_type: Words,
+        #[serde(default)] resource_type: BoundedText,
         redirected_request_id: Option<Id>,
         response_status_code: Option<u16>,
-        response_error_reason: Option<Words>,
+        response_error_reason: Option<BoundedText>,
         #[serde(default)] response_headers: ResponseHeaders,
     }
-    PausedRequest { url: Address, #[serde(default)] headers: RequestHeaders }
+    PausedRequest { url: BoundedUrl, #[serde(default)] headers: RequestHeaders }
     TargetChanged { target_info: TargetInfo }
-    TargetCrashed { target_id: Id, #[serde(default)] status: Words, #[serde(default)] error_code: i64 }
-    WindowOpen { url: Address }
+    TargetCrashed { target_id: Id, #[serde(default)] status: BoundedText, #[serde(default)] error_code: i64 }
+    WindowOpen { url: BoundedUrl }
 }

@@ -1,6 +1,6 @@
-//! The JSON envelope: written once, parsed once, results left unparsed until their type is known.
+//! The JSON envelope of messages; results stay undecoded until their type is known.
 
-use super::{Command, SessionId, Words};
+use super::{BoundedText, Command, SessionId};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -47,11 +47,11 @@ pub(super) struct Refusal {
     #[serde(default)]
     pub code: i64,
     #[serde(default)]
-    pub message: Words,
+    pub message: BoundedText,
 }
 
 pub(super) enum Incoming<'a> {
-    /// The result is a slice of the message, not a copy: a screenshot's is tens of megabytes.
+    /// The result is a slice of the message, not a copy: a screenshot has tens of megabytes.
     Reply {
         id: u64,
         result: Result<Bytes, Refusal>,
@@ -63,7 +63,7 @@ pub(super) enum Incoming<'a> {
     },
 }
 
-/// `None` for what is no CDP message; the caller ignores it.
+/// `None` if it is not a CDP message.
 pub(super) fn decode(message: &Bytes) -> Option<Incoming<'_>> {
     let envelope: Envelope<'_> = serde_json::from_slice(message).ok()?;
     if let Some(id) = envelope.id {
@@ -82,7 +82,7 @@ pub(super) fn decode(message: &Bytes) -> Option<Incoming<'_>> {
 mod tests {
     use super::*;
 
-    fn told(message: &'static str) -> String {
+    fn summary(message: &'static str) -> String {
         match decode(&Bytes::from_static(message.as_bytes())) {
             Some(Incoming::Reply { id, result: Ok(bytes) }) => {
                 format!("reply {id} {}", String::from_utf8_lossy(&bytes))
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_a_reply_an_event_or_nothing() {
+    fn a_message_is_a_reply_or_an_event_or_is_ignored() {
         for (message, expected) in [
             (r#"{"id":7,"result":{"a":1}}"#, r#"reply 7 {"a":1}"#),
             (r#"{"id":7}"#, "reply 7 {}"),
@@ -111,7 +111,7 @@ mod tests {
             ("", "nothing"),
             ("{", "nothing"),
         ] {
-            assert_eq!(told(message), expected, "{message}");
+            assert_eq!(summary(message), expected, "{message}");
         }
     }
 }

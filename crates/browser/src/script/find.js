@@ -1,89 +1,128 @@
 // Finding elements by what an agent calls them: role and name, text, or selector.
 
+import { GeneratedContent } from './generated_content.js';
+import { MAX_NAME, nameOf, readableText, setValueExposure } from './accessible_name.js';
+import { checkActionability, scrollUnrendered } from './actionability.js';
+import { isActionable } from './aria_states.js';
+import { visibility } from './element_visibility.js';
+import { flatParent } from './flat_tree.js';
+import { intendedTarget } from './hit_test.js';
+import { characterData, documentElement, isConnected, isElement, isText, matches } from './intrinsics.js';
+import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
+import { INTERACTIVE, roleOf } from './roles.js';
+import { isTreeUnchanged } from './secret_fields.js';
+import { normalizeText } from './text.js';
+import { walk } from './tree_walk.js';
+import { visibleText } from './visible_text.js';
+
+// Why a ref is stale: never issued, hidden, moved to another document, or removed.
+/** @param {{ prefix: string, number: number, options: SnapshotOptions }} request */
+export const describeStaleRef = ({ prefix, number, options }) => {
+  if (number < 1 || number > lastRef) return { fate: 'never_given' };
+  const el = elementsByRef.get(number)?.deref();
+  if (el && isInThisDocument(el)) return { fate: visibility(el) === true ? 'untold' : 'hidden' };
+  const was = lastDescriptions.get(number) ?? null;
+  if (el && isConnected(el)) return { fate: 'moved', ...was };
+  if (!was) return { fate: 'removed' };
+  const now = findElements({ prefix, by: { kind: 'role', ...was }, index: 0, look: null, options });
+  return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
+};
 const MAX_FOUND = 200;
 const MAX_NEAR = 8;
 
 const TEXT_ROLES = new Set(['searchbox', 'textbox']);
-const sameRole = (wanted, role) =>
+/** @param {string} wanted @param {string} role */
+const matchesRole = (wanted, role) =>
   wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
-// How well something answers to a name: exactly, but for case, in part; -1 not at all.
-const tierOf = (told, wanted, lower) =>
-  wanted === null || told === wanted ? 0
-  : told.toLowerCase() === lower ? 1
-  : lower && told.toLowerCase().includes(lower) ? 2
+// How well a name matches: 0 exactly, 1 but for case, 2 in part, -1 not at all.
+/** @param {string} name @param {string | null} wanted @param {string | undefined} lower */
+export const matchTier = (name, wanted, lower) =>
+  wanted === null || name === wanted ? 0
+  : name.toLowerCase() === lower ? 1
+  : lower && name.toLowerCase().includes(lower) ? 2
   : -1;
 
-// Each kind of search says for an element, and for the element around a text, how well it answers.
+// Each kind of search matches elements, and texts by the element around them.
+/** @type {{ [K in FindBy['kind']]: (by: Extract<FindBy, { kind: K }>) => Search }} */
 const SEARCHES = {
   role: ({ role, name }) => {
-    const wanted = name === null ? null : clean(name, MAX_NAME).trim();
+    const wanted = name === null ? null : normalizeText(name, MAX_NAME).trim();
     const lower = wanted?.toLowerCase();
+    /** @type {Search['visit']} */
     const visit = (el, shown, found) => {
       if (!shown) return;
-      if (sameRole(role, shown)) {
-        const told = nameOf(el, roleOf(el) || 'button');
-        const tier = tierOf(told, wanted, lower);
-        if (tier < 0) found.near(shown, told);
+      if (matchesRole(role, shown)) {
+        const elName = nameOf(el, roleOf(el) || 'button');
+        const tier = matchTier(elName, wanted, lower);
+        if (tier < 0) found.near(shown, elName);
         else found.add(tier, el);
       } else if (lower && INTERACTIVE.has(shown)) {
-        const told = nameOf(el, shown);
-        if (told.toLowerCase().includes(lower)) found.near(shown, told);
+        const elName = nameOf(el, shown);
+        if (elName.toLowerCase().includes(lower)) found.near(shown, elName);
       }
     };
     return { visit, text: () => {} };
   },
   selector: ({ selector }) => ({
-    visit: (el, shown, found) => { if (matches(el, selector)) found.add(0, el); },
+    visit: (el, _role, found) => { if (matches(el, selector)) found.add(0, el); },
     text: () => {},
   }),
   text: ({ text }) => {
-    const wanted = clean(text, MAX_NAME).trim();
+    const wanted = normalizeText(text, MAX_NAME).trim();
     const lower = wanted.toLowerCase();
     const words = lower.split(' ');
+    /** @type {Set<Element>} */
     const seen = new Set();
+    /** @param {number} tier @param {Element} meant @param {Matches} found */
     const add = (tier, meant, found) => {
       if (tier < 0 || seen.has(meant)) return;
       seen.add(meant);
       found.add(tier, meant);
     };
+    /** @param {string} own */
     const touches = (own) => own.toLowerCase().split(' ').some((word) => word && words.some((one) => one.includes(word) || word.includes(one)));
     return {
-      // What has no text inside is read by its value.
+      // Button inputs have no text nodes.
       visit: (el, shown, found) => {
         if (shown !== 'button' || !(el instanceof HTMLInputElement)) return;
-        add(tierOf(nameOf(el, shown), wanted, lower), meantBy(el, null) ?? el, found);
+        add(matchTier(nameOf(el, shown), wanted, lower), intendedTarget(el, null) ?? el, found);
       },
-      // A text may be in parts, with markup between them; but one part of it must be here.
+      // A text may be split by markup; but one part of it must be in this node.
       text: (node, found) => {
-        const parent = typeof node === 'string' ? null : flatParent(node);
+        if (typeof node === 'string' || node instanceof GeneratedContent || !isText(node)) return;
+        const parent = flatParent(node);
         if (!parent || !isElement(parent)) return;
-        const own = clean(characters(node), MAX_NAME).trim();
+        const own = normalizeText(characterData(node), MAX_NAME).trim();
         if (!touches(own)) return;
-        const meant = meantBy(parent, null) ?? parent;
+        const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;
-        // What is seen costs more to tell than what is written.
-        const shown = (el) => (textOf(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
+        // Visible text costs more to compute than text content.
+        /** @param {Element} el */
+        const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
         const around = shown(parent);
-        const told = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
-        const tiers = told.filter(Boolean).map((text) => tierOf(text, wanted, lower)).filter((tier) => tier >= 0);
+        const texts = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
+        const tiers = texts.filter(Boolean).map((text) => matchTier(text, wanted, lower)).filter((tier) => tier >= 0);
         if (tiers.length) add(Math.min(...tiers), meant, found);
       },
     };
   },
 };
 
-// All elements that answer, sorted by how well. With `look`, the one at `index` of the best is looked at as well,
-// which saves a second question.
-// What an element is called and what it shows, for whoever has to know whether that may be said.
-const MOST_WORDS_CHECKED = 2000;
-const wordsToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MOST_WORDS_CHECKED)}`.slice(0, 2 * MOST_WORDS_CHECKED).toWellFormed();
+// The name and the visible text of a match, for the driver to check whether it may be returned.
+const MAX_CHECKED_LENGTH = 2000;
+/** @param {Element} el */
+const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CHECKED_LENGTH)}`.slice(0, 2 * MAX_CHECKED_LENGTH).toWellFormed();
 
-const find = ({ prefix, by, index, look: how, words, options }) => {
-  tellValues(options);
-  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isStill() };
+/** @param {FindRequest} request @returns {FindReply} */
+export const findElements = ({ prefix, by, index, look: how, words, options }) => {
+  setValueExposure(options);
+  /** @type {FindReply} */
+  const found = { exact: [], close: [], part: [], near: [], total: [0, 0, 0], complete: true, looked: null, still: isTreeUnchanged() };
   const tiers = [found.exact, found.close, found.part];
+  /** @type {[Element[], Element[], Element[]]} */
   const kept = [[], [], []];
+  /** @type {Matches} */
   const collect = {
     add: (tier, el) => {
       found.total[tier] += 1;
@@ -91,7 +130,8 @@ const find = ({ prefix, by, index, look: how, words, options }) => {
     },
     near: (role, name) => { if (name && found.near.length < MAX_NEAR) found.near.push({ role, name }); },
   };
-  const search = SEARCHES[by.kind](by);
+  const search = SEARCHES[by.kind](/** @type {any} */ (by));
+  /** @type {WalkVisitor} */
   const visit = (el, elRole, depth, silent) => {
     search.visit(el, elRole || (isActionable(el, elRole) ? 'generic' : ''), collect);
     return { depth, silent };
@@ -99,11 +139,11 @@ const find = ({ prefix, by, index, look: how, words, options }) => {
   const root = documentElement(document);
   if (root) found.complete = walk(root, visit, (node) => search.text(node, collect), () => {}).complete;
   kept.forEach((els, tier) => { for (const el of els) tiers[tier].push(`${prefix}e${refOf(el)}`); });
-  if (words) found.words = kept.map((els) => els.map(wordsToCheck));
+  if (words) found.words = kept.map((els) => els.map(textToCheck));
   const best = kept.find((els) => els.length);
   if (how && best && index < best.length) {
-    const looked = look(prefix, best[index], how);
-    if (!unheard) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
+    const looked = checkActionability(prefix, best[index], how);
+    if (!scrollUnrendered) found.looked = { ...looked, ref: `${prefix}e${refOf(best[index])}` };
   }
   return found;
 };

@@ -1,91 +1,83 @@
-// Settling: what a page does because of an action, until it has done it.
+// Settling: waits for what a page does because of an action.
 
-// A page whose tree goes on changing is followed for so many turns of its event loop.
-const MOST_TURNS = 20;
-// How long animations that end may hold up a reply.
-const MOST_ANIMATION = 1000;
+import { countNodes } from './closed_roots.js';
+import { changeCount, changeObserver, scriptAdded, startCountingChanges } from './dom_changes.js';
+import { countElements } from './flat_tree.js';
+import { nextFrame } from './frame_time.js';
+import { disarmInputGuard } from './input_guard.js';
+import { animationEffect, animationFinished, animationState, effectTiming, runningAnimations } from './intrinsics.js';
+import { takeSnapshot } from './snapshot.js';
 
-const CHANGES = { subtree: true, childList: true, attributes: true, characterData: true };
-let changes = 0;
-// Whether a script came, whose request may not have been sent yet.
-let fetches = false;
-const isScript = (node) => isElement(node) && (tagOf(node) === 'script' || querySelector(node, 'script') !== null);
-const noticeChanges = (records) => {
-  changes += records.length;
-  fetches ||= records.some(({ addedNodes }) => Array.from(addedNodes).some(isScript));
-};
-const changeObserver = new MutationObserver(noticeChanges);
-
-const watchChanges = () => {
-  changes = 0;
-  fetches = false;
-  changeObserver.observe(document, CHANGES);
-};
+// Tasks to wait for while the tree keeps changing.
+const MAX_TURNS = 20;
+// How long finite animations may delay a reply.
+const MAX_ANIMATION_MILLISECONDS = 1000;
 
 const channel = new MessageChannel();
-const waitingTurns = [];
-channel.port1.onmessage = () => waitingTurns.shift()?.();
-const nextTurn = () => new Promise((resolve) => { waitingTurns.push(resolve); channel.port2.postMessage(null); });
+/** @type {(() => void)[]} */
+const waitingTasks = [];
+channel.port1.onmessage = () => waitingTasks.shift()?.();
+const nextTask = () => new Promise((resolve) => { waitingTasks.push(() => resolve(undefined)); channel.port2.postMessage(null); });
 
-const animationFinished = getter(Animation, 'finished');
-const effectTiming = method(AnimationEffect, 'getComputedTiming');
-
-// Animations that come to an end; a spinner never does.
+// Finite animations; a spinner is infinite.
 const endingAnimations = () => runningAnimations(document).filter((animation) => {
   const effect = animationEffect(animation);
   return animationState(animation) === 'running' && effect !== null && Number.isFinite(effectTiming(effect).endTime);
 });
 
-// Whether there were any.
-const untilStill = async () => {
+// Resolves with whether there were any.
+const waitForAnimations = async () => {
   const ending = endingAnimations();
   if (!ending.length) return false;
   const finished = Promise.allSettled(ending.map((animation) => animationFinished(animation)));
   let timer;
-  const late = new Promise((resolve) => { timer = setTimeout(resolve, MOST_ANIMATION); });
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, MAX_ANIMATION_MILLISECONDS); });
   await Promise.race([finished, late]);
   clearTimeout(timer);
   return true;
 };
 
-const untilUnchanged = async () => {
-  for (let turn = 0; turn < MOST_TURNS; turn += 1) {
-    const before = changes;
-    await nextTurn();
-    if (changes === before) break;
+const waitUntilUnchanged = async () => {
+  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+    const before = changeCount;
+    await nextTask();
+    if (changeCount === before) break;
   }
 };
 
-const comeToRest = async (expecting) => {
-  await nextTurn();
-  if (expecting && changes === 0) await nextFrame();
-  if (expecting && changes === 0) await nextFrame();
-  await untilUnchanged();
-  if (fetches) { await nextFrame(); await untilUnchanged(); }
-  // The page hears of an animation's end after we do.
-  if (await untilStill()) await untilUnchanged();
+/** @param {boolean} expecting */
+const waitForQuiet = async (expecting) => {
+  await nextTask();
+  if (expecting && changeCount === 0) await nextFrame();
+  if (expecting && changeCount === 0) await nextFrame();
+  await waitUntilUnchanged();
+  if (scriptAdded) { await nextFrame(); await waitUntilUnchanged(); }
+  // The page's handlers run after ours.
+  if (await waitForAnimations()) await waitUntilUnchanged();
   changeObserver.disconnect();
 };
 
-// A page of more elements than this is read by itself, because that may take a while.
-const FEW_ELEMENTS = 3000;
-const readQuickly = (wanted) => {
-  if (!wanted || countElements() > FEW_ELEMENTS) return null;
+// A larger page is read in a call of its own, because that may take a while.
+const MAX_QUICK_ELEMENTS = 3000;
+/** @param {SnapshotRequest | null} wanted */
+const snapshotIfSmall = (wanted) => {
+  if (!wanted || countElements() > MAX_QUICK_ELEMENTS) return null;
   try {
-    return snapshot(wanted);
+    return takeSnapshot(wanted);
   } catch {
-    // Whoever reads the page then finds out why.
+    // The next read reports why.
     return null;
   }
 };
 
-// Disarms the guard, and waits for what the page does by itself: handlers that queue work, changes that go on,
-// animations that end. A page that has done nothing yet gets two frames to begin. Then it is read, if that is wanted.
-const rest = async ({ expecting, anew, wanted, count }) => {
-  const came = disarm();
-  if (anew) watchChanges();
-  await comeToRest(expecting);
-  const told = readQuickly(wanted);
-  const counted = wanted && told !== null ? countNodes({ anew: count }) : { count: null, same: false };
-  return { ...came, told, ...counted };
+// Disarms the guard, and waits for queued tasks, continuing changes and finite animations. A page that has not
+// changed yet gets two frames to begin. Then takes a snapshot, if requested.
+/** @param {SettleRequest} request */
+export const waitUntilSettled = async ({ expecting, anew, wanted, count }) => {
+  const came = disarmInputGuard();
+  if (anew) startCountingChanges();
+  await waitForQuiet(expecting);
+  const snapshot = snapshotIfSmall(wanted);
+  const counted = wanted && snapshot !== null ? countNodes({ anew: count }) : { count: null, same: false };
+  return { ...came, told: snapshot, ...counted };
 };

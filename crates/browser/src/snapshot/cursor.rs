@@ -1,4 +1,4 @@
-//! The name of a part that was folded away: which snapshot, and which of its nodes or which rest of a text.
+//! Cursors: names for folded parts of a snapshot, either a range of nodes or the rest of a long text.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ pub(crate) struct Cursor {
     pub span: Span,
 }
 
-/// A piece of a page's list of nodes.
+/// A part of a page's node list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Span {
-    /// Siblings with all that is in them.
+    /// Siblings with their subtrees.
     Nodes { first: usize, end: usize },
-    /// The text of one node, from a byte of it on.
+    /// The text of one node from a byte offset on.
     Text { node: usize, from: usize },
 }
 
 impl Cursor {
-    /// Digits and marks only: whatever else an agent sends is no cursor of ours.
+    /// Accepts digits and separators only, so that input from an agent never parses as a cursor by accident.
     pub fn parse(text: &str) -> Option<Cursor> {
         let (serial, rest) = text.strip_prefix('c')?.split_once('.')?;
-        let serial = number(serial)?;
+        let serial = parse_digits(serial)?;
         let span = if let Some((first, end)) = rest.split_once('-') {
-            Span::Nodes { first: number(first)?, end: number(end)? }
+            Span::Nodes { first: parse_digits(first)?, end: parse_digits(end)? }
         } else {
             let (node, from) = rest.split_once('t')?;
-            Span::Text { node: number(node)?, from: number(from)? }
+            Span::Text { node: parse_digits(node)?, from: parse_digits(from)? }
         };
         Some(Cursor { serial, span })
     }
 }
 
-/// `parse` alone would take a sign.
-fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+/// Rejects a sign, which `str::parse` accepts.
+fn parse_digits<T: std::str::FromStr>(digits: &str) -> Option<T> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_is_read_as_it_is_written_and_nothing_else_is_one() {
+    fn a_cursor_parses_as_it_is_written_and_other_text_does_not() {
         for text in ["c1.0-5", "c12.340-99999", "c3.7t2000"] {
             assert_eq!(Cursor::parse(text).map(|cursor| cursor.to_string()).as_deref(), Some(text));
         }

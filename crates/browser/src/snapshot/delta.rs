@@ -1,20 +1,20 @@
-//! What changed since the caller's last snapshot, in lines that read like a unified diff.
+//! Renders what changed since the caller's last snapshot as lines that read like a unified diff.
 //!
-//! Changes are told from top to bottom, each with the place it is at in the page as it is now: the element that it is
-//! inside of, and the sibling before it. What was removed is told shortly, what was added is folded like a page is.
+//! Hunks are in page order. Each begins with its location in the new page: the enclosing element and the preceding
+//! sibling. Removed lines are abbreviated; added lines are folded to the budget like a page.
 
 #[cfg(test)]
 mod tests;
 
 use super::{
     View,
+    ancestor_path::ancestor_path_at,
     cursor::Span,
-    diff::{Change, changes},
-    fold::plan,
+    diff::{Hunk, diff},
+    layout::{FormatCost, Limits},
+    layout_builder::build_layout,
     node::{Node, Page},
-    outline::{self, Outline, quote},
-    path::path_above,
-    plan::{Format, Limits},
+    outline::{self, OutlineFormat, push_quoted},
 };
 use std::{
     hash::{BuildHasher, RandomState},
@@ -23,66 +23,72 @@ use std::{
 
 const CHANGED: &str = "Changed since your last snapshot:\n";
 const UNCHANGED: &str = "Nothing on the page changed.\n";
-/// No change takes less, so a budget also bounds their number; with more of them the page is shown whole.
-const LEAST_CHANGE: usize = 16;
-/// Removed lines that are told one by one; more are summed up.
-const MOST_REMOVED: usize = 6;
-/// What is told of a name or text that is gone, or that only tells a place, in characters.
-const MOST_OF_A_NAME: usize = 80;
-/// The same in a line that sums up others.
-const LEAST_OF_A_NAME: usize = 24;
+/// The shortest hunk, in bytes. It bounds the number of hunks by the budget; with more, the whole page is rendered.
+const MIN_HUNK_BYTES: usize = 16;
+/// Removed lines that are listed one by one; more are summarized.
+const MAX_LISTED_REMOVALS: usize = 6;
+/// Characters of a name or text in a removed line or a location.
+const MAX_NAME_CHARS: usize = 80;
+/// Characters of a name in a line that summarizes others.
+const MAX_SUMMARY_NAME_CHARS: usize = 24;
 
 pub(crate) struct Delta {
     pub text: String,
-    /// Whether there is something for a cursor to open.
+    /// Whether a cursor can open something.
     pub folds: bool,
-    /// Nodes that are folded away.
+    /// Number of folded nodes.
     pub hidden: usize,
 }
 
-/// What tells the difference between two pages, if it takes fewer than `most` bytes.
-pub(super) fn delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<Delta> {
-    let prints = RandomState::new();
-    let (old, new) = (Lines::of(old, &prints), Lines::of(new, &prints));
-    let changes = changes(&old.prints, &new.prints);
+/// Renders the difference between two pages, if that takes fewer than `most` bytes.
+pub(super) fn render_delta(old: &Page, new: &Page, view: &View, most: usize) -> Option<Delta> {
+    let hasher = RandomState::new();
+    let (old, new) = (OutlineLines::new(old, &hasher), OutlineLines::new(new, &hasher));
+    let hunks = diff(&old.hashes, &new.hashes);
     let room = view.bytes.min(most.saturating_sub(1));
-    if changes.len() > room / LEAST_CHANGE {
+    if hunks.len() > room / MIN_HUNK_BYTES {
         return None;
     }
-    let mut telling =
-        Telling { old, new, max_depth: view.max_depth, serial: view.serial, parts: Vec::new(), place: None };
-    for change in telling.whole_elements(&changes) {
-        telling.change(&change);
+    let mut writer = DeltaWriter {
+        old,
+        new,
+        max_depth: view.max_depth,
+        serial: view.serial,
+        parts: Vec::new(),
+        location: None,
+    };
+    for hunk in writer.widen_to_elements(&hunks) {
+        writer.add_hunk(&hunk);
     }
-    let beyond = telling.new.page.beyond().map(|note| note + "\n").unwrap_or_default();
-    let first = if changes.is_empty() { UNCHANGED } else { CHANGED };
-    telling.write(first, &beyond, room)
+    let note = writer.new.page.truncation_note().map(|note| note + "\n").unwrap_or_default();
+    let first = if hunks.is_empty() { UNCHANGED } else { CHANGED };
+    writer.render(first, &note, room)
 }
 
 /// A page as the lines of its outline.
-struct Lines<'a> {
+struct OutlineLines<'a> {
     page: &'a Page,
-    /// The first node of each line, and whether the text in it is on the same line.
+    /// The first node of each line, and whether its text is inlined on the same line.
     lines: Vec<(usize, bool)>,
-    /// Lines that read the same have the same one. The key is ours, so no page can make two that clash.
-    prints: Vec<u64>,
+    /// Lines with equal text have equal hashes. The hash key is random, so a page cannot construct collisions.
+    hashes: Vec<u64>,
 }
 
-impl<'a> Lines<'a> {
-    fn of(page: &'a Page, hasher: &RandomState) -> Lines<'a> {
-        let mut told = Lines { page, lines: Vec::new(), prints: Vec::new() };
+impl<'a> OutlineLines<'a> {
+    fn new(page: &'a Page, hasher: &RandomState) -> OutlineLines<'a> {
+        let mut outline_lines = OutlineLines { page, lines: Vec::new(), hashes: Vec::new() };
         let mut at = 0;
         while at < page.nodes.len() {
             let node = &page.nodes[at];
             let inside = page.only_text(at).filter(|_| node.value.as_deref().is_none_or(str::is_empty));
-            told.lines.push((at, inside.is_some()));
-            told.prints.push(hasher.hash_one(outline::line(node, inside)));
+            outline_lines.lines.push((at, inside.is_some()));
+            outline_lines.hashes.push(hasher.hash_one(outline::render_line(node, inside)));
             at += 1 + usize::from(inside.is_some());
         }
-        told
+        outline_lines
     }
 
-    /// Where a line's nodes begin; the end of the page for what is after its last line.
+    /// Index of a line's first node; the number of nodes for the line after the last.
     fn node_at(&self, line: usize) -> usize {
         self.lines.get(line).map_or(self.page.nodes.len(), |(at, _)| *at)
     }
@@ -91,17 +97,18 @@ impl<'a> Lines<'a> {
         &self.page.nodes[self.lines[line].0]
     }
 
-    fn inside(&self, line: usize) -> Option<&'a str> {
-        let (at, joined) = self.lines[line];
-        joined.then(|| self.page.nodes[at + 1].name.as_str())
+    fn inlined_text(&self, line: usize) -> Option<&'a str> {
+        let (at, inlined) = self.lines[line];
+        inlined.then(|| self.page.nodes[at + 1].name.as_str())
     }
 
     fn depth(&self, line: usize) -> usize {
         self.node(line).depth
     }
 
-    /// Splits lines where one is shallower than the first, so that each part is some siblings with what is in them.
-    fn forests(&self, mut lines: Range<usize>) -> Vec<Range<usize>> {
+    /// Splits a range where a line is shallower than the first, so that each part consists of siblings with their
+    /// subtrees.
+    fn split_forests(&self, mut lines: Range<usize>) -> Vec<Range<usize>> {
         let mut forests = Vec::new();
         while !lines.is_empty() {
             let depth = self.depth(lines.start);
@@ -112,247 +119,250 @@ impl<'a> Lines<'a> {
         forests
     }
 
-    /// A line that only has to be recognised: as deep as `base` has no indentation, and long texts are cut.
-    fn short(&self, line: usize, base: usize) -> String {
+    /// A line to recognise an element by: indented relative to `base`, with long texts cut.
+    fn abbreviated(&self, line: usize, base: usize) -> String {
         let mut node = self.node(line).clone();
         node.depth -= base;
-        node.name = cut(&node.name, MOST_OF_A_NAME);
-        node.value = node.value.as_deref().map(|value| cut(value, MOST_OF_A_NAME));
-        let inside = self.inside(line).map(|inside| cut(inside, MOST_OF_A_NAME));
-        outline::line(&node, inside.as_deref())
+        node.name = truncate(&node.name, MAX_NAME_CHARS);
+        node.value = node.value.as_deref().map(|value| truncate(value, MAX_NAME_CHARS));
+        let inside = self.inlined_text(line).map(|inside| truncate(inside, MAX_NAME_CHARS));
+        outline::render_line(&node, inside.as_deref())
     }
 
     /// `listitem "Lamp"`
-    fn named(&self, line: usize) -> String {
+    fn label(&self, line: usize) -> String {
         let node = self.node(line);
-        let name = if node.name.is_empty() { self.inside(line).unwrap_or_default() } else { &node.name };
-        let mut told = node.role.clone();
+        let name =
+            if node.name.is_empty() { self.inlined_text(line).unwrap_or_default() } else { &node.name };
+        let mut label = node.role.clone();
         if !name.is_empty() {
-            told.push(' ');
-            quote(&cut(name, LEAST_OF_A_NAME), &mut told);
+            label.push(' ');
+            push_quoted(&truncate(name, MAX_SUMMARY_NAME_CHARS), &mut label);
         }
-        told
+        label
     }
 
-    /// The line of the sibling before a place, if it is not the first one in its element.
+    /// The preceding sibling of a line at this depth, if there is one in the same parent.
     fn sibling_before(&self, line: usize, depth: usize) -> Option<usize> {
         let before = (0..line).rev().find(|before| self.depth(*before) <= depth)?;
         (self.depth(before) == depth).then_some(before)
     }
 }
 
-fn shallowest(lines: &Lines<'_>, range: &Range<usize>) -> Option<usize> {
+fn shallowest(lines: &OutlineLines<'_>, range: &Range<usize>) -> Option<usize> {
     range.clone().map(|line| lines.depth(line)).min()
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-enum Part {
+enum DeltaPart {
     Text(String),
-    /// Lines of the new page, by how many bytes they take when nothing of them is folded.
+    /// Lines of the new page, and the bytes they take unfolded.
     Added {
         lines: Range<usize>,
         bytes: usize,
     },
 }
 
-struct Telling<'a> {
-    old: Lines<'a>,
-    new: Lines<'a>,
+struct DeltaWriter<'a> {
+    old: OutlineLines<'a>,
+    new: OutlineLines<'a>,
     max_depth: usize,
     serial: u64,
-    parts: Vec<Part>,
-    /// Where the last part of the present change is; it is said once.
-    place: Option<String>,
+    parts: Vec<DeltaPart>,
+    /// Location that was written last for the present hunk; it is not repeated.
+    location: Option<String>,
 }
 
-impl Telling<'_> {
-    /// A line that comes between an element and what is in it takes that over: the change is widened to all of it,
-    /// or nobody could tell what is where.
-    fn whole_elements(&self, changes: &[Change]) -> Vec<Change> {
-        let mut whole: Vec<Change> = Vec::new();
-        let mut waiting = changes.iter().cloned().peekable();
-        while let Some(change) = waiting.next() {
+impl DeltaWriter<'_> {
+    /// Widens hunks to whole elements. An added line between an element and its children adopts them, so the hunk
+    /// includes those children; otherwise the nesting is ambiguous.
+    fn widen_to_elements(&self, hunks: &[Hunk]) -> Vec<Hunk> {
+        let mut whole: Vec<Hunk> = Vec::new();
+        let mut waiting = hunks.iter().cloned().peekable();
+        while let Some(hunk) = waiting.next() {
             let from = whole.last().map_or(0, |before| before.new.end);
             let to = waiting.peek().map_or(self.new.lines.len(), |next| next.new.start);
-            let mut change = self.at_its_beginning(change, from, to);
-            while let Some(depth) = self.splits(&change) {
+            let mut hunk = self.slide_to_element_start(hunk, from, to);
+            while let Some(depth) = self.adopting_depth(&hunk) {
                 let stop = waiting.peek().map_or(self.new.lines.len(), |next| next.new.start);
-                let inside = (change.new.end..stop).take_while(|line| self.new.depth(*line) > depth).count();
-                change.new.end += inside;
-                change.old.end += inside;
-                match waiting.next_if(|next| next.new.start == change.new.end) {
-                    Some(next) => (change.old.end, change.new.end) = (next.old.end, next.new.end),
+                let inside = (hunk.new.end..stop).take_while(|line| self.new.depth(*line) > depth).count();
+                hunk.new.end += inside;
+                hunk.old.end += inside;
+                match waiting.next_if(|next| next.new.start == hunk.new.end) {
+                    Some(next) => (hunk.old.end, hunk.new.end) = (next.old.end, next.new.end),
                     None => break,
                 }
             }
-            whole.push(change);
+            whole.push(hunk);
         }
         whole
     }
 
-    /// The end of one element and the beginning of the next, if they read the same, are as well one whole element.
-    /// `from` and `to` bound the lines of the new page where the change may be.
-    fn at_its_beginning(&self, mut change: Change, from: usize, to: usize) -> Change {
-        let (lines, range) = match (change.old.is_empty(), change.new.is_empty()) {
-            (true, false) => (&self.new, change.new.clone()),
-            (false, true) => (&self.old, change.old.clone()),
-            _ => return change,
+    /// Slides a hunk so that it begins at the start of an element. Equal lines at both ends make the positions
+    /// equivalent.
+    /// `from` and `to` bound the lines of the new page that the hunk may slide over.
+    fn slide_to_element_start(&self, mut hunk: Hunk, from: usize, to: usize) -> Hunk {
+        let (lines, range) = match (hunk.old.is_empty(), hunk.new.is_empty()) {
+            (true, false) => (&self.new, hunk.new.clone()),
+            (false, true) => (&self.old, hunk.old.clone()),
+            _ => return hunk,
         };
         let depth = shallowest(lines, &range);
         let begins = |start: usize| Some(lines.depth(start)) == depth;
-        let same = |start: usize| lines.prints[start] == lines.prints[start + range.len()];
-        let first = range.start - (change.new.start - from);
-        let last = range.start + (to - change.new.end);
+        let same = |start: usize| lines.hashes[start] == lines.hashes[start + range.len()];
+        let first = range.start - (hunk.new.start - from);
+        let last = range.start + (to - hunk.new.end);
         let up = (first..range.start).rev().take_while(|start| same(*start));
         let down = (range.start..last).take_while(|start| same(*start)).map(|start| start + 1);
         let start = [range.start].into_iter().chain(up).chain(down).find(|start| begins(*start));
         let start = start.unwrap_or(range.start);
-        for side in [&mut change.old, &mut change.new] {
+        for side in [&mut hunk.old, &mut hunk.new] {
             *side = side.start + start - range.start..side.end + start - range.start;
         }
-        change
+        hunk
     }
 
-    /// How deep the added lines are that would take over what follows them.
-    fn splits(&self, change: &Change) -> Option<usize> {
-        let added = shallowest(&self.new, &change.new)?;
-        let follows = (change.new.end < self.new.lines.len()).then(|| self.new.depth(change.new.end))?;
-        let takes_over = follows > added && shallowest(&self.old, &change.old) != Some(added);
+    /// Depth of the added lines that would adopt the lines after the hunk.
+    fn adopting_depth(&self, hunk: &Hunk) -> Option<usize> {
+        let added = shallowest(&self.new, &hunk.new)?;
+        let follows = (hunk.new.end < self.new.lines.len()).then(|| self.new.depth(hunk.new.end))?;
+        let takes_over = follows > added && shallowest(&self.old, &hunk.old) != Some(added);
         takes_over.then_some(added)
     }
 
-    fn change(&mut self, change: &Change) {
-        self.place = None;
-        let mut removed = self.old.forests(change.old.clone());
-        let mut added = self.new.forests(change.new.clone());
-        // From the end on, what is equally deep took the place of the other, and what was in the one is in the other.
+    fn add_hunk(&mut self, hunk: &Hunk) {
+        self.location = None;
+        let mut removed = self.old.split_forests(hunk.old.clone());
+        let mut added = self.new.split_forests(hunk.new.clone());
+        // Counted from the end, removed and added forests of equal depth replace each other.
         let same = removed.iter().rev().zip(added.iter().rev());
         let same =
             same.take_while(|(old, new)| self.old.depth(old.start) == self.new.depth(new.start)).count();
         let replaced =
             removed.split_off(removed.len() - same).into_iter().zip(added.split_off(added.len() - same));
         for removed in removed {
-            self.place(change.new.start, self.old.depth(removed.start));
-            self.removed(removed);
+            self.add_location(hunk.new.start, self.old.depth(removed.start));
+            self.add_removed(removed);
         }
         for added in added {
-            self.place(added.start, self.new.depth(added.start));
-            self.added(added);
+            self.add_location(added.start, self.new.depth(added.start));
+            self.add_added(added);
         }
         for (removed, added) in replaced {
-            self.place(added.start, self.new.depth(added.start));
-            self.removed(removed);
-            self.added(added);
+            self.add_location(added.start, self.new.depth(added.start));
+            self.add_removed(removed);
+            self.add_added(added);
         }
     }
 
-    /// Where a change is: what it is inside of and after, in the new page.
-    fn place(&mut self, line: usize, depth: usize) {
-        let above = path_above(self.new.page, self.new.node_at(line), depth);
-        let mut place = if above.is_empty() { "@@ at the top\n".to_owned() } else { format!("@@ {above}\n") };
+    /// Writes the location of a hunk in the new page: enclosing element and preceding sibling.
+    fn add_location(&mut self, line: usize, depth: usize) {
+        let above = ancestor_path_at(self.new.page, self.new.node_at(line), depth);
+        let mut location =
+            if above.is_empty() { "@@ at the top\n".to_owned() } else { format!("@@ {above}\n") };
         if let Some(before) = self.new.sibling_before(line, depth) {
-            place.push_str("  ");
-            place.push_str(&self.new.short(before, depth));
-            place.push('\n');
+            location.push_str("  ");
+            location.push_str(&self.new.abbreviated(before, depth));
+            location.push('\n');
         }
-        if self.place.as_ref() != Some(&place) {
-            self.parts.push(Part::Text(place.clone()));
-            self.place = Some(place);
+        if self.location.as_ref() != Some(&location) {
+            self.parts.push(DeltaPart::Text(location.clone()));
+            self.location = Some(location);
         }
     }
 
-    fn removed(&mut self, lines: Range<usize>) {
+    fn add_removed(&mut self, lines: Range<usize>) {
         let base = self.old.depth(lines.start);
-        let text = if lines.len() <= MOST_REMOVED {
-            lines.map(|line| format!("- {}\n", self.old.short(line, base))).collect()
+        let text = if lines.len() <= MAX_LISTED_REMOVALS {
+            lines.map(|line| format!("- {}\n", self.old.abbreviated(line, base))).collect()
         } else {
             let last = lines.clone().rev().find(|line| self.old.depth(*line) == base).unwrap_or(lines.start);
-            let (count, from) = (lines.len(), self.old.named(lines.start));
+            let (count, from) = (lines.len(), self.old.label(lines.start));
             if last == lines.start {
                 format!("- … {count} lines, {from} and what was in it\n")
             } else {
-                format!("- … {count} lines, from {from} to {}\n", self.old.named(last))
+                format!("- … {count} lines, from {from} to {}\n", self.old.label(last))
             }
         };
-        self.parts.push(Part::Text(text));
+        self.parts.push(DeltaPart::Text(text));
     }
 
-    fn added(&mut self, lines: Range<usize>) {
+    fn add_added(&mut self, lines: Range<usize>) {
         let base = self.new.depth(lines.start);
         let bytes = lines.clone().map(|line| {
-            Added::cost(self.new.node(line), self.new.inside(line))
-                + (self.new.depth(line) - base) * Added::INDENT
+            AddedLineCost::cost(self.new.node(line), self.new.inlined_text(line))
+                + (self.new.depth(line) - base) * AddedLineCost::INDENT
         });
         let bytes = bytes.sum();
-        self.parts.push(Part::Added { lines, bytes });
+        self.parts.push(DeltaPart::Added { lines, bytes });
     }
 
-    fn write(self, first: &str, last: &str, room: usize) -> Option<Delta> {
-        let told = self.parts.iter().map(|part| match part {
-            Part::Text(text) => text.len(),
-            Part::Added { .. } => 0,
+    fn render(self, first: &str, last: &str, room: usize) -> Option<Delta> {
+        let fixed_bytes = self.parts.iter().map(|part| match part {
+            DeltaPart::Text(text) => text.len(),
+            DeltaPart::Added { .. } => 0,
         });
-        let mut left = room.checked_sub(first.len() + last.len() + told.sum::<usize>())?;
+        let mut left = room.checked_sub(first.len() + last.len() + fixed_bytes.sum::<usize>())?;
         let mut waiting: Vec<(usize, usize)> = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
-            if let Part::Added { bytes, .. } = part {
+            if let DeltaPart::Added { bytes, .. } = part {
                 waiting.push((*bytes, index));
             }
         }
-        // The smallest first: what they leave of their share is for the larger ones.
+        // Smallest first: what they leave of their share goes to the larger ones.
         waiting.sort_unstable();
         let mut written: Vec<String> = vec![String::new(); self.parts.len()];
         let (mut folds, mut hidden) = (false, 0);
         for (done, (bytes, index)) in waiting.iter().enumerate() {
-            let Part::Added { lines, .. } = &self.parts[*index] else { continue };
+            let DeltaPart::Added { lines, .. } = &self.parts[*index] else { continue };
             let share = left / (waiting.len() - done);
             let base = self.new.depth(lines.start);
             let shallow = lines.clone().all(|line| self.new.depth(line) - base < self.max_depth);
             let text = if *bytes <= share && shallow {
-                lines.clone().map(|line| self.line(line, base)).collect()
+                lines.clone().map(|line| self.render_added_line(line, base)).collect()
             } else {
                 let span =
                     Span::Nodes { first: self.new.node_at(lines.start), end: self.new.node_at(lines.end) };
                 let limits = Limits { bytes: share, max_depth: self.max_depth };
-                let plan = plan::<Added>(self.new.page, span, limits);
-                folds |= plan.has_folds();
-                hidden += plan.hidden;
-                let text = outline::write(self.new.page, &plan, self.serial);
+                let layout = build_layout::<AddedLineCost>(self.new.page, span, limits);
+                folds |= layout.has_folds();
+                hidden += layout.hidden;
+                let text = outline::render(self.new.page, &layout, self.serial);
                 text.lines().map(|line| format!("+ {line}\n")).collect::<String>()
             };
-            // A share that has no room for a fold: the page itself is shorter to tell.
+            // The share has no room for a fold: the whole page is shorter.
             left = left.checked_sub(text.len())?;
             written[*index] = text;
         }
         let mut text = first.to_owned();
         for (part, written) in self.parts.iter().zip(&written) {
-            text.push_str(if let Part::Text(told) = part { told } else { written });
+            text.push_str(if let DeltaPart::Text(text) = part { text } else { written });
         }
         text.push_str(last);
         Some(Delta { text, folds, hidden })
     }
 
-    fn line(&self, line: usize, base: usize) -> String {
+    fn render_added_line(&self, line: usize, base: usize) -> String {
         let node = Node { depth: self.new.depth(line) - base, ..self.new.node(line).clone() };
-        format!("+ {}\n", outline::line(&node, self.new.inside(line)))
+        format!("+ {}\n", outline::render_line(&node, self.new.inlined_text(line)))
     }
 }
 
-/// Lines of an outline with a sign before each.
-struct Added;
+/// Outline lines that begin with a plus sign.
+struct AddedLineCost;
 
-impl Format for Added {
-    const INDENT: usize = Outline::INDENT;
-    const JOINS: bool = Outline::JOINS;
-    const AROUND_FOLD: usize = Outline::AROUND_FOLD + "+ ".len();
+impl FormatCost for AddedLineCost {
+    const INDENT: usize = OutlineFormat::INDENT;
+    const INLINES_TEXT: bool = OutlineFormat::INLINES_TEXT;
+    const FOLD_OVERHEAD: usize = OutlineFormat::FOLD_OVERHEAD + "+ ".len();
 
     fn cost(node: &Node, inside: Option<&str>) -> usize {
-        Outline::cost(node, inside) + "+ ".len()
+        OutlineFormat::cost(node, inside) + "+ ".len()
     }
 }

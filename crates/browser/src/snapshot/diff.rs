@@ -1,29 +1,29 @@
-//! Which stretches of two lists of lines differ: patience diff, in a few passes over the lists, whatever is in them.
+//! Patience diff over two lists of line hashes, in a bounded number of passes.
 //!
-//! Lines that are there once in both lists are anchors, if they are in the same order; between two anchors the
-//! same again. There is no clock and no limit to hit: what has no anchors counts as replaced.
+//! Lines that occur once in both lists and in the same order are anchors; the gaps between anchors are compared
+//! again. Gaps without anchors count as replaced, so no timeout or size limit is needed.
 
 use std::{collections::HashMap, ops::Range};
 
-/// How often a gap between anchors is looked at again; every round is one pass over what is left.
+/// How often a gap between anchors is compared again; every round is one pass over what remains.
 const ROUNDS: usize = 8;
 
-/// Lines of the old list that gave way to lines of the new one; either may be none, not both.
+/// Lines of the old list that are replaced by lines of the new one. At most one of the ranges is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct Hunk {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-/// In order. All that is between two changes is the same in both lists.
-pub(super) fn changes(old: &[u64], new: &[u64]) -> Vec<Change> {
-    let mut found = Vec::new();
-    compare(old, new, Change { old: 0..old.len(), new: 0..new.len() }, ROUNDS, &mut found);
-    found
+/// The differences in order. Lines between two hunks are equal in both lists.
+pub(super) fn diff(old: &[u64], new: &[u64]) -> Vec<Hunk> {
+    let mut hunks = Vec::new();
+    compare(old, new, Hunk { old: 0..old.len(), new: 0..new.len() }, ROUNDS, &mut hunks);
+    hunks
 }
 
-fn compare(old: &[u64], new: &[u64], mut gap: Change, rounds: usize, found: &mut Vec<Change>) {
-    // The end first: in a list where parents come before what is in them, it leaves whole elements.
+fn compare(old: &[u64], new: &[u64], mut gap: Hunk, rounds: usize, hunks: &mut Vec<Hunk>) {
+    // Trims the common suffix first: in a pre-order list that leaves whole elements.
     while !gap.old.is_empty() && !gap.new.is_empty() && old[gap.old.end - 1] == new[gap.new.end - 1] {
         gap.old.end -= 1;
         gap.new.end -= 1;
@@ -37,45 +37,46 @@ fn compare(old: &[u64], new: &[u64], mut gap: Change, rounds: usize, found: &mut
     }
     let anchors = if rounds == 0 { Vec::new() } else { anchors(old, new, &gap) };
     if anchors.is_empty() {
-        found.push(gap);
+        hunks.push(gap);
         return;
     }
     let (mut old_from, mut new_from) = (gap.old.start, gap.new.start);
     for (old_at, new_at) in anchors.into_iter().chain([(gap.old.end, gap.new.end)]) {
-        let between = Change { old: old_from..old_at, new: new_from..new_at };
-        compare(old, new, between, rounds - 1, found);
+        let between = Hunk { old: old_from..old_at, new: new_from..new_at };
+        compare(old, new, between, rounds - 1, hunks);
         (old_from, new_from) = (old_at + 1, new_at + 1);
     }
 }
 
-/// Places of lines that are there once in each list and in the same order in both.
-fn anchors(old: &[u64], new: &[u64], gap: &Change) -> Vec<(usize, usize)> {
+/// Positions of lines that occur once in each list and in the same order in both.
+fn anchors(old: &[u64], new: &[u64], gap: &Hunk) -> Vec<(usize, usize)> {
     #[derive(Default)]
-    struct Seen {
+    struct Occurrences {
         old: usize,
         new: usize,
         new_at: usize,
     }
-    let mut seen: HashMap<u64, Seen> = HashMap::new();
+    let mut occurrences: HashMap<u64, Occurrences> = HashMap::new();
     for at in gap.old.clone() {
-        seen.entry(old[at]).or_default().old += 1;
+        occurrences.entry(old[at]).or_default().old += 1;
     }
     for at in gap.new.clone() {
-        if let Some(seen) = seen.get_mut(&new[at]) {
-            seen.new += 1;
-            seen.new_at = at;
+        if let Some(occurrences) = occurrences.get_mut(&new[at]) {
+            occurrences.new += 1;
+            occurrences.new_at = at;
         }
     }
     let once = gap.old.clone().filter_map(|at| {
-        let seen = seen.get(&old[at]).filter(|seen| seen.old == 1 && seen.new == 1)?;
-        Some((at, seen.new_at))
+        let occurrences =
+            occurrences.get(&old[at]).filter(|occurrences| occurrences.old == 1 && occurrences.new == 1)?;
+        Some((at, occurrences.new_at))
     });
-    longest_rise(once.collect())
+    longest_increasing_pairs(once.collect())
 }
 
-/// The most pairs whose second numbers rise as the first ones do.
-fn longest_rise(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    // For each length, the pair that the lowest rise of that length ends with; and what comes before each pair.
+/// The longest subsequence whose second numbers increase with the first ones.
+fn longest_increasing_pairs(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    // For each length, the pair with the lowest end of a subsequence of that length; and each pair's predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; pairs.len()];
     for (index, (_, second)) in pairs.iter().enumerate() {
@@ -87,27 +88,27 @@ fn longest_rise(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
             ends[length] = index;
         }
     }
-    let mut rise: Vec<_> =
+    let mut longest: Vec<_> =
         std::iter::successors(ends.last().copied(), |at| before[*at]).map(|at| pairs[at]).collect();
-    rise.reverse();
-    rise
+    longest.reverse();
+    longest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(old: &str, new: &str) -> String {
+    fn describe_diff(old: &str, new: &str) -> String {
         let lines = |text: &str| text.bytes().map(u64::from).collect::<Vec<_>>();
-        let changes = changes(&lines(old), &lines(new));
-        let told = changes.into_iter().map(|Change { old: from, new: to }| {
-            format!("{}:{}>{}", from.start, &old[from.clone()], &new[to])
-        });
-        told.collect::<Vec<_>>().join(" ")
+        let hunks = diff(&lines(old), &lines(new));
+        let described = hunks
+            .into_iter()
+            .map(|Hunk { old: from, new: to }| format!("{}:{}>{}", from.start, &old[from.clone()], &new[to]));
+        described.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn hunks_hold_only_what_differs() {
         for (old, new, expected) in [
             ("", "", ""),
             ("abc", "abc", ""),
@@ -116,24 +117,24 @@ mod tests {
             ("abcdef", "abXdef", "2:c>X"),
             ("abcdef", "aXbcdeYf", "1:>X 5:>Y"),
             ("abcdef", "bcdefa", "0:a> 6:>a"),
-            // A row between rows: whole, not the end of one and the beginning of the next.
+            // A row between rows: the hunk is the whole row, not the end of one and the beginning of the next.
             ("rarb", "rarxrb", "2:>rx"),
             ("rarxrb", "rarb", "2:rx>"),
-            // No line is there once, so all between the ends is replaced.
+            // No line occurs once, so everything between the ends is replaced.
             ("axxyya", "ayyxxa", "1:xxyy>yyxx"),
             ("mrxrxnrxp", "mrxrxqnrxp", "5:>q"),
         ] {
-            assert_eq!(told(old, new), expected, "{old} to {new}");
+            assert_eq!(describe_diff(old, new), expected, "{old} to {new}");
         }
     }
 
     #[test]
-    fn long_lists_of_the_worst_kind_are_compared_as_well() {
+    fn lists_without_unique_or_ordered_lines_are_compared() {
         let none_unique: Vec<u64> = (0..100_000).map(|at| at % 50_000).collect();
         let reversed: Vec<u64> = none_unique.iter().rev().copied().collect();
-        assert_eq!(changes(&none_unique, &reversed).len(), 1);
+        assert_eq!(diff(&none_unique, &reversed).len(), 1);
         let unique: Vec<u64> = (0..100_000).collect();
         let reversed: Vec<u64> = unique.iter().rev().copied().collect();
-        assert_eq!(changes(&unique, &reversed).len(), 2);
+        assert_eq!(diff(&unique, &reversed).len(), 2);
     }
 }

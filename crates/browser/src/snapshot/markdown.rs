@@ -1,56 +1,56 @@
-//! For reading rather than acting: headings, lists, tables and links as Markdown.
+//! The Markdown format, for reading rather than acting: headings, lists, tables and links.
 
 use super::{
+    layout::{FormatCost, Layout, LayoutItem},
     node::{Node, Page},
-    plan::{Format, Piece, Plan},
 };
 
-pub(super) struct Markdown;
+pub(super) struct MarkdownFormat;
 
-impl Format for Markdown {
-    /// Only items of lists are indented, and what that takes is counted with them.
+impl FormatCost for MarkdownFormat {
+    /// Only list items are indented; their cost includes it.
     const INDENT: usize = 0;
-    const JOINS: bool = false;
-    /// The ends of the line before it and of its own.
-    const AROUND_FOLD: usize = 2;
+    const INLINES_TEXT: bool = false;
+    /// Two line ends: before the fold and after it.
+    const FOLD_OVERHEAD: usize = 2;
 
     fn cost(node: &Node, _inside: Option<&str>) -> usize {
-        let words = words(node);
-        let around = match node.role.as_str() {
-            "listitem" => AROUND + 2 * DEEPEST_LIST,
-            "row" => AROUND_CELL,
-            role if is_cell(role) => AROUND_CELL,
-            _ => AROUND,
+        let markup = markup(node);
+        let overhead = match node.role.as_str() {
+            "listitem" => NODE_OVERHEAD + 2 * MAX_LIST_LEVEL,
+            "row" => CELL_OVERHEAD,
+            role if is_cell(role) => CELL_OVERHEAD,
+            _ => NODE_OVERHEAD,
         };
-        // A bar in a cell is escaped.
-        words.text.len() + words.text.matches('|').count() + around
+        // A pipe in a cell is escaped.
+        markup.text.len() + markup.text.matches('|').count() + overhead
     }
 }
 
-/// Lists inside of lists are indented up to this level.
-const DEEPEST_LIST: usize = 8;
-/// What begins a line that is not plain text.
-const MARKERS: [char; 7] = ['#', '-', '*', '+', '>', '|', '…'];
-/// The space before a node or what shows that it is plain text, and the ends of the lines before it and of its own.
-const AROUND: usize = 3;
-/// Also the bar after it and the rule under it, or a row's first bar and that of its rule.
-const AROUND_CELL: usize = AROUND + " |".len() + "---|".len();
+/// Nested lists are indented up to this level.
+const MAX_LIST_LEVEL: usize = 8;
+/// Characters that give a line a meaning in Markdown or in this format.
+const LINE_MARKERS: [char; 7] = ['#', '-', '*', '+', '>', '|', '…'];
+/// The space or escape before a node, and the line ends before and after it.
+const NODE_OVERHEAD: usize = 3;
+/// Plus the pipe after a cell and its part of the header rule; for a row, its first pipe and that of its rule.
+const CELL_OVERHEAD: usize = NODE_OVERHEAD + " |".len() + "---|".len();
 
-pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
+pub(super) fn render(page: &Page, layout: &Layout, serial: u64) -> String {
     let mut writer = Writer::default();
-    for piece in &plan.pieces {
-        match piece {
-            Piece::Node { at, depth, .. } => {
-                let heads = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
-                writer.node(&page.nodes[*at], *depth, heads);
+    for item in &layout.items {
+        match item {
+            LayoutItem::Node { at, depth, .. } => {
+                let is_header_row = page.nodes.get(at + 1).is_some_and(|next| next.role == "columnheader");
+                writer.push_node(&page.nodes[*at], *depth, is_header_row);
             }
-            Piece::Part { at, depth, from, to } => {
-                writer.node(&page.nodes[*at].part(*from, *to), *depth, false)
+            LayoutItem::Part { at, depth, from, to } => {
+                writer.push_node(&page.nodes[*at].part(*from, *to), *depth, false)
             }
-            Piece::Fold { depth, fold } => {
+            LayoutItem::Fold { depth, fold } => {
                 writer.close(*depth);
                 writer.end_line();
-                writer.add(&fold.line(serial));
+                writer.push_text(&fold.render_line(serial));
                 writer.end_line();
             }
         }
@@ -60,45 +60,47 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
     writer.text
 }
 
-/// What a node adds to its line, and whether it has lines of its own.
-struct Words {
+/// Text that a node adds, and how it breaks lines.
+struct Markup {
     text: String,
-    alone: Alone,
+    flow: Flow,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Alone {
-    /// Flows on in the line that is being written.
-    No,
-    /// Begins a line.
-    Begins,
-    /// Is a line.
-    Whole,
+enum Flow {
+    /// Continues the present line.
+    Inline,
+    /// Starts a line.
+    StartsLine,
+    /// Is a line of its own.
+    OwnLine,
 }
 
-fn words(node: &Node) -> Words {
-    let line = |text: String, alone| Words { text: with_value(text, node), alone };
+fn markup(node: &Node) -> Markup {
+    let line = |text: String, flow| Markup { text: with_value(text, node), flow };
     match node.role.as_str() {
         "heading" => {
             let level = usize::from(node.states.level.unwrap_or(2)).clamp(1, 6);
-            line(format!("{} {}", "#".repeat(level), told(node)), Alone::Whole)
+            line(format!("{} {}", "#".repeat(level), escaped_name(node)), Flow::OwnLine)
         }
-        "listitem" => line(format!("-{}", strong(node)), Alone::Begins),
-        "row" => line(format!("|{}", strong(node)), Alone::Begins),
-        "separator" => line("---".to_owned(), Alone::Whole),
-        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => line(told(node), Alone::No),
-        "link" => line(link(node), Alone::No),
-        "code" => line(strong(node), Alone::No),
+        "listitem" => line(format!("-{}", strong_name(node)), Flow::StartsLine),
+        "row" => line(format!("|{}", strong_name(node)), Flow::StartsLine),
+        "separator" => line("---".to_owned(), Flow::OwnLine),
+        "cell" | "gridcell" | "columnheader" | "rowheader" | "text" => line(escaped_name(node), Flow::Inline),
+        "link" => line(render_link(node), Flow::Inline),
+        "code" => line(strong_name(node), Flow::Inline),
         "button" | "checkbox" | "radio" | "combobox" | "textbox" | "searchbox" | "spinbutton" | "slider"
-        | "switch" | "tab" | "menuitem" | "option" | "img" => Words { text: control(node), alone: Alone::No },
-        _ if node.name.is_empty() => line(String::new(), Alone::Begins),
-        _ => line(strong(node), Alone::Whole),
+        | "switch" | "tab" | "menuitem" | "option" | "img" => {
+            Markup { text: render_control(node), flow: Flow::Inline }
+        }
+        _ if node.name.is_empty() => line(String::new(), Flow::StartsLine),
+        _ => line(strong_name(node), Flow::OwnLine),
     }
 }
 
-/// A name that is not the text of the page, such as a label.
-fn strong(node: &Node) -> String {
-    if node.name.is_empty() { String::new() } else { format!(" **{}**", told(node)) }
+/// A name that is not part of the page's text, such as a label.
+fn strong_name(node: &Node) -> String {
+    if node.name.is_empty() { String::new() } else { format!(" **{}**", escaped_name(node)) }
 }
 
 fn with_value(mut text: String, node: &Node) -> String {
@@ -117,7 +119,7 @@ fn is_cell(role: &str) -> bool {
 struct Writer {
     text: String,
     line: String,
-    /// Depths of the lists that are open.
+    /// Depths of the open lists.
     lists: Vec<usize>,
     row: Option<Row>,
     cell: Option<usize>,
@@ -130,38 +132,39 @@ struct Row {
 }
 
 impl Writer {
-    fn node(&mut self, node: &Node, depth: usize, heads: bool) {
+    fn push_node(&mut self, node: &Node, depth: usize, is_header_row: bool) {
         self.close(depth);
-        let words = words(node);
+        let markup = markup(node);
         let in_cell = self.cell.is_some();
-        if words.alone != Alone::No && !in_cell {
+        if markup.flow != Flow::Inline && !in_cell {
             self.end_line();
         }
         match node.role.as_str() {
             "list" => self.lists.push(depth),
             "listitem" if !in_cell => {
-                let level = self.lists.len().saturating_sub(1).min(DEEPEST_LIST);
+                let level = self.lists.len().saturating_sub(1).min(MAX_LIST_LEVEL);
                 self.line.push_str(&"  ".repeat(level));
             }
-            "row" if !in_cell => self.row = Some(Row { depth, columns: 0, header: heads }),
+            "row" if !in_cell => self.row = Some(Row { depth, columns: 0, header: is_header_row }),
             role if is_cell(role) && self.row.is_some() && !in_cell => self.cell = Some(depth),
             _ => {}
         }
-        let escaped = self.cell.is_some().then(|| words.text.replace('|', "\\|"));
-        // At the start of a line, text of the page must not read as a heading, a list or a fold of ours.
-        let poses = node.role == "text" && self.line.is_empty() && words.text.starts_with(MARKERS);
-        if poses {
+        let escaped = self.cell.is_some().then(|| markup.text.replace('|', "\\|"));
+        // At the start of a line, page text must not pass for a heading, a list item or a fold.
+        let needs_escape =
+            node.role == "text" && self.line.is_empty() && markup.text.starts_with(LINE_MARKERS);
+        if needs_escape {
             self.line.push('\\');
-            self.line.push_str(&words.text);
+            self.line.push_str(&markup.text);
         } else {
-            self.add(escaped.as_deref().unwrap_or(&words.text));
+            self.push_text(escaped.as_deref().unwrap_or(&markup.text));
         }
-        if words.alone == Alone::Whole && !in_cell {
+        if markup.flow == Flow::OwnLine && !in_cell {
             self.end_line();
         }
     }
 
-    /// Ends what a node at this depth is not inside of.
+    /// Closes rows, cells and lists that a node at this depth is not inside of.
     fn close(&mut self, depth: usize) {
         self.lists.retain(|list| *list < depth);
         if self.cell.is_some_and(|cell| cell >= depth) {
@@ -176,13 +179,13 @@ impl Writer {
         {
             self.end_line();
             if row.header {
-                self.add(&format!("|{}", "---|".repeat(row.columns)));
+                self.push_text(&format!("|{}", "---|".repeat(row.columns)));
                 self.end_line();
             }
         }
     }
 
-    fn add(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         let text = if self.line.is_empty() { text.trim_start() } else { text };
         if text.is_empty() {
             return;
@@ -202,19 +205,19 @@ impl Writer {
     }
 }
 
-/// A node's name, in brackets that are ours where a person sees something else or nothing.
-fn told(node: &Node) -> String {
-    let name = match mark(node) {
+/// A node's name; in brackets where a person sees something else or nothing.
+fn escaped_name(node: &Node) -> String {
+    let name = match visibility_mark(node) {
         Some(mark) if !node.name.is_empty() => format!("[{mark}: {}]", escape(&node.name)),
         _ => escape(&node.name),
     };
-    match &node.shows {
-        Some(shows) => format!("{name} [shows: {}]", escape(shows)),
+    match &node.visible_label {
+        Some(label) => format!("{name} [shows: {}]", escape(label)),
         None => name,
     }
 }
 
-fn mark(node: &Node) -> Option<&'static str> {
+fn visibility_mark(node: &Node) -> Option<&'static str> {
     match (node.states.unseen, node.states.hidden) {
         (true, _) => Some("unseen"),
         (_, true) => Some("hidden"),
@@ -222,7 +225,7 @@ fn mark(node: &Node) -> Option<&'static str> {
     }
 }
 
-/// Brackets are what this writes links and controls with, so those of the page are marked as its own.
+/// Escapes brackets, because links and controls are written with them.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -234,27 +237,27 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-fn link(node: &Node) -> String {
+fn render_link(node: &Node) -> String {
     match &node.href {
         Some(href) if !node.name.is_empty() => {
             let href = href.replace('(', "%28").replace(')', "%29");
-            format!("[{}]({href})", told(node))
+            format!("[{}]({href})", escaped_name(node))
         }
-        _ => told(node),
+        _ => escaped_name(node),
     }
 }
 
-fn control(node: &Node) -> String {
+fn render_control(node: &Node) -> String {
     let mut text = "[".to_owned();
-    if let Some(mark) = mark(node) {
+    if let Some(mark) = visibility_mark(node) {
         text.push_str(&format!("{mark} "));
     }
     text.push_str(&node.role);
     if !node.name.is_empty() {
         text.push_str(&format!(": {}", escape(&node.name)));
     }
-    if let Some(shows) = &node.shows {
-        text.push_str(&format!(" [shows: {}]", escape(shows)));
+    if let Some(label) = &node.visible_label {
+        text.push_str(&format!(" [shows: {}]", escape(label)));
     }
     if let Some(value) = node.value.as_deref().filter(|value| !value.is_empty()) {
         text.push_str(&format!(" = {}", escape(value)));
@@ -268,12 +271,12 @@ fn control(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{node::tests::page, tests::shown};
+    use super::super::{node::tests::page, tests::rendered};
     use policy::ReadFormat;
     use std::sync::Arc;
 
     #[test]
-    fn a_page_reads_as_markdown() {
+    fn renders_a_page_as_markdown() {
         let mut page = page(
             "0 heading Orders
              0 paragraph
@@ -312,11 +315,11 @@ mod tests {
             "end",
             "",
         ];
-        assert_eq!(shown(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
     }
 
     #[test]
-    fn no_text_can_imitate_a_link_a_control_or_a_line() {
+    fn page_text_cannot_imitate_a_link_a_control_or_a_line() {
         let mut page = page(
             "0 paragraph
              1 text [button: Pay] and [x](http://evil.test/)
@@ -338,6 +341,6 @@ mod tests {
             "[a\\](http://evil.test/)](http://shop.test/a%29b)",
             "",
         ];
-        assert_eq!(shown(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
     }
 }

@@ -1,51 +1,53 @@
-//! What an agent sees of a page: one flat, pre-order list of nodes, written in one of three formats.
+//! Snapshots: what an agent sees of a page. One flat, pre-order list of nodes, rendered in one of three formats.
 //!
-//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses. A reply never
-//! takes more than its budget: what does not fit is folded, and every fold has a cursor that opens it.
+//! Lists instead of trees, because a page may be 10,000 levels deep and nothing here recurses. A reply never exceeds
+//! its byte budget: what does not fit is folded, and every fold has a cursor that opens it.
 
+mod ancestor_path;
 mod cursor;
 mod delta;
 mod diff;
-mod find;
-mod fold;
+mod frame_reply;
+mod json_tree;
+mod layout;
+mod layout_builder;
 mod markdown;
 mod node;
+mod node_text;
 mod outline;
-mod path;
-mod plan;
-mod shape;
+mod search;
 mod store;
-mod telling;
-mod text;
-mod tree;
+mod subtree_index;
+mod text_redactor;
 
-pub use find::{BadPattern, Found, Match};
-pub use node::States;
+pub use json_tree::{InteractiveElement, JsonTree, TreeNode};
+pub use node::NodeStates;
+pub use search::{PatternError, SearchMatch, SearchResult};
 pub use store::CallerId;
-pub use tree::{InteractiveElement, Tree, TreeNode};
+pub use text_redactor::TextRedactor;
 
 pub(crate) use cursor::{Cursor, Span};
-pub(crate) use find::Query;
-pub(crate) use node::{Page, stitch};
-pub(crate) use store::{Document, Last, Store};
-pub(crate) use telling::{FrameAnswer, FrameSnapshot, MOST_NODES, Told};
+pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
+pub(crate) use node::{Page, merge_frames};
+pub(crate) use search::SearchQuery;
+pub(crate) use store::{CallerBaseline, DocumentKey, SettledPage, SnapshotStore};
 
-use crate::page_text::FENCE_BYTES;
-use fold::plan;
-use plan::{Format, Limits, Plan};
+use crate::text::FENCE_BYTES;
+use layout::{FormatCost, Layout, Limits};
+use layout_builder::build_layout;
 use policy::{ReadFormat, TokenBudget};
 
-/// One reading of a page.
+/// One rendered reading of a page.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub url: String,
     pub title: String,
-    /// The HTTP status of the document, when Chromium tells it.
+    /// HTTP status of the document, if Chromium reports it.
     pub status: Option<u16>,
-    /// Which one of the session's snapshots it is; cursors begin with it.
+    /// Number of this snapshot in the session; its cursors begin with it.
     pub serial: u64,
     pub content: Content,
-    /// Nodes that are folded away, or that were beyond the bounds of the walk.
+    /// Nodes that are folded, or that exceeded the limits of the page script.
     pub left_out: usize,
 }
 
@@ -53,153 +55,186 @@ pub struct Snapshot {
 pub enum Content {
     Outline(String),
     Markdown(String),
-    Tree(Box<Tree>),
-    /// What is not as it was in an earlier snapshot of the same document.
+    Tree(Box<JsonTree>),
+    /// What changed since an earlier snapshot of the same document.
     Changes {
         since: u64,
         text: String,
     },
 }
 
-/// Around the address and title, and around the snapshot, on lines of their own.
-const FENCES: usize = 2 * FENCE_BYTES + "\n\n".len();
+/// Fences around the header line and around the snapshot, each on a line of its own.
+const FENCE_OVERHEAD: usize = 2 * FENCE_BYTES + "\n\n".len();
 
-/// How much of a reply is for what stands around the snapshot: a line with session, address and title, and the fences.
-pub(crate) fn head_room(tokens: TokenBudget) -> usize {
-    FENCES + head_line(tokens)
+/// Bytes of a reply that are reserved for its header line (session, address, title) and the fences.
+pub(crate) fn header_bytes(tokens: TokenBudget) -> usize {
+    FENCE_OVERHEAD + header_line_bytes(tokens)
 }
 
-/// How much of it the line itself may take.
-pub fn head_line(tokens: TokenBudget) -> usize {
-    const LEAST: usize = 160;
-    LEAST + (tokens.bytes() - TokenBudget::MIN as usize * 4) / 32
+/// Bytes of a reply that its header line may take.
+pub fn header_line_bytes(tokens: TokenBudget) -> usize {
+    const MIN: usize = 160;
+    MIN + (tokens.bytes() - TokenBudget::MIN as usize * 4) / 32
 }
 
-/// What of a page is shown, and how.
+/// Which part of a page to render, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub serial: u64,
     pub span: Span,
     pub format: ReadFormat,
-    /// Bytes that the text, or the JSON of a tree, may take.
+    /// Budget for the text, or for the JSON of a tree.
     pub bytes: usize,
     pub max_depth: usize,
 }
 
-pub(crate) struct Shown {
+pub(crate) struct RenderedView {
     pub content: Content,
-    /// Whether there is something for a cursor to open.
+    /// Whether a cursor can open something.
     pub folds: bool,
-    /// Nodes that are folded away.
+    /// Number of folded nodes.
     pub hidden: usize,
 }
 
 impl View {
-    /// The whole of a page, in what a reply has room for beside its head.
-    pub fn of(page: &Page, serial: u64, format: ReadFormat, tokens: TokenBudget, max_depth: usize) -> View {
-        let bytes = tokens.bytes() - head_room(tokens);
-        View { serial, span: page.whole(), format, bytes, max_depth }
+    /// The whole page, in the bytes that the header leaves.
+    pub fn whole_page(
+        page: &Page,
+        serial: u64,
+        format: ReadFormat,
+        tokens: TokenBudget,
+        max_depth: usize,
+    ) -> View {
+        let bytes = tokens.bytes() - header_bytes(tokens);
+        View { serial, span: page.whole_span(), format, bytes, max_depth }
     }
 }
 
-/// A text_content that has less room than this is left out: it could not even name what it leaves out.
-const LEAST_TEXT: usize = 640;
+/// With a smaller budget `text_content` is omitted: not even its folds would fit.
+const MIN_TEXT_BYTES: usize = 640;
 
-/// A tree with less room than this spends none on title and notes: `title` and `left_out` are in the reply too.
-const ROOMY_TREE: usize = 2_000;
+/// With a smaller budget a tree has no title and no notes; the reply has `title` and `left_out` anyway.
+const MIN_BYTES_FOR_NOTES: usize = 2_000;
 
-/// What the text_content beside a tree may take: a quarter.
-fn text_room(view: &View) -> usize {
+/// Budget of the `text_content` beside a tree: a quarter.
+fn text_content_bytes(view: &View) -> usize {
     let quarter = view.bytes / 4;
-    if quarter < LEAST_TEXT { 0 } else { quarter }
+    if quarter < MIN_TEXT_BYTES { 0 } else { quarter }
 }
 
 impl Page {
-    pub fn whole(&self) -> Span {
+    pub fn whole_span(&self) -> Span {
         Span::Nodes { first: 0, end: self.nodes.len() }
     }
 
-    /// A node and all that is in it.
-    pub fn subtree(&self, at: usize) -> Span {
+    /// A node with its subtree.
+    pub fn subtree_span(&self, at: usize) -> Span {
         let depth = self.nodes[at].depth;
         let inside = self.nodes[at + 1..].iter().take_while(|node| node.depth > depth).count();
         Span::Nodes { first: at, end: at + 1 + inside }
     }
 
-    /// What changed since an earlier reading of the same document, if that is shorter than `shown`.
-    pub fn changes_since(&self, last: &Last, view: &View, shown: &Shown) -> Option<Shown> {
-        let Content::Outline(whole) = &shown.content else { return None };
-        let delta = delta::delta(&last.page, self, view, whole.len())?;
-        let content = Content::Changes { since: last.serial, text: delta.text };
-        Some(Shown { content, folds: delta.folds, hidden: delta.hidden })
+    /// What changed since the caller's last snapshot of this document, if that is shorter than the whole page.
+    pub fn render_delta(
+        &self,
+        seen: &CallerBaseline,
+        view: &View,
+        rendered: &RenderedView,
+    ) -> Option<RenderedView> {
+        let Content::Outline(whole) = &rendered.content else { return None };
+        let delta = delta::render_delta(&seen.page, self, view, whole.len())?;
+        let content = Content::Changes { since: seen.serial, text: delta.text };
+        Some(RenderedView { content, folds: delta.folds, hidden: delta.hidden })
     }
 
-    pub(crate) fn show(&self, view: &View) -> Shown {
+    pub(crate) fn render(&self, view: &View) -> RenderedView {
         match view.format {
             ReadFormat::Outline => {
-                let (text, plan) = self.text::<outline::Outline>(view, outline::write);
-                Shown { content: Content::Outline(text), folds: plan.has_folds(), hidden: plan.hidden }
+                let (text, layout) = self.render_text::<outline::OutlineFormat>(view, outline::render);
+                RenderedView {
+                    content: Content::Outline(text),
+                    folds: layout.has_folds(),
+                    hidden: layout.hidden,
+                }
             }
             ReadFormat::Markdown => {
-                let (text, plan) = self.text::<markdown::Markdown>(view, markdown::write);
-                Shown { content: Content::Markdown(text), folds: plan.has_folds(), hidden: plan.hidden }
+                let (text, layout) = self.render_text::<markdown::MarkdownFormat>(view, markdown::render);
+                RenderedView {
+                    content: Content::Markdown(text),
+                    folds: layout.has_folds(),
+                    hidden: layout.hidden,
+                }
             }
             ReadFormat::Tree => {
-                let (mut tree, plan) = self.tree(view);
-                let text = self.text_content(view);
-                let folds = plan.has_folds() || text.as_ref().is_some_and(|(_, plan)| plan.has_folds());
+                let (mut tree, layout) = self.render_tree(view);
+                let text = self.render_text_content(view);
+                let folds = layout.has_folds() || text.as_ref().is_some_and(|(_, layout)| layout.has_folds());
                 tree.text_content = text.map(|(text, _)| text).unwrap_or_default();
-                Shown { content: Content::Tree(Box::new(tree)), folds, hidden: plan.hidden }
+                RenderedView { content: Content::Tree(Box::new(tree)), folds, hidden: layout.hidden }
             }
         }
     }
 
-    fn text<F: Format>(&self, view: &View, write: fn(&Page, &Plan, u64) -> String) -> (String, Plan) {
+    fn render_text<F: FormatCost>(
+        &self,
+        view: &View,
+        render: fn(&Page, &Layout, u64) -> String,
+    ) -> (String, Layout) {
         let [before, after] = self.notes(view).map(|note| note.map(|note| note + "\n").unwrap_or_default());
         let bytes = view.bytes.saturating_sub(before.len() + after.len());
-        let plan = plan::<F>(self, view.span, Limits { bytes, max_depth: view.max_depth });
-        (before + &write(self, &plan, view.serial) + &after, plan)
+        let layout = build_layout::<F>(self, view.span, Limits { bytes, max_depth: view.max_depth });
+        (before + &render(self, &layout, view.serial) + &after, layout)
     }
 
-    /// The tree and the list beside it, in what the text leaves them.
-    fn tree(&self, view: &View) -> (Tree, Plan) {
+    /// The tree and its list of interactive elements, in the bytes that `text_content` leaves.
+    fn render_tree(&self, view: &View) -> (JsonTree, Layout) {
         let mut notes = self.notes(view);
         let mut title: String = self.title.chars().take(view.bytes / 64).collect();
-        if view.bytes < ROOMY_TREE {
+        if view.bytes < MIN_BYTES_FOR_NOTES {
             notes = [None, None];
             title.clear();
         }
-        let around = tree::AROUND_TREE
-            + tree::json_len(&title)
-            + notes.iter().flatten().map(|note| tree::json_len(note) + tree::AROUND_NOTE).sum::<usize>();
-        let bytes = (view.bytes - text_room(view)).saturating_sub(around);
-        let plan = plan::<tree::Json>(self, view.span, Limits { bytes, max_depth: view.max_depth });
-        (tree::build(self, &plan, view.serial, &title, notes), plan)
+        let overhead = json_tree::TREE_OVERHEAD
+            + json_tree::json_len(&title)
+            + notes
+                .iter()
+                .flatten()
+                .map(|note| json_tree::json_len(note) + json_tree::NOTE_OVERHEAD)
+                .sum::<usize>();
+        let bytes = (view.bytes - text_content_bytes(view)).saturating_sub(overhead);
+        let layout = build_layout::<json_tree::JsonFormat>(
+            self,
+            view.span,
+            Limits { bytes, max_depth: view.max_depth },
+        );
+        (json_tree::build(self, &layout, view.serial, &title, notes), layout)
     }
 
-    /// In JSON a text takes up to twice its bytes and more, so it is folded further until it fits.
-    fn text_content(&self, view: &View) -> Option<(String, Plan)> {
-        let rooms = std::iter::successors(Some(text_room(view)), |room| Some(room / 2));
-        rooms.take_while(|room| *room >= LEAST_TEXT).find_map(|bytes| {
-            let (text, plan) = self.text::<markdown::Markdown>(&View { bytes, ..*view }, markdown::write);
-            (tree::json_len(&text) <= text_room(view)).then_some((text, plan))
+    /// JSON escapes can more than double a text, so the budget is halved until the text fits.
+    fn render_text_content(&self, view: &View) -> Option<(String, Layout)> {
+        let budgets = std::iter::successors(Some(text_content_bytes(view)), |bytes| Some(bytes / 2));
+        budgets.take_while(|bytes| *bytes >= MIN_TEXT_BYTES).find_map(|bytes| {
+            let (text, layout) =
+                self.render_text::<markdown::MarkdownFormat>(&View { bytes, ..*view }, markdown::render);
+            (json_tree::json_len(&text) <= text_content_bytes(view)).then_some((text, layout))
         })
     }
 
-    /// Where a part of the page stands, and what no cursor can reach.
+    /// Notes before and after the content: the location of a partial view, and what no cursor can reach.
     fn notes(&self, view: &View) -> [Option<String>; 2] {
         let first = match view.span {
             Span::Nodes { first, .. } => first,
             Span::Text { node, .. } => node,
         };
-        let above = self.nodes.get(first).map(|_| path::path(self, first)).unwrap_or_default();
-        let beyond = if view.span == self.whole() { self.beyond() } else { None };
-        [(!above.is_empty()).then(|| format!("In {above}:")), beyond]
+        let path =
+            self.nodes.get(first).map(|_| ancestor_path::ancestor_path(self, first)).unwrap_or_default();
+        let truncation = if view.span == self.whole_span() { self.truncation_note() } else { None };
+        [(!path.is_empty()).then(|| format!("In {path}:")), truncation]
     }
 
-    /// What no cursor can reach.
-    fn beyond(&self) -> Option<String> {
-        match (self.left, self.complete) {
+    /// Says how much of the page no cursor can reach.
+    fn truncation_note(&self) -> Option<String> {
+        match (self.omitted_nodes, self.complete) {
             (0, true) => None,
             (0, false) => Some("… the page is too large to be read to its end".to_owned()),
             (left, true) => Some(format!("… {left} parts of the page are beyond what a snapshot can hold")),
@@ -215,35 +250,35 @@ pub(super) mod tests {
     use super::*;
 
     pub fn view(page: &Page, format: ReadFormat, bytes: usize) -> View {
-        View { serial: 1, span: page.whole(), format, bytes, max_depth: 64 }
+        View { serial: 1, span: page.whole_span(), format, bytes, max_depth: 64 }
     }
 
-    pub fn shown(page: &Page, format: ReadFormat, bytes: usize) -> String {
-        match page.show(&view(page, format, bytes)).content {
+    pub fn rendered(page: &Page, format: ReadFormat, bytes: usize) -> String {
+        match page.render(&view(page, format, bytes)).content {
             Content::Outline(text) | Content::Markdown(text) => text,
             Content::Tree(tree) => serde_json::to_string(&tree).unwrap(),
             other => panic!("{other:?}"),
         }
     }
 
-    pub fn tree_of(page: &Page, bytes: usize) -> Tree {
-        match page.show(&view(page, ReadFormat::Tree, bytes)).content {
+    pub fn tree_of(page: &Page, bytes: usize) -> JsonTree {
+        match page.render(&view(page, ReadFormat::Tree, bytes)).content {
             Content::Tree(tree) => *tree,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn what_no_cursor_can_reach_is_told() {
-        for (left, complete, expected) in [
+    fn a_note_says_what_no_cursor_can_reach() {
+        for (omitted_nodes, complete, expected) in [
             (0, true, None),
             (0, false, Some("… the page is too large to be read to its end")),
             (7, true, Some("… 7 parts of the page are beyond what a snapshot can hold")),
             (7, false, Some("… at least 7 parts of the page are beyond what a snapshot can hold")),
         ] {
-            let page = Page { left, complete, ..node::tests::page("0 button Go") };
+            let page = Page { omitted_nodes, complete, ..node::tests::page("0 button Go") };
             for format in [ReadFormat::Outline, ReadFormat::Markdown, ReadFormat::Tree] {
-                let text = shown(&page, format, 4_000);
+                let text = rendered(&page, format, 4_000);
                 assert_eq!(text.contains('…'), expected.is_some(), "{format:?}: {text}");
                 assert!(expected.is_none_or(|expected| text.contains(expected)), "{format:?}: {text}");
             }

@@ -1,11 +1,11 @@
-//! Nodes of a page, and the stitching of frames into one.
+//! Nodes of a page, and the merge of its frames into one list.
 
-use super::telling::FrameSnapshot;
+use super::frame_reply::FrameSnapshot;
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
-/// Deeper nodes are shown at this depth: nothing is lost, and no reader has to nest further.
-pub(super) const DEEPEST: usize = 64;
+/// Deeper nodes are rendered at this depth, which bounds the nesting for readers.
+pub(super) const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
@@ -15,16 +15,16 @@ pub(crate) struct Node {
     pub value: Option<String>,
     pub reference: Option<String>,
     pub href: Option<String>,
-    /// What a person sees on it, where its name says something else.
-    pub shows: Option<String>,
-    /// The frame that is shown here; empty when it is not known which.
+    /// Text that a person sees on the element, where it differs from the accessible name.
+    pub visible_label: Option<String>,
+    /// Id of the frame embedded here; empty if unknown.
     pub(super) frame: Option<String>,
-    pub states: States,
+    pub states: NodeStates,
 }
 
-/// Only what is set; an absent one is false or does not apply.
+/// Serializes only what is set. An absent state is false or does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct States {
+pub struct NodeStates {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,10 +49,10 @@ pub struct States {
     pub multiline: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub focused: bool,
-    /// A field whose value is never shown.
+    /// A field whose value is never included.
     #[serde(skip_serializing_if = "is_false")]
     pub secret: bool,
-    /// What it is told by cannot be seen by a person.
+    /// A person cannot see the text that names it.
     #[serde(skip_serializing_if = "is_false")]
     pub unseen: bool,
     /// Declared hidden, or not rendered.
@@ -64,20 +64,21 @@ pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// All frames as one list.
+/// All frames of a page as one pre-order list.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// Shared with earlier readings of the same page, as far as it has not changed.
+    /// Unchanged nodes are shared with earlier readings of the same page.
     pub nodes: Vec<Arc<Node>>,
     pub title: String,
     pub status: Option<u16>,
-    pub left: usize,
+    /// Nodes beyond the limits of the page script.
+    pub omitted_nodes: usize,
     pub complete: bool,
 }
 
 impl Page {
-    /// A node that is followed by exactly one text and nothing else inside it: its line can hold both.
-    /// A text with a mark has a line of its own, or the mark would seem to be the node's.
+    /// The text of a node that contains exactly one text and nothing else, so that one line can hold both.
+    /// A marked text needs a line of its own; otherwise the mark would seem to belong to the node.
     pub fn only_text(&self, at: usize) -> Option<&str> {
         let depth = self.nodes[at].depth;
         let text = self.nodes.get(at + 1).filter(|next| next.role == "text" && next.depth > depth)?;
@@ -89,13 +90,13 @@ impl Page {
     }
 }
 
-/// Puts each frame's nodes under the node that shows it.
-pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnapshot>) -> Page {
+/// Inserts each frame's nodes below the node that embeds it.
+pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, FrameSnapshot>) -> Page {
     let mut page = Page {
         nodes: Vec::with_capacity(main.nodes.len()),
         title: main.title,
         status: main.status,
-        left: main.left,
+        omitted_nodes: main.omitted_nodes,
         complete: main.complete,
     };
     let mut open = vec![(main.nodes.into_iter(), 0)];
@@ -106,13 +107,13 @@ pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnaps
         };
         if *base > 0 {
             let node = Arc::make_mut(&mut node);
-            node.depth = node.depth.saturating_add(*base).min(DEEPEST);
+            node.depth = node.depth.saturating_add(*base).min(MAX_DEPTH);
         }
         let inside = node.frame.as_ref().and_then(|frame| frames.remove(frame));
         let below = node.depth + 1;
         page.nodes.push(node);
         if let Some(frame) = inside {
-            page.left = page.left.saturating_add(frame.left);
+            page.omitted_nodes = page.omitted_nodes.saturating_add(frame.omitted_nodes);
             page.complete &= frame.complete;
             open.push((frame.nodes.into_iter(), below));
         }
@@ -123,9 +124,9 @@ pub(crate) fn stitch(main: FrameSnapshot, mut frames: HashMap<String, FrameSnaps
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::snapshot::telling::tests::frame;
+    use crate::snapshot::frame_reply::tests::frame;
 
-    /// `depth role name` a line; the rest of a node is left at its default.
+    /// One node a line, as `depth role name`; the other fields have their defaults.
     pub fn page(lines: &str) -> Page {
         let nodes = lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
             let mut words = line.splitn(3, ' ');
@@ -138,14 +139,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn frames_are_put_where_they_are_shown() {
+    fn frames_are_merged_where_they_are_embedded() {
         let main = frame(&["0 main", "1 iframe  fA", "1 iframe  fgone", "0 "]);
         let inner = frame(&["0 button Pay", "0 iframe  fB"]);
         let innermost = frame(&["0 link"]);
-        let page = stitch(main, HashMap::from([("A".to_owned(), inner), ("B".to_owned(), innermost)]));
-        let told: Vec<_> = page.nodes.iter().map(|node| (node.depth, node.role.as_str())).collect();
+        let page = merge_frames(main, HashMap::from([("A".to_owned(), inner), ("B".to_owned(), innermost)]));
+        let merged: Vec<_> = page.nodes.iter().map(|node| (node.depth, node.role.as_str())).collect();
         assert_eq!(
-            told,
+            merged,
             [
                 (0, "main"),
                 (1, "iframe"),
@@ -156,6 +157,6 @@ pub(super) mod tests {
                 (0, "text")
             ]
         );
-        assert_eq!(page.left, 3);
+        assert_eq!(page.omitted_nodes, 3);
     }
 }

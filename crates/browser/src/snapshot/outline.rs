@@ -1,40 +1,40 @@
-//! The default format: a line per node, indented, with a ref for whatever can be acted on.
+//! The outline format, the default: an indented line per node, with a ref on every actionable one.
 
 use super::{
+    layout::{FormatCost, Layout, LayoutItem},
     node::{Node, Page},
-    plan::{Format, Piece, Plan},
 };
 use std::fmt::Write;
 
-pub(super) struct Outline;
+pub(super) struct OutlineFormat;
 
-impl Format for Outline {
+impl FormatCost for OutlineFormat {
     const INDENT: usize = 2;
-    const JOINS: bool = true;
-    /// The dash before it and the line's end.
-    const AROUND_FOLD: usize = 3;
+    const INLINES_TEXT: bool = true;
+    /// The dash before it and the line end.
+    const FOLD_OVERHEAD: usize = 3;
 
     fn cost(node: &Node, inside: Option<&str>) -> usize {
-        line(node, inside).len() + 1 - node.depth * Outline::INDENT
+        render_line(node, inside).len() + 1 - node.depth * OutlineFormat::INDENT
     }
 }
 
-pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
+pub(super) fn render(page: &Page, layout: &Layout, serial: u64) -> String {
     let mut text = String::new();
-    for piece in &plan.pieces {
-        match piece {
-            Piece::Node { at, depth, joined } => {
+    for item in &layout.items {
+        match item {
+            LayoutItem::Node { at, depth, inlined } => {
                 let node = Node { depth: *depth, ..Node::clone(&page.nodes[*at]) };
-                text.push_str(&line(&node, joined.then(|| page.nodes[at + 1].name.as_str())));
+                text.push_str(&render_line(&node, inlined.then(|| page.nodes[at + 1].name.as_str())));
             }
-            Piece::Part { at, depth, from, to } => {
+            LayoutItem::Part { at, depth, from, to } => {
                 let node = Node { depth: *depth, ..page.nodes[*at].part(*from, *to) };
-                text.push_str(&line(&node, None));
+                text.push_str(&render_line(&node, None));
             }
-            Piece::Fold { depth, fold } => {
-                text.push_str(&" ".repeat(depth * Outline::INDENT));
+            LayoutItem::Fold { depth, fold } => {
+                text.push_str(&" ".repeat(depth * OutlineFormat::INDENT));
                 text.push_str("- ");
-                text.push_str(&fold.line(serial));
+                text.push_str(&fold.render_line(serial));
             }
         }
         text.push('\n');
@@ -42,41 +42,41 @@ pub(super) fn write(page: &Page, plan: &Plan, serial: u64) -> String {
     text
 }
 
-pub(super) fn line(node: &Node, inside: Option<&str>) -> String {
+pub(super) fn render_line(node: &Node, inside: Option<&str>) -> String {
     let mut line = " ".repeat(node.depth * 2);
     if node.role == "text" {
         line.push_str("- text");
-        states(node, &mut line);
+        push_states(node, &mut line);
         line.push_str(": ");
-        quote(&node.name, &mut line);
+        push_quoted(&node.name, &mut line);
         return line;
     }
     line.push_str("- ");
     line.push_str(&node.role);
     if !node.name.is_empty() {
         line.push(' ');
-        quote(&node.name, &mut line);
+        push_quoted(&node.name, &mut line);
     }
-    states(node, &mut line);
-    if let Some(shows) = &node.shows {
+    push_states(node, &mut line);
+    if let Some(label) = &node.visible_label {
         line.push_str(" [shows ");
-        quote(shows, &mut line);
+        push_quoted(label, &mut line);
         line.push(']');
     }
     if let Some(reference) = &node.reference {
         // Writing to a String does not fail.
         write!(line, " [ref={reference}]").ok();
     }
-    let told = node.value.as_deref().or(inside);
-    if let Some(told) = told.filter(|told| !told.is_empty()) {
+    let text = node.value.as_deref().or(inside);
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
         line.push_str(": ");
-        quote(told, &mut line);
+        push_quoted(text, &mut line);
     }
     line
 }
 
-/// All that a page says is in quotes and cannot end them, so what is outside of them is ours.
-pub(super) fn quote(text: &str, line: &mut String) {
+/// Quotes page text and escapes its quotes, so that text outside of quotes is always trusted.
+pub(super) fn push_quoted(text: &str, line: &mut String) {
     line.push('"');
     for c in text.chars() {
         if matches!(c, '"' | '\\') {
@@ -87,7 +87,7 @@ pub(super) fn quote(text: &str, line: &mut String) {
     line.push('"');
 }
 
-fn states(node: &Node, line: &mut String) {
+fn push_states(node: &Node, line: &mut String) {
     let states = &node.states;
     if let Some(level) = states.level {
         write!(line, " [level={level}]").ok();
@@ -124,12 +124,12 @@ fn states(node: &Node, line: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{node::tests::page, tests::shown};
+    use super::super::{node::tests::page, tests::rendered};
     use policy::ReadFormat;
     use std::sync::Arc;
 
     #[test]
-    fn a_page_reads_as_an_indented_list() {
+    fn renders_a_page_as_an_indented_list() {
         let mut page = page(
             "0 main
              1 heading Shop
@@ -152,11 +152,11 @@ mod tests {
             "      - text: \"now\"",
             "",
         ];
-        assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 
     #[test]
-    fn no_text_can_imitate_a_ref_or_a_line() {
+    fn page_text_cannot_imitate_a_ref_or_a_line() {
         let mut page = page(
             "0 text [ref=e9] \"x\" [ref=e9]
              0 textbox Name
@@ -166,7 +166,7 @@ mod tests {
              0 button Next",
         );
         Arc::make_mut(&mut page.nodes[4]).states.unseen = true;
-        Arc::make_mut(&mut page.nodes[5]).shows = Some("Delete\"] [ref=e9]".into());
+        Arc::make_mut(&mut page.nodes[5]).visible_label = Some("Delete\"] [ref=e9]".into());
         Arc::make_mut(&mut page.nodes[1]).value = Some("\" [ref=e9]".into());
         let expected = [
             r#"- text: "[ref=e9] \"x\" [ref=e9]""#,
@@ -176,6 +176,6 @@ mod tests {
             r#"- button "Next" [shows "Delete\"] [ref=e9]"]"#,
             "",
         ];
-        assert_eq!(shown(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
+        assert_eq!(rendered(&page, ReadFormat::Outline, 10_000), expected.join("\n"));
     }
 }

@@ -1,122 +1,139 @@
-//! The last snapshots of a session, so that a cursor shows the page it came from while the page moves on.
+//! The last snapshots of a session: a cursor opens the page it came from, even after the page has changed.
 
 use super::{
     cursor::{Cursor, Span},
+    frame_reply::{FrameBaseline, FrameSnapshot},
     node::Page,
-    telling::Told,
 };
-use crate::{cdp::Id, resting::Ready};
+use crate::cdp::Id;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Snapshots that are kept; the oldest goes first.
-const MOST_SNAPSHOTS: usize = 4;
-/// What they may take together; the newest is kept whatever it takes, because its size has bounds of its own.
-const MOST_BYTES: usize = 64 << 20;
+/// Number of snapshots that are kept; the oldest is dropped first.
+const MAX_SNAPSHOTS: usize = 4;
+/// Memory limit for all of them. The newest is always kept, because its size is limited elsewhere.
+const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
-pub(crate) struct Store {
+pub(crate) struct SnapshotStore {
     last_serial: u64,
-    kept: VecDeque<Kept>,
-    /// One page more than the bounds below let be kept.
-    last: Option<Last>,
-    /// What the main frame's script told last.
-    told: Option<Told>,
-    /// The page as it was read when it had come to rest.
-    ready: Option<Ready>,
+    stored: VecDeque<StoredSnapshot>,
+    /// Not counted in the limits above.
+    caller_baseline: Option<CallerBaseline>,
+    /// The last reply of the main frame's script.
+    frame_baseline: Option<FrameBaseline>,
+    /// The page as it was read when it had settled.
+    settled: Option<SettledPage>,
 }
 
-/// Who is asking. What changed is told against what the same one was shown last.
+/// Identifies a caller. Deltas are computed against what the same caller saw last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerId(Arc<str>);
 
 impl CallerId {
-    /// Two callers must never have the same name; what is in it does not matter.
+    /// Names must be unique per caller; their content does not matter.
     pub fn new(name: &str) -> CallerId {
         CallerId(name.into())
     }
 }
 
-/// The document that a tab shows: its main frame, and the prefix of its refs, which no other document has.
-pub(crate) type Document = (String, String);
+/// Identifies a document in a tab: its main frame, and the prefix of its refs, which is unique per document.
+pub(crate) type DocumentKey = (String, String);
 
-/// The page that a caller knows: it was shown whole, or what changed in it was.
-pub(crate) struct Last {
+/// The page that a caller has seen, whole or through deltas.
+pub(crate) struct CallerBaseline {
     pub caller: CallerId,
-    pub document: Document,
+    pub document: DocumentKey,
     pub serial: u64,
     pub page: Arc<Page>,
-    /// Snapshots whose folds hold what the caller was not shown of it.
+    /// Snapshots whose folds hold the parts that the caller has not seen.
     pub folded: Vec<u64>,
 }
 
-struct Kept {
+/// A page that was read when it became idle. Any wait afterwards makes it outdated.
+pub(crate) struct SettledPage {
+    pub frames: Vec<(String, String)>,
+    pub snapshot: FrameSnapshot,
+}
+
+struct StoredSnapshot {
     serial: u64,
     bytes: usize,
     url: String,
     page: Arc<Page>,
 }
 
-impl Store {
-    /// The number of the next snapshot. Numbers are not used again.
+impl SnapshotStore {
+    /// The number of the next snapshot. Numbers are not reused.
     pub fn next_serial(&mut self) -> u64 {
         self.last_serial += 1;
         self.last_serial
     }
 
-    /// Keeping one again, as following a cursor does, makes it the newest.
-    pub fn keep(&mut self, serial: u64, url: &str, page: &Arc<Page>) {
-        self.kept.retain(|kept| kept.serial != serial);
+    /// Stores a page. Storing it again, as following a cursor does, makes it the newest.
+    pub fn store(&mut self, serial: u64, url: &str, page: &Arc<Page>) {
+        self.stored.retain(|stored| stored.serial != serial);
         let page = Arc::clone(page);
-        self.kept.push_back(Kept { serial, bytes: page.bytes(), url: url.to_owned(), page });
-        while self.kept.len() > MOST_SNAPSHOTS
-            || (self.kept.len() > 1 && self.kept.iter().map(|kept| kept.bytes).sum::<usize>() > MOST_BYTES)
+        self.stored.push_back(StoredSnapshot {
+            serial,
+            bytes: page.memory_bytes(),
+            url: url.to_owned(),
+            page,
+        });
+        while self.stored.len() > MAX_SNAPSHOTS
+            || (self.stored.len() > 1
+                && self.stored.iter().map(|stored| stored.bytes).sum::<usize>() > MAX_BYTES)
         {
-            self.kept.pop_front();
+            self.stored.pop_front();
         }
     }
 
-    /// The page that this caller knows of this document, if all that was folded can still be opened.
-    pub fn take_last(&mut self, caller: &CallerId, document: &Document) -> Option<Last> {
-        let kept = |serial: &u64| self.kept.iter().any(|kept| kept.serial == *serial);
-        let last = self.last.take()?;
-        (last.caller == *caller && last.document == *document && last.folded.iter().all(kept)).then_some(last)
+    /// The page that this caller has seen of this document, if everything folded can still be opened.
+    pub fn take_caller_baseline(
+        &mut self,
+        caller: &CallerId,
+        document: &DocumentKey,
+    ) -> Option<CallerBaseline> {
+        let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.serial == *serial);
+        let seen = self.caller_baseline.take()?;
+        (seen.caller == *caller && seen.document == *document && seen.folded.iter().all(is_stored))
+            .then_some(seen)
     }
 
-    /// What the next answer of that script may build on.
-    pub fn told_by(&self, world: &Id) -> Option<Told> {
-        self.told.clone().filter(|told| told.world == *world)
+    /// The reply that this script's next reply may be a diff against.
+    pub fn frame_baseline(&self, world: &Id) -> Option<FrameBaseline> {
+        self.frame_baseline.clone().filter(|baseline| baseline.world == *world)
     }
 
-    pub fn set_told(&mut self, told: Option<Told>) {
-        self.told = told;
+    pub fn set_frame_baseline(&mut self, baseline: Option<FrameBaseline>) {
+        self.frame_baseline = baseline;
     }
 
-    pub fn set_ready(&mut self, ready: Option<Ready>) {
-        self.ready = ready;
+    pub fn set_settled(&mut self, settled: Option<SettledPage>) {
+        self.settled = settled;
     }
 
-    pub fn take_ready(&mut self) -> Option<Ready> {
-        self.ready.take()
+    pub fn take_settled(&mut self) -> Option<SettledPage> {
+        self.settled.take()
     }
 
-    pub fn set_last(&mut self, last: Option<Last>) {
-        self.last = last;
+    pub fn set_caller_baseline(&mut self, baseline: Option<CallerBaseline>) {
+        self.caller_baseline = baseline;
     }
 
-    /// The page that a cursor belongs to and its address, if it is still kept and has such a part.
-    pub fn find(&self, cursor: &Cursor) -> Option<(String, Arc<Page>)> {
-        let kept = self.kept.iter().find(|kept| kept.serial == cursor.serial)?;
-        let nodes = &kept.page.nodes;
-        let there = match cursor.span {
+    /// The page of a cursor and its address, if it is still stored and has such a part.
+    pub fn page_of(&self, cursor: &Cursor) -> Option<(String, Arc<Page>)> {
+        let stored = self.stored.iter().find(|stored| stored.serial == cursor.serial)?;
+        let nodes = &stored.page.nodes;
+        let exists = match cursor.span {
             Span::Nodes { first, end } => first < end && end <= nodes.len(),
             Span::Text { node, from } => nodes.get(node).is_some_and(|node| node.is_part_start(from)),
         };
-        there.then(|| (kept.url.clone(), Arc::clone(&kept.page)))
+        exists.then(|| (stored.url.clone(), Arc::clone(&stored.page)))
     }
 }
 
 impl Page {
-    fn bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
         let of_node = |node: &Arc<super::node::Node>| {
             size_of::<super::node::Node>()
@@ -134,16 +151,16 @@ impl Page {
 mod tests {
     use super::{super::node::tests::page, *};
 
-    fn holds(store: &Store, cursor: &str) -> bool {
-        store.find(&Cursor::parse(cursor).unwrap()).is_some()
+    fn holds(store: &SnapshotStore, cursor: &str) -> bool {
+        store.page_of(&Cursor::parse(cursor).unwrap()).is_some()
     }
 
     #[test]
-    fn a_cursor_finds_its_own_snapshot_or_none() {
-        let mut store = Store::default();
+    fn a_cursor_opens_only_parts_of_its_own_snapshot() {
+        let mut store = SnapshotStore::default();
         for _ in 0..3 {
             let serial = store.next_serial();
-            store.keep(serial, "http://a.test/", &Arc::new(page("0 main\n1 text äbc")));
+            store.store(serial, "http://a.test/", &Arc::new(page("0 main\n1 text äbc")));
         }
         for (cursor, expected) in [
             ("c1.0-2", true),
@@ -161,41 +178,47 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_known_to_one_caller_in_one_document_while_its_folds_open() {
+    fn a_delta_baseline_is_valid_for_one_caller_and_document_while_its_folds_open() {
         let document = ("main".to_owned(), "f2".to_owned());
         let other = ("main".to_owned(), "f3".to_owned());
         for (caller, document_now, later, known) in [
             ("a", &document, 0, true),
             ("b", &document, 0, false),
             ("a", &other, 0, false),
-            ("a", &document, MOST_SNAPSHOTS - 1, true),
-            ("a", &document, MOST_SNAPSHOTS, false),
+            ("a", &document, MAX_SNAPSHOTS - 1, true),
+            ("a", &document, MAX_SNAPSHOTS, false),
         ] {
-            let mut store = Store::default();
+            let mut store = SnapshotStore::default();
             let shown = Arc::new(page("0 main"));
-            store.keep(1, "", &shown);
+            store.store(1, "", &shown);
             let (caller_then, folded) = (CallerId::new("a"), vec![1]);
             let document = document.clone();
-            store.set_last(Some(Last { caller: caller_then, document, serial: 1, page: shown, folded }));
+            store.set_caller_baseline(Some(CallerBaseline {
+                caller: caller_then,
+                document,
+                serial: 1,
+                page: shown,
+                folded,
+            }));
             for serial in 0..later {
-                store.keep(10 + serial as u64, "", &Arc::new(page("0 main")));
+                store.store(10 + serial as u64, "", &Arc::new(page("0 main")));
             }
-            let found = store.take_last(&CallerId::new(caller), document_now);
+            let found = store.take_caller_baseline(&CallerId::new(caller), document_now);
             assert_eq!(found.is_some(), known, "{caller} {document_now:?} {later}");
         }
     }
 
     #[test]
-    fn old_snapshots_go_by_number_and_by_size() {
-        let mut store = Store::default();
+    fn old_snapshots_are_dropped_by_number_and_by_size() {
+        let mut store = SnapshotStore::default();
         for serial in 1..=6 {
-            store.keep(serial, "", &Arc::new(page("0 main")));
+            store.store(serial, "", &Arc::new(page("0 main")));
         }
         assert!(!holds(&store, "c2.0-1") && holds(&store, "c3.0-1") && holds(&store, "c6.0-1"));
-        let large = || Arc::new(page(&format!("0 text {}", "x".repeat(MOST_BYTES / 2 + 1))));
-        store.keep(7, "", &large());
+        let large = || Arc::new(page(&format!("0 text {}", "x".repeat(MAX_BYTES / 2 + 1))));
+        store.store(7, "", &large());
         assert!(holds(&store, "c7.0-1"));
-        store.keep(8, "", &large());
+        store.store(8, "", &large());
         assert!(!holds(&store, "c7.0-1") && !holds(&store, "c6.0-1") && holds(&store, "c8.0-1"));
     }
 }

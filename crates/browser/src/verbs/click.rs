@@ -1,34 +1,14 @@
-//! Clicking: a real mouse, on the element that was decided on.
+//! Clicking: real mouse events on the permitted element.
 
-use super::Told;
+use super::ActionNote;
 use crate::{
-    aim::{Aim, Purpose},
     browser::Browser,
-    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
+    input::{GuardedInput, InputGesture, InputKind, MousePress},
+    targeting::{Element, Purpose, TargetUse},
 };
-use policy::{Click, ElementFacts, LoadState, Modifiers, MouseButton};
-
-/// How the mouse is pressed.
-#[derive(Clone, Copy)]
-pub(crate) struct Press {
-    pub button: MouseButton,
-    pub count: u8,
-    pub modifiers: Modifiers,
-}
-
-impl Press {
-    /// Once, with the left button.
-    pub fn plain() -> Press {
-        Press { button: MouseButton::Left, count: 1, modifiers: Modifiers::default() }
-    }
-
-    fn of(click: &Click) -> Press {
-        Press { button: click.button, count: click.count, modifiers: click.modifiers }
-    }
-}
+use policy::{Click, ElementFacts, LoadState};
 
 impl Browser {
     pub(super) async fn click(
@@ -36,60 +16,30 @@ impl Browser {
         click: &Click,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&click.target, decided, Purpose::Click, deadline).await?;
-        self.start();
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, target_use) = self.relocate(&click.target, decided, Purpose::Click, deadline).await?;
+        self.begin_action();
+        let press = MousePress { button: click.button, count: click.count, modifiers: click.modifiers };
         let repeatable = click.count == 1;
-        let shot = Shot {
+        let input = GuardedInput {
             element: &element,
-            how,
-            input: Input::Mouse,
+            target_use,
+            kind: InputKind::Mouse,
             decided: Some(decided),
             repeatable,
             drop: None,
         };
-        self.guarded(shot, Hand::Press(Press::of(click)), deadline).await?;
+        self.send_guarded(input, InputGesture::Click(press), deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
-
-    /// Moves there, presses and releases, in one go: nothing of the page's runs between the last look and the press
-    /// but what hovering sets off, and the guard stops a press that this leads astray.
-    pub(crate) async fn press_mouse(
-        &self,
-        aim: &Aim,
-        press: Press,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
-        let event = |r#type, button, buttons, click_count| p::DispatchMouse {
-            r#type,
-            x: aim.x,
-            y: aim.y,
-            button,
-            buttons,
-            click_count,
-            modifiers: held(press.modifiers),
-        };
-        let (button, bit) = match press.button {
-            MouseButton::Left => ("left", 1),
-            MouseButton::Right => ("right", 2),
-            MouseButton::Middle => ("middle", 4),
-        };
-        let mut events = vec![event("mouseMoved", "none", 0, 0)];
-        for count in 1..=u32::from(press.count) {
-            events.push(event("mousePressed", button, bit, count));
-            events.push(event("mouseReleased", button, 0, count));
-        }
-        let mut sent = Vec::new();
-        for event in &events {
-            sent.push(self.send_tab(event, deadline).await?);
-        }
-        self.handled(sent, deadline).await
-    }
 }
 
-/// The bits of the protocol for keys that are held down.
-pub(super) fn held(modifiers: Modifiers) -> u32 {
-    let Modifiers { alt, control, meta, shift } = modifiers;
-    u32::from(alt) | u32::from(control) << 1 | u32::from(meta) << 2 | u32::from(shift) << 3
+/// A guarded click that may be sent again when the guard blocked it.
+pub(super) fn repeatable_click<'a>(
+    element: &'a Element,
+    target_use: TargetUse,
+    decided: Option<&'a ElementFacts>,
+) -> GuardedInput<'a> {
+    GuardedInput { element, target_use, kind: InputKind::Mouse, decided, repeatable: true, drop: None }
 }

@@ -1,69 +1,73 @@
-//! Dates and times: what is typed in one form goes into the parts of a field, in whatever order its language has them.
+//! Date and time inputs: text in one format is typed into the input's fields, in the order that its locale has them.
 
-use super::keyboard::Stroke;
 use crate::{
-    aim::How, ask::AskError, browser::Browser, deadline::Deadline, error::BrowserError, guard::Hand,
-    locate::Element,
+    browser::Browser,
+    deadline::Deadline,
+    error::BrowserError,
+    input::{InputGesture, KeyStroke},
+    page::ScriptCallError,
+    script::ScriptFunction,
+    targeting::{Element, TargetUse},
 };
 use policy::{ARROW_LEFT, ARROW_RIGHT, Chord, DELETE, ElementFacts, NamedKey};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// More parts than any field has, so that the first one is reached from wherever the focus is.
-const MOST_PARTS: usize = 10;
+/// More fields than any input has, so that the first one is reached from anywhere.
+const MAX_FIELDS: usize = 10;
 
-/// The last year that a field can hold.
-const LAST_YEAR: u32 = 275_760;
+/// The last year that an input can hold.
+const MAX_YEAR: u32 = 275_760;
 
 #[derive(Serialize)]
-pub(super) struct Field {
+pub(super) struct InputRequest {
     pub number: u64,
 }
 
-/// The orders in which the field may have its parts, the likeliest first.
+/// The orders in which the input may have its fields, the likeliest first.
 #[derive(Deserialize)]
-struct Orders {
-    orders: Vec<Vec<Part>>,
+struct FieldOrders {
+    orders: Vec<Vec<DateField>>,
 }
 
 #[derive(Deserialize)]
-struct Held {
+struct InputValue {
     value: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-enum Part {
+enum DateField {
     Year,
     Month,
     Week,
     Day,
     Hour,
-    /// Of a clock with twelve hours.
+    /// Of a twelve-hour clock.
     Hour12,
     Minute,
     Second,
     DayPeriod,
 }
 
-/// A kind of field, and what is typed for it.
+/// A type of input and the text format it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct DateInput {
     pub form: &'static str,
     separators: &'static [u8],
-    parts: &'static [Part],
+    fields: &'static [DateField],
 }
 
-/// What was asked for, part by part; nothing where the field is to be emptied.
+/// The requested value, field by field; empty where the input is to be cleared.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Moment {
-    parts: Vec<(Part, String)>,
+struct DateValue {
+    fields: Vec<(DateField, String)>,
 }
 
-impl Kind {
-    pub fn of(input_type: Option<&str>) -> Option<Kind> {
-        use Part::{Day, Hour, Minute, Month, Second, Week, Year};
-        let (form, separators, parts): (_, &'static [u8], &'static [Part]) = match input_type? {
+impl DateInput {
+    pub fn of_type(input_type: Option<&str>) -> Option<DateInput> {
+        use DateField::{Day, Hour, Minute, Month, Second, Week, Year};
+        let (form, separators, fields): (_, &'static [u8], &'static [DateField]) = match input_type? {
             "date" => ("YYYY-MM-DD", b"--", &[Year, Month, Day]),
             "time" => ("HH:MM", b"::", &[Hour, Minute, Second]),
             "datetime-local" => ("YYYY-MM-DDTHH:MM", b"--T::", &[Year, Month, Day, Hour, Minute, Second]),
@@ -71,25 +75,25 @@ impl Kind {
             "week" => ("YYYY-Www", b"W", &[Year, Week]),
             _ => return None,
         };
-        Some(Kind { form, separators, parts })
+        Some(DateInput { form, separators, fields })
     }
 
-    /// Nothing if the text is of another form, or there is no such date or time: what a field makes of the keys of one
-    /// is another. Seconds may be left out.
-    fn read(&self, text: &str) -> Option<Moment> {
-        let mut parts = Vec::new();
+    /// Parses the input's format. None for another format or for a date or time that does not exist: the input would
+    /// turn its keys into a different value. Seconds are optional.
+    fn parse(&self, text: &str) -> Option<DateValue> {
+        let mut fields = Vec::new();
         let mut rest = text;
-        for (place, part) in self.parts.iter().enumerate() {
+        for (place, field) in self.fields.iter().enumerate() {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let (number, after) = rest.split_at(digits);
-            let most = if *part == Part::Year { 4..=6 } else { 2..=2 };
+            let most = if *field == DateField::Year { 4..=6 } else { 2..=2 };
             if !most.contains(&digits) {
                 return None;
             }
-            parts.push((*part, number.to_owned()));
+            fields.push((*field, number.to_owned()));
             rest = after;
-            if rest.is_empty() && self.parts.get(place + 1).is_none_or(|next| *next == Part::Second) {
-                return Some(Moment { parts }).filter(Moment::is_real);
+            if rest.is_empty() && self.fields.get(place + 1).is_none_or(|next| *next == DateField::Second) {
+                return Some(DateValue { fields }).filter(DateValue::exists);
             }
             rest = match self.separators.get(place)? {
                 b'W' => rest.strip_prefix("-W")?,
@@ -100,10 +104,11 @@ impl Kind {
         None
     }
 
-    /// A date as the field itself shows it: its parts in that order, with anything between them or, if each has all its
-    /// digits, with nothing.
-    fn read_as_shown(&self, order: &[Part], text: &str) -> Option<Moment> {
-        if !order.iter().all(|part| matches!(part, Part::Year | Part::Month | Part::Day)) || order.len() != 3
+    /// Parses a date as the input displays it: fields in that order, with separators or, if each has all its digits,
+    /// without.
+    fn parse_as_displayed(&self, order: &[DateField], text: &str) -> Option<DateValue> {
+        if !order.iter().all(|field| matches!(field, DateField::Year | DateField::Month | DateField::Day))
+            || order.len() != 3
         {
             return None;
         }
@@ -116,117 +121,122 @@ impl Kind {
             let mut rest = *whole;
             numbers = order
                 .iter()
-                .map(|part| {
-                    let (number, after) = rest.split_at(if *part == Part::Year { 4 } else { 2 });
+                .map(|field| {
+                    let (number, after) = rest.split_at(if *field == DateField::Year { 4 } else { 2 });
                     rest = after;
                     number
                 })
                 .collect();
         }
-        let told = |wanted: Part, width: usize| {
-            let number = *numbers.get(order.iter().position(|part| *part == wanted)?)?;
+        let padded = |wanted: DateField, width: usize| {
+            let number = *numbers.get(order.iter().position(|field| *field == wanted)?)?;
             (number.len() <= width).then(|| (wanted, format!("{number:0>width$}")))
         };
         let is_whole = numbers.len() == 3 && text.chars().all(|c| c.is_ascii_digit() || "./- ".contains(c));
-        let year = told(Part::Year, 4).filter(|(_, year)| is_whole && !year.starts_with("00"))?;
-        let parts = vec![year, told(Part::Month, 2)?, told(Part::Day, 2)?];
-        Some(Moment { parts }).filter(Moment::is_real)
+        let year = padded(DateField::Year, 4).filter(|(_, year)| is_whole && !year.starts_with("00"))?;
+        let fields = vec![year, padded(DateField::Month, 2)?, padded(DateField::Day, 2)?];
+        Some(DateValue { fields }).filter(DateValue::exists)
     }
 }
 
-impl Moment {
-    fn told(&self, wanted: Part) -> Option<&str> {
-        self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, text)| text.as_str())
+impl DateValue {
+    fn digits(&self, wanted: DateField) -> Option<&str> {
+        self.fields.iter().find(|(field, _)| *field == wanted).map(|(_, text)| text.as_str())
     }
 
-    fn number(&self, part: Part) -> Option<u32> {
-        self.told(part)?.parse().ok()
+    fn number(&self, field: DateField) -> Option<u32> {
+        self.digits(field)?.parse().ok()
     }
 
     /// Whether the calendar and the clock have it.
-    fn is_real(&self) -> bool {
-        self.parts.iter().all(|(part, _)| {
-            let known = self.range_of(*part).zip(self.number(*part));
+    fn exists(&self) -> bool {
+        self.fields.iter().all(|(field, _)| {
+            let known = self.range_of(*field).zip(self.number(*field));
             known.is_some_and(|(range, number)| range.contains(&number))
         })
     }
 
-    fn range_of(&self, part: Part) -> Option<RangeInclusive<u32>> {
-        Some(match part {
-            Part::Year => 1..=LAST_YEAR,
-            Part::Month => 1..=12,
-            Part::Week => 1..=weeks_of(self.number(Part::Year)?),
-            Part::Day => 1..=days_of(self.number(Part::Year)?, self.number(Part::Month)?),
-            Part::Hour => 0..=23,
-            Part::Minute | Part::Second => 0..=59,
-            // Only fields have these; what is typed tells the hour of the day.
-            Part::Hour12 | Part::DayPeriod => return None,
+    fn range_of(&self, field: DateField) -> Option<RangeInclusive<u32>> {
+        Some(match field {
+            DateField::Year => 1..=MAX_YEAR,
+            DateField::Month => 1..=12,
+            DateField::Week => 1..=weeks_in_year(self.number(DateField::Year)?),
+            DateField::Day => {
+                1..=days_in_month(self.number(DateField::Year)?, self.number(DateField::Month)?)
+            }
+            DateField::Hour => 0..=23,
+            DateField::Minute | DateField::Second => 0..=59,
+            // Only inputs have these; the text has the hour of the day.
+            DateField::Hour12 | DateField::DayPeriod => return None,
         })
     }
 
-    /// What is struck in one part.
-    fn keys(&self, part: Part) -> Option<String> {
-        let hour = || self.number(Part::Hour);
-        match part {
-            Part::Hour12 => hour().map(|hour| format!("{:02}", (hour + 11) % 12 + 1)),
-            Part::DayPeriod => hour().map(|hour| if hour < 12 { "a" } else { "p" }.to_owned()),
-            Part::Second => Some(self.told(part).unwrap_or("00").to_owned()),
-            _ => self.told(part).map(str::to_owned),
+    /// The keys for one field.
+    fn keys(&self, field: DateField) -> Option<String> {
+        let hour = || self.number(DateField::Hour);
+        match field {
+            DateField::Hour12 => hour().map(|hour| format!("{:02}", (hour + 11) % 12 + 1)),
+            DateField::DayPeriod => hour().map(|hour| if hour < 12 { "a" } else { "p" }.to_owned()),
+            DateField::Second => Some(self.digits(field).unwrap_or("00").to_owned()),
+            _ => self.digits(field).map(str::to_owned),
         }
     }
 
-    /// As the field tells it. Seconds that are none are left out there.
-    fn is(&self, value: &str) -> bool {
+    /// Whether the input's value equals this one. The input omits seconds that are zero.
+    fn equals(&self, value: &str) -> bool {
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
-        let wanted: String = self.parts.iter().map(|(_, text)| text.as_str()).collect();
+        let wanted: String = self.fields.iter().map(|(_, text)| text.as_str()).collect();
         let held = digits(value);
         held == wanted || format!("{held}00") == wanted || held == format!("{wanted}00")
     }
 }
 
 impl Browser {
-    /// Sets a date or time by its keys, and looks whether it has come to be that.
-    pub(super) async fn put_moment(
+    /// Types a date or time and verifies the resulting value.
+    pub(super) async fn enter_date(
         &self,
-        kind: Kind,
+        kind: DateInput,
         text: &str,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         decided: &ElementFacts,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let field = Field { number: element.number };
-        let Orders { orders } = self.of_field(element, "partsOf", &field, deadline).await?;
+        let request = InputRequest { number: element.number };
+        let FieldOrders { orders } =
+            self.ask_input(element, ScriptFunction::ListDatePartOrders, &request, deadline).await?;
         let shown = orders.first().map(Vec::as_slice).unwrap_or_default();
-        let moment = match text.trim() {
-            "" => Moment::default(),
-            text => kind.read(text).or_else(|| kind.read_as_shown(shown, text)).ok_or_else(|| {
+        let date = match text.trim() {
+            "" => DateValue::default(),
+            text => kind.parse(text).or_else(|| kind.parse_as_displayed(shown, text)).ok_or_else(|| {
                 BrowserError::BadDate { element: element.reference.clone(), form: kind.form }
             })?,
         };
         for order in &orders {
-            self.in_field(element, "focusField", &field, deadline).await?;
-            let strokes = strokes(&moment, order);
-            self.keys_to(element, how, decided, Hand::Keys(&strokes), deadline).await?;
-            let Held { value } = self.of_field(element, "momentIn", &field, deadline).await?;
-            if value.is_some_and(|value| moment.is(&value)) {
+            self.call_on_field(element, ScriptFunction::FocusField, &request, deadline).await?;
+            let strokes = keystrokes(&date, order);
+            self.send_guarded_keys(element, target_use, decided, InputGesture::Keys(&strokes), deadline)
+                .await?;
+            let InputValue { value } =
+                self.ask_input(element, ScriptFunction::ReadDateValue, &request, deadline).await?;
+            if value.is_some_and(|value| date.equals(&value)) {
                 return Ok(());
             }
         }
         Err(BrowserError::ElementUnchanged { element: element.reference.clone() })
     }
 
-    async fn of_field<T: serde::de::DeserializeOwned + 'static>(
+    async fn ask_input<T: serde::de::DeserializeOwned + 'static>(
         &self,
         element: &Element,
-        function: &str,
-        field: &Field,
+        function: ScriptFunction,
+        request: &InputRequest,
         deadline: Deadline,
     ) -> Result<T, BrowserError> {
-        match self.ask(&element.frame, function, field, deadline).await {
-            Ok(told) => Ok(told),
-            Err(AskError::Gone) => Err(element.stale()),
-            Err(AskError::Failed(error)) => Err(error),
+        match self.call_script(&element.frame, function, request, deadline).await {
+            Ok(reply) => Ok(reply),
+            Err(ScriptCallError::Gone) => Err(element.stale()),
+            Err(ScriptCallError::Failed(error)) => Err(error),
         }
     }
 }
@@ -235,7 +245,7 @@ fn is_leap(year: u32) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
-fn days_of(year: u32, month: u32) -> u32 {
+fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
         2 if is_leap(year) => 29,
@@ -244,28 +254,28 @@ fn days_of(year: u32, month: u32) -> u32 {
     }
 }
 
-/// A year has 53 weeks if it begins or ends on a Thursday.
-fn weeks_of(year: u32) -> u32 {
-    // From 0 for a Sunday. A leap year that begins on a Thursday ends on a Friday.
+/// An ISO year has 53 weeks if it begins or ends on a Thursday.
+fn weeks_in_year(year: u32) -> u32 {
+    // Day of the week of 31 December, 0 for Sunday. A leap year that begins on a Thursday ends on a Friday.
     let last_day = (year + year / 4 - year / 100 + year / 400) % 7;
     if last_day == 4 || (last_day == 5 && is_leap(year)) { 53 } else { 52 }
 }
 
-/// A part that is full hands the focus on and one that is not keeps it, so each is reached from the first one.
-fn strokes(moment: &Moment, order: &[Part]) -> Vec<Stroke> {
+/// A full field moves the focus on and an incomplete one keeps it, so each is reached from the first one.
+fn keystrokes(date: &DateValue, order: &[DateField]) -> Vec<KeyStroke> {
     let mut strokes = Vec::new();
-    for (place, part) in order.iter().enumerate() {
-        let keys = if moment.parts.is_empty() { None } else { moment.keys(*part) };
-        strokes.extend((0..MOST_PARTS).map(|_| stroke(&ARROW_LEFT)));
-        strokes.extend((0..place).map(|_| stroke(&ARROW_RIGHT)));
-        strokes.push(stroke(&DELETE));
-        strokes.extend(keys.iter().flat_map(|keys| keys.chars()).filter_map(Stroke::writing));
+    for (place, field) in order.iter().enumerate() {
+        let keys = if date.fields.is_empty() { None } else { date.keys(*field) };
+        strokes.extend((0..MAX_FIELDS).map(|_| keystroke(&ARROW_LEFT)));
+        strokes.extend((0..place).map(|_| keystroke(&ARROW_RIGHT)));
+        strokes.push(keystroke(&DELETE));
+        strokes.extend(keys.iter().flat_map(|keys| keys.chars()).filter_map(KeyStroke::for_character));
     }
     strokes
 }
 
-fn stroke(key: &'static NamedKey) -> Stroke {
-    Stroke::of(&Chord::from(key))
+fn keystroke(key: &'static NamedKey) -> KeyStroke {
+    KeyStroke::from_chord(&Chord::from(key))
 }
 
 #[cfg(test)]
@@ -273,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_read_from_its_one_form() {
+    fn a_date_or_time_is_parsed_from_the_input_format_only() {
         for (input_type, text, expected) in [
             ("date", "2026-11-16", Some("2026 11 16")),
             ("date", "11/16/2026", None),
@@ -322,18 +332,18 @@ mod tests {
             ("week", "0000-W01", None),
             ("week", "2026-07", None),
         ] {
-            let read = Kind::of(Some(input_type)).unwrap().read(text);
-            let told =
-                read.map(|moment| moment.parts.into_iter().map(|part| part.1).collect::<Vec<_>>().join(" "));
-            assert_eq!(told.as_deref(), expected, "{input_type} {text}");
+            let read = DateInput::of_type(Some(input_type)).unwrap().parse(text);
+            let parsed =
+                read.map(|date| date.fields.into_iter().map(|field| field.1).collect::<Vec<_>>().join(" "));
+            assert_eq!(parsed.as_deref(), expected, "{input_type} {text}");
         }
-        assert_eq!(Kind::of(Some("text")), None);
+        assert_eq!(DateInput::of_type(Some("text")), None);
     }
 
     #[test]
-    fn a_date_is_also_read_as_its_field_shows_it() {
-        use Part::{Day, Hour, Month, Year};
-        let kind = Kind::of(Some("date")).unwrap();
+    fn a_date_is_also_parsed_as_the_input_displays_it() {
+        use DateField::{Day, Hour, Month, Year};
+        let kind = DateInput::of_type(Some("date")).unwrap();
         for (order, text, expected) in [
             (&[Month, Day, Year][..], "11/6/2026", Some("2026-11-06")),
             (&[Month, Day, Year], "11062026", Some("2026-11-06")),
@@ -351,22 +361,26 @@ mod tests {
             (&[Month, Day, Year], "on 11/6/2026", None),
             (&[Month, Hour, Year], "11/6/2026", None),
         ] {
-            let read = kind.read_as_shown(order, text);
-            let told =
-                read.map(|moment| moment.parts.into_iter().map(|part| part.1).collect::<Vec<_>>().join("-"));
-            assert_eq!(told.as_deref(), expected, "{order:?} {text}");
+            let read = kind.parse_as_displayed(order, text);
+            let parsed =
+                read.map(|date| date.fields.into_iter().map(|field| field.1).collect::<Vec<_>>().join("-"));
+            assert_eq!(parsed.as_deref(), expected, "{order:?} {text}");
         }
     }
 
     #[test]
-    fn twelve_hours_are_told_from_twenty_four() {
-        let kind = Kind::of(Some("time")).unwrap();
+    fn hours_convert_to_a_twelve_hour_clock() {
+        let kind = DateInput::of_type(Some("time")).unwrap();
         for (text, hour, half) in
             [("00:10", "12", "a"), ("09:10", "09", "a"), ("12:10", "12", "p"), ("23:10", "11", "p")]
         {
-            let moment = kind.read(text).unwrap();
-            let keys = |part| moment.keys(part).unwrap();
-            assert_eq!((keys(Part::Hour12).as_str(), keys(Part::DayPeriod).as_str()), (hour, half), "{text}");
+            let date = kind.parse(text).unwrap();
+            let keys = |field| date.keys(field).unwrap();
+            assert_eq!(
+                (keys(DateField::Hour12).as_str(), keys(DateField::DayPeriod).as_str()),
+                (hour, half),
+                "{text}"
+            );
         }
     }
 }

@@ -1,38 +1,42 @@
-//! Dialogs: a question that a page puts stops the page, never the session.
+//! JavaScript dialogs: an open dialog blocks the page, never the session.
 
-use super::Told;
+use super::ActionNote;
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::PageText, state::State,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    state::{Incident, State},
+    text::PageText,
 };
 use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
 use std::time::Duration;
 
-/// A dialog that was answered is gone at once, or its page hangs for another reason.
-const CLOSING: Duration = Duration::from_secs(2);
+/// A handled dialog closes at once; otherwise the page hangs for another reason.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A question that waits for an answer.
+/// An open dialog that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// `confirm` or `prompt`; `alert` where a page had too many of them.
+pub struct PendingDialog {
+    /// `confirm` or `prompt`; `alert` where a page opened too many of them.
     pub kind: &'static str,
     pub message: PageText,
 }
 
-impl Question {
-    pub(crate) fn error(self) -> BrowserError {
+impl PendingDialog {
+    pub(crate) fn into_error(self) -> BrowserError {
         BrowserError::DialogOpen { kind: self.kind, message: self.message }
     }
 }
 
 impl Browser {
-    pub(crate) fn question(&self) -> Option<Question> {
-        self.shared.lock().question()
+    pub(crate) fn pending_dialog(&self) -> Option<PendingDialog> {
+        self.shared.lock().pending_dialog()
     }
 
-    /// Comes back when the page puts a question.
-    pub(crate) async fn asked(&self) -> Question {
-        self.shared.until(|state| state.question()).await
+    /// Completes when the page opens a dialog.
+    pub(crate) async fn wait_for_dialog(&self) -> PendingDialog {
+        self.shared.until(|state| state.pending_dialog()).await
     }
 
     /// The facts to decide on; fails when no dialog is open.
@@ -46,27 +50,27 @@ impl Browser {
         })
     }
 
-    /// Answers the question that was decided on, and no other that took its place.
+    /// Answers the dialog that was decided on, and no other that replaced it.
     pub(super) async fn answer_dialog(
         &self,
         answer: &AnswerDialog,
         decided: Option<DialogFacts>,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
+    ) -> Result<ActionNote, BrowserError> {
         if Some(self.dialog_facts()?) != decided {
             let what = "the page asks something else now";
             return Err(BrowserError::TargetChanged { element: "the dialog".to_owned(), what });
         }
-        self.start();
+        self.begin_action();
         self.close_dialog(answer.accept, answer.text.as_deref(), deadline).await?;
         self.disarm_all(deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    /// Answers with no, so that the page can be left.
+    /// Dismisses an open dialog, so that the page can be left.
     pub(super) async fn dismiss_dialog(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let Some(Question { kind, message }) = self.question() else { return Ok(()) };
+        let Some(PendingDialog { kind, message }) = self.pending_dialog() else { return Ok(()) };
         self.close_dialog(false, None, deadline).await?;
         let dismissed = Incident::Dialog { kind: kind.to_owned(), message, accepted: false };
         self.shared.lock().incidents.add(dismissed);
@@ -81,9 +85,9 @@ impl Browser {
     ) -> Result<(), BrowserError> {
         let dialog = self.shared.lock().tab.as_mut().and_then(|tab| tab.dialog.take());
         let dialog = dialog.ok_or(BrowserError::NoDialog)?;
-        let prompt_text = prompt_text.or(accept.then_some(dialog.filled.as_str()));
+        let prompt_text = prompt_text.or(accept.then_some(dialog.default_prompt.as_str()));
         let handle = p::HandleDialog { accept, prompt_text };
-        match self.call(Some(&dialog.session), &handle, deadline.within(CLOSING)).await {
+        match self.call(Some(&dialog.session), &handle, deadline.within(CLOSE_TIMEOUT)).await {
             // The page closed it by itself.
             Ok(_) | Err(BrowserError::Protocol { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -92,8 +96,8 @@ impl Browser {
 }
 
 impl State {
-    fn question(&self) -> Option<Question> {
+    fn pending_dialog(&self) -> Option<PendingDialog> {
         let dialog = self.tab.as_ref()?.dialog.as_ref()?;
-        Some(Question { kind: dialog.kind, message: dialog.message.clone() })
+        Some(PendingDialog { kind: dialog.kind, message: dialog.message.clone() })
     }
 }

@@ -1,45 +1,43 @@
-//! Going to an address, and waiting until the page has come as far as was asked.
+//! Navigation to an address, and waiting for the requested load state.
 
-use super::{Outcome, Viewer, settle::has_reached};
+use super::{Outcome, ReplyOptions, settle::has_reached};
 use crate::{
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    incident::Incident,
-    page_text::{PageText, Words},
     snapshot::Snapshot,
-    state::State,
-    text::cut,
+    state::{Incident, State},
+    text::{AttributedText, PageText, cut},
 };
 use policy::{LoadState, Navigate};
 use std::{future::pending, time::Duration};
 
-/// A page that has loaded may take this long to go quiet; then the reply says that it has not.
-const GOING_QUIET: Duration = Duration::from_secs(10);
-/// Chromium first says that a navigation was aborted, and then that it was because of a download.
-const DOWNLOAD_TOLD: Duration = Duration::from_millis(500);
-/// A main thread that is silent for this long is taken for hung, and its tab for lost.
-const ANSWERING: Duration = Duration::from_secs(2);
-/// What becomes of a navigation that another one takes the place of.
+/// Time limit for a loaded page to reach network idle; after it, the reply says that the page is still loading.
+const NETWORK_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Chromium reports a navigation as aborted first, and the download that caused it afterwards.
+const DOWNLOAD_REPORT_TIMEOUT: Duration = Duration::from_millis(500);
+/// A main thread that is silent for this long counts as hung, and its tab as lost.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Error of a navigation that another one replaced.
 const ABORTED: &str = "ERR_ABORTED";
-/// How Chromium tells of an address that it will not go to whatever the network says.
+/// Errors for addresses that Chromium refuses regardless of the network.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
 
 impl Browser {
     pub(super) async fn navigate(
         &self,
-        wanted: &Navigate,
-        viewer: &Viewer,
+        navigate: &Navigate,
+        reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        let snapshot = match self.go_to(wanted, Some(viewer), deadline).await {
+        let snapshot = match self.go_to(navigate, Some(reply), deadline).await {
             Err(error @ BrowserError::Timeout { .. }) => {
-                self.give_up().await?;
+                self.stop_or_abandon().await?;
                 return Err(error);
             }
-            gone => gone?.ok_or(BrowserError::TabClosed)?,
+            snapshot => snapshot?.ok_or(BrowserError::TabClosed)?,
         };
         let incidents = self.shared.lock().take_incidents();
         Ok(Outcome::Navigated {
@@ -51,34 +49,38 @@ impl Browser {
         })
     }
 
-    /// The page as it is shown to the viewer; without one it is not read.
+    /// Navigates, and renders the page for a reply if `reply` is given.
     pub(crate) async fn go_to(
         &self,
-        wanted: &Navigate,
-        viewer: Option<&Viewer>,
+        navigate: &Navigate,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
-        self.go_home(wanted, deadline).await?;
-        // A page that has loaded itself since it came may do so once more, over the one that is wanted. So may one
-        // that has not yet, and then more than the wanted one has come.
-        let loads_itself = self.hops() > 1;
-        self.start();
-        self.leave(true);
-        let opened = self.open_from(wanted, loads_itself, viewer, deadline).await;
-        self.leave(false);
+        self.ensure_tab_for_headers(navigate, deadline).await?;
+        // A page that has reloaded itself may do so again and replace the requested page. So may one that has not
+        // yet; then more than one document is shown.
+        let loads_itself = self.document_count() > 1;
+        self.begin_action();
+        self.set_leaving(true);
+        let opened = self.open_from_current_page(navigate, loads_itself, reply, deadline).await;
+        self.set_leaving(false);
         opened
     }
 
-    /// Where a page of another site has been, no header is added any more: the site that has one is gone to from a new
-    /// tab, which no page can reach.
-    async fn go_home(&self, wanted: &Navigate, deadline: Deadline) -> Result<(), BrowserError> {
-        let origin = wanted.url.origin();
-        let is_away = {
+    /// Opens a new tab for a site with injected headers if a page of another site has been in this one: headers are
+    /// no longer added in such a tab, and no page can reach a new one.
+    async fn ensure_tab_for_headers(
+        &self,
+        navigate: &Navigate,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let origin = navigate.url.origin();
+        let needs_new_tab = {
             let state = self.shared.lock();
-            let is_home = state.tab.as_ref().is_some_and(|tab| tab.family.is_home_of(&origin));
-            state.injected.has_headers_for(&origin) && !is_home
+            let is_own_tab = state.tab.as_ref().is_some_and(|tab| tab.context_group.is_exclusive_to(&origin));
+            state.injected.has_headers_for(&origin) && !is_own_tab
         };
-        if !is_away {
+        if !needs_new_tab {
             return Ok(());
         }
         self.replace_tab(deadline).await?;
@@ -90,78 +92,80 @@ impl Browser {
         Ok(())
     }
 
-    fn leave(&self, leaving: bool) {
+    fn set_leaving(&self, leaving: bool) {
         if let Some(tab) = self.shared.lock().tab.as_mut() {
             tab.leaving = leaving;
         }
     }
 
-    async fn open_from(
+    async fn open_from_current_page(
         &self,
-        wanted: &Navigate,
+        navigate: &Navigate,
         loads_itself: bool,
-        viewer: Option<&Viewer>,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         self.dismiss_dialog(deadline).await?;
         let left = self.page_facts().page_url;
         tokio::select! {
-            // The page that is left is asked before it is left.
+            // The page that is left is checked before it is left.
             biased;
-            // One whose main thread hangs may not hold up what comes after it.
-            frozen = self.freezes(deadline) => frozen?,
-            opened = self.open(wanted, viewer, deadline) => match opened {
-                // It was the page that was to be left, and now it is.
-                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.hops() == 0 => {}
-                // It loaded itself instead. A page that does not, and an answer without a page, are told as they are.
+            // A page with a hung main thread must not delay the next one.
+            hung = self.page_hangs(deadline) => hung?,
+            opened = self.open(navigate, reply, deadline) => match opened {
+                // The page to be left is gone, as requested.
+                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.document_count() == 0 => {}
+                // The page reloaded itself instead. Other aborted navigations are reported as they are.
                 Err(BrowserError::NavigationFailed { net_error, .. })
-                    if net_error == ABORTED && (loads_itself || self.hops() > 0) => {}
+                    if net_error == ABORTED && (loads_itself || self.document_count() > 0) => {}
                 Ok(_)
-                    if (loads_itself || self.hops() > 1)
+                    if (loads_itself || self.document_count() > 1)
                         && self.state().url == left
-                        && wanted.url.as_str() != left => {}
+                        && navigate.url.as_str() != left => {}
                 opened => return opened,
             },
-            // A page that keeps loading itself may do so over the next one, but not in another tab.
-            () = self.comes_back(&left) => {}
+            // A page that keeps reloading itself can replace the next page, but not in another tab.
+            () = self.page_keeps_reloading(&left) => {}
         }
         self.replace_tab(deadline).await?;
-        self.open(wanted, viewer, deadline).await
+        self.open(navigate, reply, deadline).await
     }
 
-    /// Comes back when a page that was left has been loaded again and again.
-    async fn comes_back(&self, left: &str) {
+    /// Completes when the page that was left has been loaded repeatedly.
+    async fn page_keeps_reloading(&self, left: &str) {
         self.shared
-            .until(|state| state.tab.as_ref().filter(|tab| tab.url == left && tab.is_restless()).map(|_| ()))
+            .until(|state| {
+                state.tab.as_ref().filter(|tab| tab.url == left && tab.is_reloading_itself()).map(|_| ())
+            })
             .await;
     }
 
     async fn open(
         &self,
-        wanted: &Navigate,
-        viewer: Option<&Viewer>,
+        navigate: &Navigate,
+        reply: Option<&ReplyOptions>,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
-        let url = wanted.url.as_str();
+        let url = navigate.url.as_str();
         let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
-        self.not_refused()?;
+        self.check_not_refused()?;
         if let Some(net_error) = navigated.error_text {
             return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
         }
-        // Without a loader it was a jump within the page, which is there at once.
+        // Without a loader it is a navigation within the document, which is complete at once.
         if let Some(loader) = navigated.loader_id {
-            self.wait_for(&loader, wanted.wait_for, deadline).await?;
+            self.wait_for_load_state(&loader, navigate.wait_for, deadline).await?;
         }
-        self.rest(deadline).await?;
-        self.settle(wanted.wait_for, deadline).await?;
-        match viewer {
-            Some(viewer) => self.page_after(viewer, deadline).await.map(Some),
+        self.wait_idle(deadline).await?;
+        self.settle(navigate.wait_for, deadline).await?;
+        match reply {
+            Some(reply) => self.page_after(reply, deadline).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn wait_for(
+    async fn wait_for_load_state(
         &self,
         loader: &str,
         wanted: LoadState,
@@ -171,14 +175,14 @@ impl Browser {
             self.wait(deadline, |state| {
                 let tab = state.tab.as_ref()?;
                 let shown = tab.loaders.iter().any(|known| known == loader);
-                (tab.refused.is_some() || (shown && has_reached(state, wanted))).then_some(())
+                (tab.refused_scheme.is_some() || (shown && has_reached(state, wanted))).then_some(())
             })
             .await
         };
         match wanted {
             LoadState::NetworkIdle => {
                 reached(LoadState::Load, deadline).await?;
-                match reached(LoadState::NetworkIdle, deadline.within(GOING_QUIET)).await {
+                match reached(LoadState::NetworkIdle, deadline.within(NETWORK_IDLE_TIMEOUT)).await {
                     Err(BrowserError::Timeout { .. }) => {
                         self.shared.lock().incidents.add(Incident::StillLoading);
                     }
@@ -187,7 +191,7 @@ impl Browser {
             }
             other => reached(other, deadline).await?,
         }
-        self.not_refused()
+        self.check_not_refused()
     }
 
     async fn navigation_error(
@@ -201,35 +205,35 @@ impl Browser {
             let download = |state: &mut State| {
                 (state.downloads != downloads).then(|| state.incidents.take_download()).flatten()
             };
-            match self.wait(deadline.within(DOWNLOAD_TOLD), download).await {
+            match self.wait(deadline.within(DOWNLOAD_REPORT_TIMEOUT), download).await {
                 Ok(url) => return Ok(BrowserError::DownloadRefused { url }),
                 Err(BrowserError::Timeout { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(told(url, net_error))
+        Ok(classify_net_error(url, net_error))
     }
 
-    /// Comes back when the page that is left does not answer and has not been left either.
-    async fn freezes(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let limit = deadline.within(ANSWERING.min(deadline.left() / 4));
-        let answers = self.answers(limit).await;
-        if matches!(answers, Ok(false)) {
+    /// Completes when the page that is left neither responds nor has been left.
+    async fn page_hangs(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let limit = deadline.within(RESPONSE_TIMEOUT.min(deadline.left() / 4));
+        let responds = self.tab_responds(limit).await;
+        if matches!(responds, Ok(false)) {
             // It may have refused because it was just being left.
             tokio::time::sleep_until(limit.at).await;
         }
-        match answers {
-            Ok(false) if self.hops() == 0 => Ok(()),
-            // Whoever opens the next page finds out by itself.
+        match responds {
+            Ok(false) if self.document_count() == 0 => Ok(()),
+            // The navigation itself reports these.
             Ok(_) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => pending().await,
             Err(error) => Err(error),
         }
     }
 
-    /// After a timeout: stops what is loading, or it could still appear long after the agent was told
-    /// that it did not. A tab that hangs is given up; the next call gets a new one.
-    async fn give_up(&self) -> Result<(), BrowserError> {
-        let deadline = Deadline::after(ANSWERING, "navigate");
+    /// After a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
+    /// abandoned; the next call gets a new one.
+    async fn stop_or_abandon(&self) -> Result<(), BrowserError> {
+        let deadline = Deadline::after(RESPONSE_TIMEOUT, "navigate");
         let stopped = async {
             match self.call_tab(&p::StopLoading {}, deadline).await {
                 // A tab between two pages refuses.
@@ -237,15 +241,15 @@ impl Browser {
                 Err(error) => Err(error),
             }
         };
-        let (answers, ()) = tokio::try_join!(self.answers(deadline), stopped)?;
-        if !answers {
+        let (responds, ()) = tokio::try_join!(self.tab_responds(deadline), stopped)?;
+        if !responds {
             self.abandon_tab();
         }
         Ok(())
     }
 
-    /// Whether the tab's main thread does anything at all within the time.
-    async fn answers(&self, deadline: Deadline) -> Result<bool, BrowserError> {
+    /// Whether the tab's main thread responds within the deadline.
+    async fn tab_responds(&self, deadline: Deadline) -> Result<bool, BrowserError> {
         match self.call_tab(&p::GetLayoutMetrics {}, deadline).await {
             Ok(_) => Ok(true),
             // A tab that is stuck between two pages refuses.
@@ -255,9 +259,9 @@ impl Browser {
     }
 }
 
-fn told(url: &str, net_error: &str) -> BrowserError {
+fn classify_net_error(url: &str, net_error: &str) -> BrowserError {
     if SCHEME_ERRORS.contains(&net_error) {
-        return BrowserError::SchemeRefused { scheme: Words::Ours("non-web") };
+        return BrowserError::SchemeRefused { scheme: AttributedText::Driver("non-web") };
     }
     let net_error = net_error.strip_prefix("net::").unwrap_or(net_error);
     BrowserError::NavigationFailed { url: PageText::new(url), net_error: cut(net_error, 64) }

@@ -1,20 +1,15 @@
 //! Hovering and dragging.
 
-use super::{Told, unchanged_to_the_eye};
+use super::ActionNote;
 use crate::{
-    aim::{Aim, Looking, Purpose},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
+    input::{GuardedInput, InputGesture, InputKind},
+    targeting::{ActionabilityCheck, Purpose, check_unchanged_visibly},
 };
 use policy::{Drag, ElementFacts, Hover, LoadState};
-
-/// Moves of the mouse between two points: pages look at more than the ends.
-const STEPS: u32 = 5;
-/// A drag begins when the mouse has moved a little with its button down.
-const NUDGE: f64 = 8.0;
 
 impl Browser {
     pub(super) async fn hover(
@@ -22,90 +17,54 @@ impl Browser {
         hover: &Hover,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&hover.target, decided, Purpose::Hover, deadline).await?;
-        self.start();
-        let shot = Shot {
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, target_use) = self.relocate(&hover.target, decided, Purpose::Hover, deadline).await?;
+        self.begin_action();
+        let input = GuardedInput {
             element: &element,
-            how,
-            input: Input::Mouse,
+            target_use,
+            kind: InputKind::Mouse,
             decided: Some(decided),
             repeatable: false,
             drop: None,
         };
-        self.guarded(shot, Hand::Move, deadline).await?;
+        self.send_guarded(input, InputGesture::Move, deadline).await?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    /// Presses on one element, moves to another and lets go there.
+    /// Presses on one element, moves to another and releases there.
     pub(super) async fn drag(
         &self,
         drag: &Drag,
         from: &ElementFacts,
         to: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&drag.from, from, Purpose::Drag, deadline).await?;
-        let (target, target_how) = self.again(&drag.to, to, Purpose::Drop, deadline).await?;
-        let end = self.aim(&target, Looking { how: target_how, steady: false, arm: None }, deadline).await?;
-        unchanged_to_the_eye(to, &end.facts)?;
-        self.start();
-        let shot = Shot {
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, target_use) = self.relocate(&drag.from, from, Purpose::Drag, deadline).await?;
+        let (target, drop_use) = self.relocate(&drag.to, to, Purpose::Drop, deadline).await?;
+        let end = self
+            .wait_actionable(
+                &target,
+                ActionabilityCheck { target_use: drop_use, steady: false, arm: None },
+                deadline,
+            )
+            .await?;
+        check_unchanged_visibly(to, &end.facts)?;
+        self.begin_action();
+        let input = GuardedInput {
             element: &element,
-            how,
-            input: Input::Mouse,
+            target_use,
+            kind: InputKind::Mouse,
             decided: Some(from),
             repeatable: false,
             drop: Some(&target),
         };
         self.call_tab(&p::InterceptDrags { enabled: true }, deadline).await?;
-        let dragged = self.guarded(shot, Hand::Carry(&end), deadline).await;
+        let dragged = self.send_guarded(input, InputGesture::Drag(&end), deadline).await;
         self.call_tab(&p::InterceptDrags { enabled: false }, deadline).await?;
         dragged?;
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
-    }
-
-    pub(crate) async fn carry(&self, start: &Aim, end: &Aim, deadline: Deadline) -> Result<(), BrowserError> {
-        self.shared.lock().dragged = None;
-        self.mouse("mouseMoved", start.x, start.y, false, deadline).await?;
-        self.mouse("mousePressed", start.x, start.y, true, deadline).await?;
-        self.mouse("mouseMoved", start.x + NUDGE, start.y + NUDGE, true, deadline).await?;
-        for step in 1..=STEPS {
-            let part = f64::from(step) / f64::from(STEPS);
-            let (x, y) = (start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part);
-            self.drag_to(x, y, deadline).await?;
-        }
-        let carried = self.shared.lock().dragged.take();
-        if let Some(data) = carried {
-            let event = p::DispatchDrag { r#type: "drop", x: end.x, y: end.y, data: &data, modifiers: 0 };
-            self.call_tab(&event, deadline).await?;
-        }
-        self.mouse("mouseReleased", end.x, end.y, true, deadline).await
-    }
-
-    /// One move of what is being dragged: by the page's own code, or by the browser once it has taken over.
-    async fn drag_to(&self, x: f64, y: f64, deadline: Deadline) -> Result<(), BrowserError> {
-        let carried = self.shared.lock().dragged.clone();
-        let Some(data) = carried else { return self.mouse("mouseMoved", x, y, true, deadline).await };
-        let event = |r#type| p::DispatchDrag { r#type, x, y, data: &data, modifiers: 0 };
-        self.call_tab(&event("dragEnter"), deadline).await?;
-        self.call_tab(&event("dragOver"), deadline).await?;
-        Ok(())
-    }
-
-    pub(crate) async fn mouse(
-        &self,
-        r#type: &'static str,
-        x: f64,
-        y: f64,
-        pressed: bool,
-        deadline: Deadline,
-    ) -> Result<(), BrowserError> {
-        let (button, count) = if pressed { ("left", 1) } else { ("none", 0) };
-        let buttons = u32::from(pressed && r#type != "mouseReleased");
-        let event = p::DispatchMouse { r#type, x, y, button, buttons, click_count: count, modifiers: 0 };
-        self.call_tab(&event, deadline).await.map(|_| ())
     }
 }

@@ -1,18 +1,19 @@
-//! The page as cleaned HTML, for those who turned that on.
+//! The page as cleaned HTML, if the operator enables it.
 
 use crate::{
-    ask::LARGEST_ANSWER, browser::Browser, deadline::Deadline, error::BrowserError, page_text::PageText,
+    browser::Browser, deadline::Deadline, error::BrowserError, page::MAX_SCRIPT_REPLY,
+    script::ScriptFunction, text::PageText,
 };
 use policy::ReadDom;
 use serde::{Deserialize, Serialize};
 
 /// The most that is read, in bytes.
-const MOST_BYTES: usize = 1 << 20;
-/// Chromium writes what is not plain ASCII as six bytes.
-const ENCODED: usize = 6;
+const MAX_BYTES: usize = 1 << 20;
+/// Chromium escapes each non-ASCII unit as six bytes.
+const MAX_ENCODED_BYTES: usize = 6;
 
 #[derive(Clone, Debug)]
-pub struct Dom {
+pub struct CleanedHtml {
     pub url: String,
     pub title: String,
     pub html: PageText,
@@ -20,7 +21,7 @@ pub struct Dom {
 }
 
 #[derive(Serialize)]
-struct Wanted {
+struct SourceRequest {
     bytes: usize,
 }
 
@@ -31,13 +32,25 @@ struct Source {
 }
 
 impl Browser {
-    pub(super) async fn read_dom(&self, wanted: &ReadDom, deadline: Deadline) -> Result<Dom, BrowserError> {
-        let bytes = wanted.bytes.min(MOST_BYTES);
-        let main = self.frames_to_ask().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
-        let largest = LARGEST_ANSWER + bytes * ENCODED;
-        let source: Source = self.ask_up_to(largest, &main, "source", &Wanted { bytes }, deadline).await?;
+    pub(super) async fn read_dom(
+        &self,
+        read: &ReadDom,
+        deadline: Deadline,
+    ) -> Result<CleanedHtml, BrowserError> {
+        let bytes = read.bytes.min(MAX_BYTES);
+        let main = self.readable_frames().into_iter().next().ok_or(BrowserError::TabClosed)?.0;
+        let largest = MAX_SCRIPT_REPLY + bytes * MAX_ENCODED_BYTES;
+        let source: Source = self
+            .call_script_bounded(
+                largest,
+                &main,
+                ScriptFunction::SerializeDom,
+                &SourceRequest { bytes },
+                deadline,
+            )
+            .await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
-        Ok(Dom { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })
+        Ok(CleanedHtml { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })
     }
 }

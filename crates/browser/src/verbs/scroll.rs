@@ -1,38 +1,39 @@
-//! Scrolling: the page, a part of it, or until an element is in view.
+//! Scrolling: the page, a part of it, or to an element.
 
-use super::Told;
+use super::ActionNote;
 use crate::{
-    aim::{How, Looking, Purpose, gone_is},
     browser::Browser,
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    locate::Element,
+    script::ScriptFunction,
+    targeting::{ActionabilityCheck, Element, Purpose, TargetUse, gone_as},
 };
 use policy::{Direction, Distance, ElementFacts, LoadState, Scroll};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What stays in view when a page is turned: a tenth.
-const KEPT_IN_VIEW: f64 = 0.1;
+/// Fraction of the view that stays visible when scrolling by a page.
+const PAGE_OVERLAP: f64 = 0.1;
 
-/// How long a page may take to scroll because of a key.
-const SCROLLING: Duration = Duration::from_secs(2);
+/// Time limit for a page to finish scrolling after a key.
+const SCROLL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Serialize)]
-struct Scroller {
-    /// An element in what scrolls; none for the page.
+struct ScrollRequest {
+    /// An element in the scroll container; none for the page.
     number: Option<u64>,
-    across: bool,
+    #[serde(rename = "across")]
+    horizontal: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Position {
     at: f64,
     most: f64,
-    /// What is in view.
+    /// Length of the visible part.
     page: f64,
-    /// Where the wheel turns it.
+    /// Point for the wheel event.
     x: f64,
     y: f64,
 }
@@ -43,28 +44,28 @@ impl Browser {
         scroll: &Scroll,
         decided: Option<&ElementFacts>,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        self.start();
+    ) -> Result<ActionNote, BrowserError> {
+        self.begin_action();
         let element = decided.map(|decided| self.element(&decided.element)).transpose()?;
         let purpose = if matches!(scroll, Scroll::To(_)) { Purpose::Scroll } else { Purpose::Wheel };
-        let how = How { purpose, spot: None };
-        let looking = Looking { how, steady: false, arm: None };
-        let aim = match &element {
-            Some(element) => Some(self.aim(element, looking, deadline).await?),
+        let target_use = TargetUse { purpose, point: None };
+        let check = ActionabilityCheck { target_use, steady: false, arm: None };
+        let actionable = match &element {
+            Some(element) => Some(self.wait_actionable(element, check, deadline).await?),
             None => None,
         };
-        let told = match scroll {
+        let note = match scroll {
             Scroll::To(_) => None,
             Scroll::By { direction, distance, .. } => {
-                let point = aim.map(|aim| (aim.x, aim.y));
+                let point = actionable.map(|actionable| (actionable.x, actionable.y));
                 Some(self.turn_wheel(element.as_ref(), point, *direction, *distance, deadline).await?)
             }
         };
         self.settle(LoadState::Load, deadline).await?;
-        Ok(told)
+        Ok(note)
     }
 
-    /// Turns the wheel over a point, and tells how far that went.
+    /// Turns the wheel at a point, and reports the distance scrolled.
     async fn turn_wheel(
         &self,
         element: Option<&Element>,
@@ -73,20 +74,20 @@ impl Browser {
         distance: Distance,
         deadline: Deadline,
     ) -> Result<String, BrowserError> {
-        let across = matches!(direction, Direction::Left | Direction::Right);
+        let horizontal = matches!(direction, Direction::Left | Direction::Right);
         let back = matches!(direction, Direction::Up | Direction::Left);
-        let scroller = Scroller { number: element.map(|element| element.number), across };
-        let before = self.position("scrollState", element, scroller, deadline).await?;
-        let way = match distance {
-            Distance::Page => before.page * (1.0 - KEPT_IN_VIEW),
+        let request = ScrollRequest { number: element.map(|element| element.number), horizontal };
+        let before = self.position(ScriptFunction::StartScroll, element, request, deadline).await?;
+        let length = match distance {
+            Distance::Page => before.page * (1.0 - PAGE_OVERLAP),
             Distance::Pixels(pixels) => f64::from(pixels),
             Distance::End => before.most,
         };
-        let delta = if back { -way } else { way };
+        let delta = if back { -length } else { length };
         let (x, y) = point.unwrap_or((before.x, before.y));
-        let (delta_x, delta_y) = if across { (delta, 0.0) } else { (0.0, delta) };
+        let (delta_x, delta_y) = if horizontal { (delta, 0.0) } else { (0.0, delta) };
         self.call_tab(&p::TurnWheel { r#type: "mouseWheel", x, y, delta_x, delta_y }, deadline).await?;
-        let after = self.position("scrolled", element, scroller, deadline).await?;
+        let after = self.position(ScriptFunction::WaitForScrollEnd, element, request, deadline).await?;
         let moved = (after.at - before.at).abs();
         let rest = if back { after.at } else { after.most - after.at };
         Ok(match (moved >= 1.0, rest >= 1.0) {
@@ -97,11 +98,14 @@ impl Browser {
         })
     }
 
-    /// Waits until the page has come to rest after a key that may have set it scrolling.
-    pub(super) async fn scrolling_ends(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        let scroller = Scroller { number: None, across: false };
-        match self.position("scrolled", None, scroller, deadline.within(SCROLLING)).await {
-            // The page went, or is busy; what follows finds out which.
+    /// Waits until scrolling has ended after a key that may have started it.
+    pub(super) async fn wait_for_scrolling(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let request = ScrollRequest { number: None, horizontal: false };
+        match self
+            .position(ScriptFunction::WaitForScrollEnd, None, request, deadline.within(SCROLL_TIMEOUT))
+            .await
+        {
+            // The page is gone or busy; what follows finds out which.
             Ok(_) | Err(BrowserError::TabClosed | BrowserError::Timeout { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -109,14 +113,14 @@ impl Browser {
 
     async fn position(
         &self,
-        question: &str,
+        function: ScriptFunction,
         element: Option<&Element>,
-        scroller: Scroller,
+        request: ScrollRequest,
         deadline: Deadline,
     ) -> Result<Position, BrowserError> {
         let main = self.shared.lock().tab.as_ref().map(|tab| tab.target.to_string());
         let frame = element.map(|element| element.frame.clone()).or(main).ok_or(BrowserError::TabClosed)?;
-        let position = self.ask(&frame, question, &scroller, deadline).await;
-        position.map_err(|error| gone_is(error, element.map_or(BrowserError::TabClosed, Element::stale)))
+        let position = self.call_script(&frame, function, &request, deadline).await;
+        position.map_err(|error| gone_as(error, element.map_or(BrowserError::TabClosed, Element::stale)))
     }
 }

@@ -1,128 +1,142 @@
-//! Waiting for what an action started, and no longer.
+//! Waits for what an action started, and no longer.
 
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, incident::Incident,
-    page_text::Words, state::State, tab::Next,
+    browser::Browser,
+    cdp::protocol as p,
+    deadline::Deadline,
+    error::BrowserError,
+    state::{Incident, PendingNavigation, State},
+    text::AttributedText,
 };
 use policy::LoadState;
 use std::time::Duration;
 
-/// A page that an action leads to may take this long; then the reply says that it is still loading.
-const LOADING: Duration = Duration::from_secs(10);
-/// A navigation that a page has asked for and that has not started by then is taken for none.
-const STARTING: Duration = Duration::from_secs(1);
-/// What a page asks for because of an action may take this long.
-const FETCHING: Duration = Duration::from_secs(3);
-/// What answers hold beside their heads; a page that has not read them by then is taken for one that does not want to.
-const READING: Duration = Duration::from_secs(1);
-/// Pages that lead on by themselves are followed this many times; then the reply says that it is still loading.
-const MOST_HOPS: u64 = 5;
-/// Looks at what is awaited; each waits for something else.
-const MOST_LOOKS: usize = 20;
+/// Time limit for a page that an action leads to; after it, the reply says that it is still loading.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// A requested navigation that has not started by then is ignored.
+const START_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time limit for requests that a page makes because of an action.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time limit for response bodies. A page that has not read them by then does not want them.
+const BODY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Number of automatic navigations that are followed; after it, the reply says that the page is still loading.
+const MAX_NAVIGATIONS: u64 = 5;
+/// Limit of the loop; each round waits for something else.
+const MAX_ROUNDS: usize = 20;
 
-/// What an action has set going and what has not come yet.
+/// What an action has started and what is still outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Awaited {
+enum Outstanding {
     Nothing,
-    /// A page was asked for, and may come to nothing.
-    Request,
-    Page,
-    Answers,
-    /// The rest of answers that have begun.
+    /// A navigation was requested, and may not start.
+    Navigation,
+    Load,
+    Responses,
+    /// Bodies of responses that have begun.
     Bodies,
 }
 
 impl State {
-    fn awaited(&self, wanted: LoadState) -> Awaited {
-        let Some(tab) = &self.tab else { return Awaited::Nothing };
-        match tab.next {
-            Next::Requested => Awaited::Request,
-            Next::Started => Awaited::Page,
-            Next::None if tab.commits != tab.begun && !has_reached(self, wanted) => Awaited::Page,
-            Next::None if tab.requests.values().any(|answered| !answered) => Awaited::Answers,
-            Next::None if !tab.requests.is_empty() => Awaited::Bodies,
-            Next::None => Awaited::Nothing,
+    fn outstanding(&self, load_state: LoadState) -> Outstanding {
+        let Some(tab) = &self.tab else { return Outstanding::Nothing };
+        match tab.navigation {
+            PendingNavigation::Requested => Outstanding::Navigation,
+            PendingNavigation::Started => Outstanding::Load,
+            PendingNavigation::None
+                if tab.commits != tab.commits_at_start && !has_reached(self, load_state) =>
+            {
+                Outstanding::Load
+            }
+            PendingNavigation::None if tab.requests.values().any(|answered| !answered) => {
+                Outstanding::Responses
+            }
+            PendingNavigation::None if !tab.requests.is_empty() => Outstanding::Bodies,
+            PendingNavigation::None => Outstanding::Nothing,
         }
     }
 }
 
 impl Browser {
-    /// Forgets what was on its way before an action.
-    pub(super) fn start(&self) {
+    /// Forgets navigations and requests from before an action.
+    pub(super) fn begin_action(&self) {
         if let Some(tab) = &mut self.shared.lock().tab {
-            tab.refused = None;
-            tab.answered = 0;
+            tab.refused_scheme = None;
+            tab.answered_dialogs = 0;
             tab.leaving = false;
             tab.requests.clear();
-            tab.begun = tab.commits;
+            tab.commits_at_start = tab.commits;
         }
     }
 
-    /// Waits for what the action has set going: a page that is on its way, requests, and what the page does with them.
-    pub(super) async fn settle(&self, wanted: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
-        // Some time stays for reading the page at the end.
+    /// Waits for what the action has started: navigations, requests, and the page's work with their responses.
+    pub(super) async fn settle(&self, load_state: LoadState, deadline: Deadline) -> Result<(), BrowserError> {
+        // The rest of the time is for reading the page.
         let most = deadline.left() * 3 / 4;
-        let loading = deadline.within(LOADING.min(most));
-        let fetching = deadline.within(FETCHING.min(most));
-        for _ in 0..MOST_LOOKS {
-            let awaited = self.shared.lock().awaited(wanted);
-            if awaited != Awaited::Nothing && self.hops() > MOST_HOPS {
+        let loading = deadline.within(LOAD_TIMEOUT.min(most));
+        let fetching = deadline.within(REQUEST_TIMEOUT.min(most));
+        for _ in 0..MAX_ROUNDS {
+            let outstanding = self.shared.lock().outstanding(load_state);
+            if outstanding != Outstanding::Nothing && self.document_count() > MAX_NAVIGATIONS {
                 break;
             }
-            let patience = match awaited {
-                Awaited::Nothing => return self.not_refused(),
-                Awaited::Request => loading.within(STARTING),
-                Awaited::Page => loading,
-                Awaited::Answers => fetching,
-                Awaited::Bodies => fetching.within(READING),
+            let patience = match outstanding {
+                Outstanding::Nothing => return self.check_not_refused(),
+                Outstanding::Navigation => loading.within(START_TIMEOUT),
+                Outstanding::Load => loading,
+                Outstanding::Responses => fetching,
+                Outstanding::Bodies => fetching.within(BODY_TIMEOUT),
             };
-            self.snapshots().set_ready(None);
-            let moved_on = |state: &mut State| (state.awaited(wanted) != awaited).then_some(());
+            self.snapshots().set_settled(None);
+            let moved_on = |state: &mut State| (state.outstanding(load_state) != outstanding).then_some(());
             match self.wait(patience, moved_on).await {
                 Ok(()) => {}
-                Err(BrowserError::Timeout { .. }) if awaited == Awaited::Request => self.give_up_on_request(),
-                Err(BrowserError::Timeout { .. }) if awaited == Awaited::Bodies => self.forget_bodies(),
+                Err(BrowserError::Timeout { .. }) if outstanding == Outstanding::Navigation => {
+                    self.forget_navigation()
+                }
+                Err(BrowserError::Timeout { .. }) if outstanding == Outstanding::Bodies => {
+                    self.forget_bodies()
+                }
                 Err(BrowserError::Timeout { .. }) => {
                     self.shared.lock().incidents.add(Incident::StillLoading);
-                    self.stop_waiting(deadline).await?;
-                    return self.not_refused();
+                    self.stop_loading(deadline).await?;
+                    return self.check_not_refused();
                 }
                 Err(error) => return Err(error),
             }
-            self.not_refused()?;
-            if matches!(awaited, Awaited::Answers | Awaited::Bodies) {
-                self.rest_after_answers(deadline).await?;
+            self.check_not_refused()?;
+            if matches!(outstanding, Outstanding::Responses | Outstanding::Bodies) {
+                self.wait_idle_after_responses(deadline).await?;
             } else {
-                self.rest(deadline).await?;
+                self.wait_idle(deadline).await?;
             }
         }
         self.shared.lock().incidents.add(Incident::StillLoading);
-        self.not_refused()
+        self.check_not_refused()
     }
 
     /// Documents shown since the action began.
-    pub(super) fn hops(&self) -> u64 {
-        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.begun)
+    pub(super) fn document_count(&self) -> u64 {
+        self.shared.lock().tab.as_ref().map_or(0, |tab| tab.commits - tab.commits_at_start)
     }
 
-    /// While another page is on its way Chromium lets nothing be asked of the present one, so it is waited for; one
-    /// that does not come is called off.
-    pub(super) async fn arrive(&self, deadline: Deadline) -> Result<(), BrowserError> {
+    /// Waits for a navigation in progress, because Chromium answers nothing for the present page meanwhile. Stops one
+    /// that does not finish.
+    pub(super) async fn wait_for_navigation(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let arrived = |state: &mut State| {
-            let coming = state.tab.as_ref().is_some_and(|tab| tab.next == Next::Started);
+            let coming = state.tab.as_ref().is_some_and(|tab| tab.navigation == PendingNavigation::Started);
             (!coming).then_some(())
         };
-        match self.wait(deadline.within(LOADING.min(deadline.left() / 2)), arrived).await {
+        match self.wait(deadline.within(LOAD_TIMEOUT.min(deadline.left() / 2)), arrived).await {
             Err(BrowserError::Timeout { .. }) => {
                 self.shared.lock().incidents.add(Incident::StillLoading);
-                self.stop_waiting(deadline).await
+                self.stop_loading(deadline).await
             }
             arrived => arrived,
         }
     }
 
-    async fn stop_waiting(&self, deadline: Deadline) -> Result<(), BrowserError> {
-        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.next == Next::Started) {
+    async fn stop_loading(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        if !self.shared.lock().tab.as_ref().is_some_and(|tab| tab.navigation == PendingNavigation::Started) {
             return Ok(());
         }
         match self.call_tab(&p::StopLoading {}, deadline).await {
@@ -138,25 +152,27 @@ impl Browser {
         }
     }
 
-    fn give_up_on_request(&self) {
+    fn forget_navigation(&self) {
         if let Some(tab) = self.shared.lock().tab.as_mut()
-            && tab.next == Next::Requested
+            && tab.navigation == PendingNavigation::Requested
         {
-            tab.next = Next::None;
+            tab.navigation = PendingNavigation::None;
         }
     }
 
-    /// Fails if the tab went where no tab may go; it has been taken back by then.
-    pub(super) fn not_refused(&self) -> Result<(), BrowserError> {
-        let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused.take());
-        refused.map_or(Ok(()), |scheme| Err(BrowserError::SchemeRefused { scheme: Words::Page(scheme) }))
+    /// Fails if the tab navigated to a forbidden scheme; it has been taken back by then.
+    pub(super) fn check_not_refused(&self) -> Result<(), BrowserError> {
+        let refused = self.shared.lock().tab.as_mut().and_then(|tab| tab.refused_scheme.take());
+        refused.map_or(Ok(()), |scheme| {
+            Err(BrowserError::SchemeRefused { scheme: AttributedText::Page(scheme) })
+        })
     }
 }
 
-pub(super) fn has_reached(state: &State, wanted: LoadState) -> bool {
-    state.tab.as_ref().is_some_and(|tab| match wanted {
-        LoadState::DomContentLoaded => tab.reached.dom_content_loaded,
-        LoadState::Load => tab.reached.load,
-        LoadState::NetworkIdle => tab.reached.network_idle,
+pub(super) fn has_reached(state: &State, load_state: LoadState) -> bool {
+    state.tab.as_ref().is_some_and(|tab| match load_state {
+        LoadState::DomContentLoaded => tab.load_progress.dom_content_loaded,
+        LoadState::Load => tab.load_progress.load,
+        LoadState::NetworkIdle => tab.load_progress.network_idle,
     })
 }

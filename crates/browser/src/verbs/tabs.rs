@@ -1,8 +1,8 @@
-//! Tabs: listed, opened, brought to the front, closed.
+//! Tabs: list, open, switch, close.
 
 use crate::{
-    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, page_text::PageText,
-    state::MOST_TABS,
+    browser::Browser, cdp::protocol as p, deadline::Deadline, error::BrowserError, state::MAX_TABS,
+    text::PageText,
 };
 use policy::{TabId, Tabs};
 
@@ -11,17 +11,17 @@ pub struct TabInfo {
     pub id: TabId,
     pub url: PageText,
     pub title: PageText,
-    /// Whether it is in front: all actions are about that one.
+    /// Whether it is in front; all actions apply to that one.
     pub current: bool,
 }
 
 impl Browser {
-    pub(super) async fn tabs(&self, wanted: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
-        match wanted {
+    pub(super) async fn tabs(&self, tabs: &Tabs, deadline: Deadline) -> Result<Vec<TabInfo>, BrowserError> {
+        match tabs {
             Tabs::List => {}
             Tabs::New => {
-                if self.shared.lock().tabs() >= MOST_TABS {
-                    return Err(BrowserError::TooManyTabs { most: MOST_TABS });
+                if self.shared.lock().tab_count() >= MAX_TABS {
+                    return Err(BrowserError::TooManyTabs { most: MAX_TABS });
                 }
                 self.dismiss_dialog(deadline).await?;
                 self.add_tab(deadline).await?;
@@ -38,7 +38,7 @@ impl Browser {
         let mut tabs: Vec<_> = state
             .tab
             .iter()
-            .chain(&state.behind)
+            .chain(&state.background)
             .map(|tab| TabInfo {
                 id: tab.id,
                 url: PageText::new(&tab.url),
@@ -50,14 +50,15 @@ impl Browser {
         tabs
     }
 
-    /// What the tab that goes behind still asks is answered with no, as all that is asked behind.
+    /// Brings a tab to the front. The open dialog of the present tab is dismissed, like every dialog of a background
+    /// tab.
     async fn switch_to(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         {
             let state = self.shared.lock();
             if state.tab.as_ref().is_some_and(|tab| tab.id == id) {
                 return Ok(());
             }
-            if !state.behind.iter().any(|tab| tab.id == id) {
+            if !state.background.iter().any(|tab| tab.id == id) {
                 return Err(BrowserError::NoSuchTab { tab: id });
             }
         }
@@ -65,24 +66,24 @@ impl Browser {
         {
             let mut state = self.shared.lock();
             let old = state.bring_to_front(id);
-            state.behind.extend(old);
+            state.background.extend(old);
         }
         self.call_tab(&p::BringToFront {}, deadline).await.map(|_| ())
     }
 
-    /// The last one leaves an empty tab behind: a session always has one.
+    /// Closes a tab. The last one is replaced by an empty tab: a session always has one.
     async fn close_tab(&self, id: TabId, deadline: Deadline) -> Result<(), BrowserError> {
         let (target, front, last) = {
             let state = self.shared.lock();
-            let mut tabs = state.tab.iter().chain(&state.behind);
+            let mut tabs = state.tab.iter().chain(&state.background);
             let tab = tabs.find(|tab| tab.id == id).ok_or(BrowserError::NoSuchTab { tab: id })?;
             let front = state.tab.as_ref().is_some_and(|tab| tab.id == id);
-            (tab.target.clone(), front, state.behind.is_empty())
+            (tab.target.clone(), front, state.background.is_empty())
         };
         match (front, last) {
             (true, true) => return self.replace_tab(deadline).await,
             (true, false) => {
-                let next = self.shared.lock().behind.last().map(|tab| tab.id);
+                let next = self.shared.lock().background.last().map(|tab| tab.id);
                 if let Some(next) = next {
                     self.switch_to(next, deadline).await?;
                 }
@@ -91,8 +92,8 @@ impl Browser {
         }
         {
             let mut state = self.shared.lock();
-            if let Some(at) = state.behind.iter().position(|tab| tab.id == id) {
-                state.behind.remove(at).frames.end();
+            if let Some(at) = state.background.iter().position(|tab| tab.id == id) {
+                state.background.remove(at).frames.close();
             }
         }
         self.close_target(&target, deadline).await

@@ -1,26 +1,24 @@
-//! Typing: into the field that was decided on, and only while it has the focus.
+//! Typing into the permitted field, only while it has the focus.
 
-use super::{Told, dates, keyboard::Stroke};
+use super::{ActionNote, dates};
 use crate::{
-    aim::{How, Looking, Purpose},
     browser::Browser,
-    cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    guard::{Hand, Input, Shot},
-    locate::Element,
-    verbs::unchanged_to_the_eye,
+    input::{GuardedInput, InputGesture, InputKind, KeyStroke},
+    script::ScriptFunction,
+    targeting::{ActionabilityCheck, Element, Purpose, TargetUse, check_unchanged_visibly},
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
 use serde::Serialize;
 
-/// Longer texts go in a line at a time, as if they were pasted.
-const MOST_STROKES: usize = 1_000;
+/// Longer texts are inserted line by line, as if pasted.
+const MAX_KEYSTROKES: usize = 1_000;
 
 #[derive(Serialize)]
-struct Caret {
+struct CaretRequest {
     number: u64,
-    /// Over all of the field, so that the text replaces what is there.
+    /// Selects the whole content, so that the text replaces it.
     all: bool,
 }
 
@@ -30,80 +28,91 @@ impl Browser {
         typing: &TypeText,
         decided: &ElementFacts,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        let (element, how) = self.again(&typing.target, decided, Purpose::Type, deadline).await?;
-        let aim = self.aim(&element, Looking { how, steady: false, arm: None }, deadline).await?;
-        unchanged_to_the_eye(decided, &aim.facts)?;
+    ) -> Result<ActionNote, BrowserError> {
+        let (element, target_use) = self.relocate(&typing.target, decided, Purpose::Type, deadline).await?;
+        let actionable = self
+            .wait_actionable(&element, ActionabilityCheck { target_use, steady: false, arm: None }, deadline)
+            .await?;
+        check_unchanged_visibly(decided, &actionable.facts)?;
         if !matches!(decided.tag.as_str(), "input" | "textarea") {
-            self.is_plain_editor(&element, deadline).await?;
+            self.reject_editor_with_closed_root(&element, deadline).await?;
         }
-        self.start();
-        self.put_text(typing, decided, &element, how, deadline).await?;
+        self.begin_action();
+        self.enter_text(typing, decided, &element, target_use, deadline).await?;
         if typing.submit {
-            self.in_field(&element, "enterField", &caret(&element, false), deadline).await?;
-            self.keys_to(&element, how, decided, Hand::Key(&Stroke::of(&Chord::from(&ENTER))), deadline)
-                .await?;
+            self.call_on_field(
+                &element,
+                ScriptFunction::FocusAndPlaceCaret,
+                &caret_request(&element, false),
+                deadline,
+            )
+            .await?;
+            self.send_guarded_keys(
+                &element,
+                target_use,
+                decided,
+                InputGesture::Key(&KeyStroke::from_chord(&Chord::from(&ENTER))),
+                deadline,
+            )
+            .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
         Ok(None)
     }
 
-    async fn put_text(
+    async fn enter_text(
         &self,
         typing: &TypeText,
         decided: &ElementFacts,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        if let Some(kind) = dates::Kind::of(decided.input_type.as_deref()) {
-            return self.put_moment(kind, &typing.text, element, how, decided, deadline).await;
+        if let Some(kind) = dates::DateInput::of_type(decided.input_type.as_deref()) {
+            return self.enter_date(kind, &typing.text, element, target_use, decided, deadline).await;
         }
-        self.in_field(element, "enterField", &caret(element, typing.clear_first), deadline).await?;
+        self.call_on_field(
+            element,
+            ScriptFunction::FocusAndPlaceCaret,
+            &caret_request(element, typing.clear_first),
+            deadline,
+        )
+        .await?;
         let text = typing.text.replace("\r\n", "\n");
-        let stroke = Stroke::of(&Chord::from(&DELETE));
-        let hand = match (text.is_empty(), typing.clear_first) {
+        let stroke = KeyStroke::from_chord(&Chord::from(&DELETE));
+        let gesture = match (text.is_empty(), typing.clear_first) {
             (true, false) => return Ok(()),
-            (true, true) => Hand::Key(&stroke),
-            // A line break in a field of one line would be Enter, which sends the form.
-            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => Hand::Insert(&text),
-            (false, _) if text.chars().count() > MOST_STROKES => Hand::Lines(&text),
-            (false, _) => Hand::Text(&text),
+            (true, true) => InputGesture::Key(&stroke),
+            // A line break in a single-line field would be Enter, which submits the form.
+            (false, _) if decided.tag == "input" && text.contains(['\n', '\r']) => {
+                InputGesture::Insert(&text)
+            }
+            (false, _) if text.chars().count() > MAX_KEYSTROKES => InputGesture::Lines(&text),
+            (false, _) => InputGesture::Text(&text),
         };
-        self.keys_to(element, how, decided, hand, deadline).await
+        self.send_guarded_keys(element, target_use, decided, gesture, deadline).await
     }
 
-    pub(crate) async fn insert(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        self.call_tab(&p::InsertText { text }, deadline).await.map(|_| ())
-    }
-
-    /// Each line at once, with Enter between them: editors make paragraphs of that.
-    pub(crate) async fn insert_lines(&self, text: &str, deadline: Deadline) -> Result<(), BrowserError> {
-        for (place, line) in text.split('\n').enumerate() {
-            if place > 0 {
-                self.strike_key(&Stroke::of(&Chord::from(&ENTER)), deadline).await?;
-            }
-            if !line.is_empty() {
-                self.insert(line, deadline).await?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) async fn keys_to(
+    pub(super) async fn send_guarded_keys(
         &self,
         element: &Element,
-        how: How,
+        target_use: TargetUse,
         decided: &ElementFacts,
-        hand: Hand<'_>,
+        gesture: InputGesture<'_>,
         deadline: Deadline,
     ) -> Result<(), BrowserError> {
-        let shot =
-            Shot { element, how, input: Input::Keys, decided: Some(decided), repeatable: false, drop: None };
-        self.guarded(shot, hand, deadline).await
+        let input = GuardedInput {
+            element,
+            target_use,
+            kind: InputKind::Keys,
+            decided: Some(decided),
+            repeatable: false,
+            drop: None,
+        };
+        self.send_guarded(input, gesture, deadline).await
     }
 }
 
-fn caret(element: &Element, all: bool) -> Caret {
-    Caret { number: element.number, all }
+fn caret_request(element: &Element, all: bool) -> CaretRequest {
+    CaretRequest { number: element.number, all }
 }

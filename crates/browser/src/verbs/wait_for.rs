@@ -1,19 +1,20 @@
-//! Waiting: for a text, an element, an address, a state of loading, or a time. All on what a snapshot tells.
+//! Waiting for a text, an element, an address, a load state or a time. Uses only what a snapshot shows.
 
-use super::{Told, read::Links, settle::has_reached};
+use super::{ActionNote, read::Links, settle::has_reached};
 use crate::{
-    aim::Purpose, browser::Browser, deadline::Deadline, error::BrowserError, snapshot::Query, state::State,
+    browser::Browser, deadline::Deadline, error::BrowserError, snapshot::SearchQuery, state::State,
+    targeting::Purpose,
 };
 use policy::{Condition, Find, Pattern, Target, WaitFor};
 use std::time::{Duration, Instant};
 
-/// Between two looks; longer on a page that takes long to read, so that waiting takes a small part of its time.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-const SHARE: u32 = 4;
+/// Interval between two checks; longer on a page that takes long to read, so that checks take a fraction of its time.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+const PAUSE_FACTOR: u32 = 4;
 
-/// What is looked for.
+/// The content to wait for.
 #[derive(Clone, Copy)]
-enum Seen<'a> {
+enum AwaitedContent<'a> {
     Text(&'a str),
     Element(&'a Target),
 }
@@ -21,13 +22,13 @@ enum Seen<'a> {
 impl Browser {
     pub(super) async fn wait_until(
         &self,
-        wanted: &WaitFor,
+        wait: &WaitFor,
         deadline: Deadline,
-    ) -> Result<Told, BrowserError> {
-        self.start();
-        // Some time stays for reading the page at the end.
+    ) -> Result<ActionNote, BrowserError> {
+        self.begin_action();
+        // The rest of the time is for reading the page.
         let limit = deadline.within(deadline.left().mul_f64(0.95));
-        match &wanted.condition {
+        match &wait.condition {
             Condition::Time(time) => {
                 tokio::time::sleep_until(limit.within(*time).at).await;
                 if limit.left().is_zero() {
@@ -39,65 +40,78 @@ impl Browser {
                 self.wait(limit, reached).await?;
             }
             Condition::Url(pattern) => {
-                let there = |state: &mut State| {
+                let matches = |state: &mut State| {
                     let url = &state.tab.as_ref()?.url;
-                    let masked = state.mask.as_ref().and_then(|mask| mask(url));
-                    matches_url(pattern, masked.as_ref().unwrap_or(url)).then_some(())
+                    let redacted = state.text_redactor.as_ref().and_then(|redact| redact(url));
+                    matches_url(pattern, redacted.as_ref().unwrap_or(url)).then_some(())
                 };
-                self.wait(limit, there).await?;
+                self.wait(limit, matches).await?;
             }
-            Condition::Text(text) => self.until(Seen::Text(text), true, limit).await?,
-            Condition::TextGone(text) => self.until(Seen::Text(text), false, limit).await?,
-            Condition::Element(target) => self.until(Seen::Element(target), true, limit).await?,
-            Condition::ElementGone(target) => self.until(Seen::Element(target), false, limit).await?,
+            Condition::Text(text) => self.wait_for_content(AwaitedContent::Text(text), true, limit).await?,
+            Condition::TextGone(text) => {
+                self.wait_for_content(AwaitedContent::Text(text), false, limit).await?
+            }
+            Condition::Element(target) => {
+                self.wait_for_content(AwaitedContent::Element(target), true, limit).await?
+            }
+            Condition::ElementGone(target) => {
+                self.wait_for_content(AwaitedContent::Element(target), false, limit).await?
+            }
         }
         Ok(None)
     }
 
-    /// Looks again and again, until it is there or is not.
-    async fn until(&self, what: Seen<'_>, there: bool, limit: Deadline) -> Result<(), BrowserError> {
+    /// Checks repeatedly until the content is present, or absent.
+    async fn wait_for_content(
+        &self,
+        content: AwaitedContent<'_>,
+        wanted: bool,
+        limit: Deadline,
+    ) -> Result<(), BrowserError> {
         loop {
             let begun = Instant::now();
-            let seen = match what {
-                Seen::Text(text) => self.shows(text, limit).await,
-                Seen::Element(target) => self.has(target, limit).await,
+            let present = match content {
+                AwaitedContent::Text(text) => self.page_has_text(text, limit).await,
+                AwaitedContent::Element(target) => self.page_has_element(target, limit).await,
             };
-            match seen {
-                Ok(seen) if seen == there => return Ok(()),
-                // A page between two documents cannot be read; it will be, unless its tab is gone.
+            match present {
+                Ok(is_present) if is_present == wanted => return Ok(()),
+                // A page between two documents cannot be read yet; the next check can, unless its tab is gone.
                 Ok(_) | Err(BrowserError::PageScript { .. }) => {}
                 Err(error) => return Err(error),
             }
             let ended = self.shared.lock().ended.clone();
             if let Some(ended) = ended {
-                return Err(self.explain(ended.into()).await);
+                return Err(self.with_crash_status(ended.into()).await);
             }
             if limit.left().is_zero() {
                 return Err(limit.timeout());
             }
-            let pause = LOOK_AGAIN.max(begun.elapsed() * SHARE).min(limit.left());
+            let pause = CHECK_INTERVAL.max(begun.elapsed() * PAUSE_FACTOR).min(limit.left());
             tokio::time::sleep(pause).await;
         }
     }
 
-    async fn shows(&self, text: &str, limit: Deadline) -> Result<bool, BrowserError> {
+    async fn page_has_text(&self, text: &str, limit: Deadline) -> Result<bool, BrowserError> {
         let pattern = Some(Pattern::Text(text.to_owned()));
         let find = Find { pattern, limit: 1, ..Find::default() };
-        let query =
-            Query::new(&find, find.tokens.bytes()).map_err(|source| BrowserError::BadPattern { source })?;
-        let page = self.read_page(Links::LeftOut, limit).await?.page;
-        // A text is found in one pass over the page, without a pattern that could take long.
+        let query = SearchQuery::new(&find, find.tokens.bytes())
+            .map_err(|source| BrowserError::BadPattern { source })?;
+        let page = self.read_page(Links::Omitted, limit).await?.page;
+        // A plain text is found in one pass over the page, so the search is fast.
         let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
         Ok(found.total > 0)
     }
 
-    async fn has(&self, target: &Target, limit: Deadline) -> Result<bool, BrowserError> {
+    async fn page_has_element(&self, target: &Target, limit: Deadline) -> Result<bool, BrowserError> {
         let located = match target {
-            Target::Ref(_) => match self.facts_of(target, Purpose::See, limit.within(LOOK_AGAIN * 2)).await {
-                Ok(found) => return Ok(found.is_some()),
-                Err(error) => Err(error),
-            },
-            _ => self.find_once(target, Purpose::See, limit).await.map(|_| ()),
+            Target::Ref(_) => {
+                match self.element_facts(target, Purpose::See, limit.within(CHECK_INTERVAL * 2)).await {
+                    Ok(found) => return Ok(found.is_some()),
+                    Err(error) => Err(error),
+                }
+            }
+            _ => self.locate_once(target, Purpose::See, limit).await.map(|_| ()),
         };
         match located {
             Ok(()) => Ok(true),
@@ -112,7 +126,7 @@ impl Browser {
     }
 }
 
-/// A part of the address; with `*`, which stands for anything, the whole of it.
+/// Matches a part of the address; a pattern with `*`, which stands for anything, matches the whole.
 fn matches_url(pattern: &str, url: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -134,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_matched_in_part_or_by_stars() {
+    fn an_address_matches_by_substring_or_by_wildcards() {
         for (pattern, url, expected) in [
             ("/orders", "http://shop.test/orders?page=2", true),
             ("/order/", "http://shop.test/orders", false),

@@ -1,10 +1,10 @@
-//! What a caller is told after an action: what changed, or all of it.
+//! Replies after an action: a delta, or the whole page.
 
 use crate::support::{Driver, navigate, role, text_of, typing};
 use browser::{Content, Outcome, Snapshot};
 use policy::{Action, Click, LoadState, Part, Read, ReadFormat};
 
-/// Long enough that what changed is shorter than the page.
+/// Long enough that a delta is shorter than the page.
 fn page(script: &str) -> String {
     let filler: String = (0..30).map(|n| format!("<p>Paragraph {n} of what stays as it is.</p>")).collect();
     format!(
@@ -31,15 +31,15 @@ fn is_delta(snapshot: &Snapshot) -> bool {
 }
 
 #[tokio::test]
-async fn an_action_tells_what_changed_and_moved_elements_keep_their_refs() {
+async fn a_reply_has_a_delta_and_moved_elements_keep_their_refs() {
     let script = "const list = document.querySelector('ul'); list.append(list.firstElementChild);
       list.insertAdjacentHTML('beforeend', '<li>Chair <button>Remove</button>')";
     let driver = Driver::with(&[("shop.test/", &page(script))]).await;
     let first = act(&driver, "a", false, navigate("http://shop.test/", LoadState::Load)).await;
     assert!(!is_delta(&first), "{first:?}");
-    let told = act(&driver, "a", false, change()).await;
-    let Content::Changes { since, text } = &told.content else { panic!("{told:?}") };
-    assert_eq!((*since, told.serial), (first.serial, first.serial + 1));
+    let snapshot = act(&driver, "a", false, change()).await;
+    let Content::Changes { since, text } = &snapshot.content else { panic!("{snapshot:?}") };
+    assert_eq!((*since, snapshot.serial), (first.serial, first.serial + 1));
     let expected = "Changed since your last snapshot:
 @@ main > list \"Cart\"
 - - listitem
@@ -62,7 +62,7 @@ async fn an_action_tells_what_changed_and_moved_elements_keep_their_refs() {
 }
 
 #[tokio::test]
-async fn nothing_changed_is_said_and_all_is_told_to_whoever_needs_it() {
+async fn a_reply_says_that_nothing_changed_and_other_callers_get_the_whole_page() {
     let driver = Driver::with(&[("shop.test/", &page(""))]).await;
     act(&driver, "a", false, navigate("http://shop.test/", LoadState::Load)).await;
     act(&driver, "a", false, change()).await;
@@ -95,14 +95,14 @@ async fn a_secret_is_in_no_delta() {
     let fields = "<input data-secret type=password placeholder=a><input data-secret autocomplete=cc-number placeholder=b>";
     let driver = Driver::with(&[("shop.test/", &format!("{fields}{}", page(script)))]).await;
     act(&driver, "a", false, navigate("http://shop.test/", LoadState::Load)).await;
-    let told = act(&driver, "a", false, change()).await;
-    let text = text_of(&told);
-    assert!(is_delta(&told) && text.contains("+ - textbox \"a!\" [secret]"), "{text}");
+    let snapshot = act(&driver, "a", false, change()).await;
+    let text = text_of(&snapshot);
+    assert!(is_delta(&snapshot) && text.contains("+ - textbox \"a!\" [secret]"), "{text}");
     assert!(!text.contains("hunter2") && !text.contains("••"), "{text}");
 }
 
 #[tokio::test]
-async fn a_delta_goes_on_only_from_folds_that_still_open() {
+async fn a_delta_needs_all_earlier_folds_to_open() {
     let rows: String = (0..3_000).map(|n| format!("<p>row {n} <a href=#{n}>open {n}</a></p>")).collect();
     let driver = Driver::with(&[(
         "shop.test/",

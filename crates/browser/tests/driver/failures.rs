@@ -1,6 +1,6 @@
 //! Crashes, hangs and lost connections: every call returns, and the next one works.
 
-use crate::support::{Driver, FREEZE, click, navigate, role, soon};
+use crate::support::{Driver, FREEZE, click, navigate, role, run_at_once, soon};
 use browser::cdp::{
     CallError, Command,
     protocol::{GetLayoutMetrics, Nothing},
@@ -10,7 +10,7 @@ use policy::{Action, LoadState, Read};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Chromium's own way to crash a tab, which no page and no agent can reach.
+/// Chromium's command to crash a tab, which no page and no agent can reach.
 #[derive(Serialize)]
 pub struct Crash {}
 
@@ -32,13 +32,13 @@ async fn freeze(driver: &Driver) {
 const FINE: &[(&str, &str)] = &[("shop.test/", "<h1>fine</h1><button>Go</button>")];
 
 #[tokio::test]
-async fn a_crashed_tab_is_told_once_and_replaced() {
+async fn a_crashed_tab_is_reported_once_and_replaced() {
     let driver = Driver::with(FINE).await;
     let before = driver.goto("http://shop.test/").await;
     crash(&driver).await;
     assert!(driver.browser.state().ended);
     let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
-    assert_eq!(error.code(), "tab_crashed");
+    assert_eq!(error.code().to_string(), "tab_crashed");
     assert_eq!(driver.outline().await, "", "a new tab is empty");
     assert!(!driver.browser.state().ended);
     let after = driver.goto("http://shop.test/").await;
@@ -50,54 +50,56 @@ async fn a_crashed_tab_is_told_once_and_replaced() {
 async fn a_call_in_flight_fails_when_its_tab_crashes() {
     let driver = Driver::with(&[("shop.test/", "<button disabled>Wait</button>")]).await;
     let first = driver.goto("http://shop.test/").await;
-    // The click waits in the page for its button; the crash is asked for only after it was polled once.
+    // The click waits for its button; the crash is requested only after the click was polled once.
     let (clicked, ()) = tokio::join!(driver.click(role("button", "Wait")), async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         crash(&driver).await;
     });
     let error = clicked.unwrap_err();
-    assert_eq!(error.code(), "tab_crashed", "{error}");
+    assert_eq!(error.code().to_string(), "tab_crashed", "{error}");
     assert!(error.to_string().contains("crashed,"), "{error}");
     assert_ne!(driver.goto("http://shop.test/").await, first);
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_answer_runs_into_the_time_limit() {
+async fn a_page_that_does_not_answer_times_out() {
     let pages =
         [("shop.test/", "<button onclick='for (;;) {}'>Freeze</button>"), ("good.test/", "<h1>good</h1>")];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act_within(3, click(role("button", "Freeze"))).await.unwrap_err();
-    assert_eq!(error.code(), "browser_action_timeout:click:3s");
+    assert_eq!(error.code().to_string(), "browser_action_timeout:click:3s");
     assert!(error.retryable());
     assert_eq!(driver.goto("http://good.test/").await, "- heading \"good\" [level=1]\n");
 }
 
 #[tokio::test]
-async fn a_page_that_spins_is_left_for_any_other_however_often() {
+async fn a_busy_page_can_be_left_repeatedly() {
     let pages = [
         ("shop.test/spin", "<script>for (;;) {}</script>"),
         ("shop.test/late", "<h1>late</h1><script>setTimeout(() => { for (;;) {} })</script>"),
         ("shop.test/", "<h1>same site</h1>"),
         ("good.test/", "<h1>other site</h1>"),
     ];
-    let driver = Driver::with(&pages).await;
-    for (spins, times, good, expected) in [
+    let cases = [
         ("http://shop.test/spin", 2, "http://shop.test/", "same site"),
         ("http://shop.test/spin", 1, "http://good.test/", "other site"),
         ("http://shop.test/late", 1, "http://shop.test/", "same site"),
-    ] {
+    ];
+    run_at_once(cases, async |(spins, times, good, expected)| {
+        let driver = Driver::with(&pages).await;
         for _ in 0..times {
             let code = driver.code_within(3, navigate(spins, LoadState::Load)).await;
             assert_eq!(code, "browser_action_timeout:navigate:3s", "{spins}");
         }
         assert_eq!(driver.goto(good).await, format!("- heading \"{expected}\" [level=1]\n"), "{spins}");
-    }
-    driver.has_pages(1).await;
+        driver.wait_for_page_count(1).await;
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
+async fn a_frozen_page_fails_reads_and_clicks_and_can_be_left() {
     let pages = [("shop.test/", "<button>Go</button>"), ("shop.test/next", "<h1>next</h1>")];
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
@@ -110,7 +112,7 @@ async fn a_page_that_froze_fails_reads_and_clicks_and_can_be_left() {
 }
 
 #[tokio::test]
-async fn more_than_can_be_asked_of_chromium_at_once_is_refused_and_the_next_call_works() {
+async fn too_many_concurrent_commands_are_refused_and_the_next_call_works() {
     let driver = Driver::with(FINE).await;
     driver.goto("http://shop.test/").await;
     freeze(&driver).await;
@@ -125,7 +127,7 @@ async fn more_than_can_be_asked_of_chromium_at_once_is_refused_and_the_next_call
 }
 
 #[tokio::test]
-async fn a_browser_that_dies_fails_the_call_and_every_call_after() {
+async fn a_killed_browser_fails_the_call_and_every_later_one() {
     let mut driver = Driver::with(FINE).await;
     driver.goto("http://shop.test/").await;
     let mut closed = driver.connection.closed();
@@ -133,7 +135,7 @@ async fn a_browser_that_dies_fails_the_call_and_every_call_after() {
     closed.wait_for(Option::is_some).await.unwrap();
     for _ in 0..2 {
         let error = driver.act(Action::Read(Read::default())).await.unwrap_err();
-        assert_eq!(error.code(), "browser_lost");
+        assert_eq!(error.code().to_string(), "browser_lost");
         assert!(!error.retryable());
     }
 }

@@ -1,10 +1,10 @@
-//! Back, forward and again.
+//! Back, forward and reload.
 
 use crate::support::{Driver, click, outline_of, role};
 use policy::Action;
 
 #[tokio::test]
-async fn pages_and_steps_within_them_are_gone_back_and_forward_through() {
+async fn back_and_forward_step_through_pages_and_fragments() {
     let pages = [
         ("shop.test/one", "<h1>one</h1><a href=/two>Two</a>"),
         ("shop.test/two", "<h1 id=h>two</h1><button onclick=\"history.pushState(1, '', '/two/step'); h.textContent = 'step'\">Step</button>
@@ -32,7 +32,7 @@ async fn pages_and_steps_within_them_are_gone_back_and_forward_through() {
 }
 
 #[tokio::test]
-async fn a_page_is_loaded_again_also_one_that_came_from_a_form() {
+async fn a_page_reloads_even_if_it_came_from_a_form() {
     let pages = [
         ("shop.test/", "<form method=post action=/sent><button>Send</button></form>"),
         ("shop.test/sent", "<h1>sent</h1>"),
@@ -40,7 +40,7 @@ async fn a_page_is_loaded_again_also_one_that_came_from_a_form() {
     let driver = Driver::with(&pages).await;
     driver.goto("http://shop.test/").await;
     assert!(driver.after(Action::Reload).await.unwrap().navigated);
-    assert_eq!(driver.requests_of("shop.test/"), 2);
+    assert_eq!(driver.request_count("shop.test/"), 2);
     driver.after(click(role("button", "Send"))).await.unwrap();
     driver.act_within(15, Action::Reload).await.ok();
     driver.after(Action::Back).await.unwrap();
@@ -48,7 +48,7 @@ async fn a_page_is_loaded_again_also_one_that_came_from_a_form() {
 }
 
 #[tokio::test]
-async fn a_page_that_holds_on_to_the_agent_is_left_all_the_same() {
+async fn a_page_that_manipulates_history_can_be_left() {
     let pages = [
         ("shop.test/one", "<h1>one</h1>"),
         (

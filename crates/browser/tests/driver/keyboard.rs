@@ -1,4 +1,4 @@
-//! Keys and typing: real, trusted and only into the field that was decided on.
+//! Key events are real and trusted, and go only to the field that was decided on.
 
 use crate::support::{Driver, click, outline_of, role, typing};
 use policy::{Action, Chord, Press, Target};
@@ -12,7 +12,7 @@ const LOG: &str = "<p id=log></p><script>const seen = [];
     for (const type of ['keydown', 'keypress', 'beforeinput', 'input', 'keyup', 'change', 'submit']) addEventListener(type, note, true);</script>";
 
 #[tokio::test]
-async fn typing_is_what_a_keyboard_does() {
+async fn typing_sends_the_events_of_a_keyboard() {
     let page = format!("<input aria-label=Name>{LOG}");
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     driver.goto("http://shop.test/").await;
@@ -22,7 +22,7 @@ async fn typing_is_what_a_keyboard_does() {
 }
 
 #[tokio::test]
-async fn text_of_any_kind_goes_into_fields_of_any_kind_in_order() {
+async fn any_text_is_typed_into_any_kind_of_field_in_order() {
     let long: String = (0..1000).map(|n| char::from(b'a' + u8::try_from(n % 26).unwrap())).collect();
     let longer = long.repeat(3);
     let page = "<input aria-label=Input value=old><textarea aria-label=Area>old</textarea>
@@ -63,8 +63,8 @@ async fn text_of_any_kind_goes_into_fields_of_any_kind_in_order() {
 }
 
 #[tokio::test]
-async fn an_editor_that_swallows_made_up_events_takes_real_keys() {
-    // As CodeMirror and Monaco do it: a field nobody sees takes the keys, and the page draws the text.
+async fn an_editor_that_ignores_synthetic_events_accepts_real_keys() {
+    // Like CodeMirror and Monaco: an invisible field takes the keys, and the page draws the text.
     let page = "<div id=editor role=presentation style='width:300px;height:100px;border:1px solid'>
           <pre id=drawn></pre><textarea id=keys aria-label=Code style='position:absolute;left:-5px;width:1px;height:1px;opacity:0;padding:0;border:0'></textarea></div>
         <script>editor.onmousedown = (e) => { e.preventDefault(); keys.focus(); };
@@ -80,7 +80,7 @@ async fn an_editor_that_swallows_made_up_events_takes_real_keys() {
 }
 
 #[tokio::test]
-async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
+async fn keys_and_chords_have_their_default_actions() {
     let page = format!("<form action=/sent><input aria-label=Name value=text><input aria-label=Other><button>Send</button></form>
         <button onclick=\"this.textContent = 'Pressed'\">Button</button><input type=checkbox aria-label=Box>
         <div style='height:3000px'></div>{LOG}");
@@ -114,7 +114,7 @@ async fn keys_and_chords_do_what_they_do_on_a_keyboard() {
 }
 
 #[tokio::test]
-async fn keys_without_a_focus_go_to_the_page_and_text_to_nothing() {
+async fn without_focus_keys_go_to_the_page_and_text_goes_nowhere() {
     let page =
         "<p id=out></p><script>onkeydown = (e) => { out.textContent = e.target.tagName + e.key; };</script>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
@@ -125,7 +125,7 @@ async fn keys_without_a_focus_go_to_the_page_and_text_to_nothing() {
 }
 
 #[tokio::test]
-async fn tab_into_and_out_of_a_frame_is_no_stray_key() {
+async fn the_tab_key_moves_the_focus_into_and_out_of_a_frame() {
     let pages = [
         (
             "shop.test/",
@@ -148,7 +148,7 @@ async fn tab_into_and_out_of_a_frame_is_no_stray_key() {
 }
 
 #[tokio::test]
-async fn a_focus_that_hops_away_gets_nothing_and_is_told() {
+async fn a_lost_focus_stops_the_keys_and_is_reported() {
     let hop =
         "<input aria-label=One maxlength=1 oninput='this.nextElementSibling.focus()'><input aria-label=Two>";
     let away = "<input aria-label=One onkeydown='document.activeElement.blur()'><input aria-label=Two>";
@@ -164,7 +164,7 @@ async fn a_focus_that_hops_away_gets_nothing_and_is_told() {
     for (path, one, two) in [("hop", "1", ""), ("away", "", ""), ("steal", "", ""), ("secret", "123", "")] {
         driver.goto(&format!("http://shop.test/{path}")).await;
         let error = driver.act(typing(role("textbox", "One"), "123456", false, false)).await.unwrap_err();
-        assert_eq!(error.code(), "focus_lost", "{path}: {error}");
+        assert_eq!(error.code().to_string(), "focus_lost", "{path}: {error}");
         if path == "hop" {
             assert!(error.to_string().contains("Two"), "{error}");
         }

@@ -1,43 +1,48 @@
-//! The driver against a real Chromium. Without one these tests fail; they are never skipped.
+//! Tests of the driver against a real Chromium, and of its CDP layer against a scripted server.
+//!
+//! Without Chromium they fail; they are never skipped.
 
 // Helpers outside of #[test] functions count as ordinary code for clippy; here a panic is the report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod closed;
-mod covers;
-mod dates;
+mod browser_features;
+mod closed_shadow_roots;
+mod connection;
+mod date_inputs;
 mod deltas;
 mod dialogs;
-mod elements;
-mod ends;
+mod element_actions;
 mod failures;
-mod flashes;
-mod forging;
-mod handing;
-mod headers;
+mod form_submission;
+mod header_injection;
+mod hidden_text;
 mod history;
-mod hostile;
-mod injecting;
+mod hostile_pages;
+mod incremental_snapshots;
+mod injection;
 mod keyboard;
-mod lists;
-mod matrix;
+mod login_probe;
 mod navigation;
-mod parts;
+mod nested_controls;
+mod oracle;
+mod partial_reading;
 mod pointer;
-mod probing;
-mod reading;
+mod reconnection;
 mod refs;
-mod resuming;
+mod request_forgery;
+mod screenshot_masks;
+mod screenshot_races;
 mod screenshots;
 mod scrolling;
+mod secret_fields;
+mod secret_matrix;
 mod secrets;
-mod sending;
+mod select_and_check;
 mod settling;
+mod site_issued_secrets;
 mod snapshots;
-mod styles;
 mod support;
 mod tabs;
-mod targets;
-mod tricks;
+mod target_resolution;
+mod unusual_content;
 mod waiting;
-mod ways;

@@ -1,11 +1,11 @@
-//! Going to pages: how far to wait, where it ends, what is refused.
+//! Navigation: load states, final addresses, refusals.
 
 use crate::support::{Driver, navigate};
 use browser::Outcome;
 use policy::LoadState;
 
 #[tokio::test]
-async fn a_page_is_opened_to_each_load_state() {
+async fn navigation_waits_for_each_load_state() {
     let driver =
         Driver::with(&[("shop.test/", "<title>Shop</title><h1>Hello</h1><img src=/late alt=''>")]).await;
     for state in [LoadState::Load, LoadState::DomContentLoaded, LoadState::NetworkIdle] {
@@ -25,7 +25,7 @@ async fn a_page_is_opened_to_each_load_state() {
 }
 
 #[tokio::test]
-async fn domcontentloaded_does_not_wait_for_a_picture_that_never_comes() {
+async fn domcontentloaded_does_not_wait_for_an_image_that_never_loads() {
     let pages = [("shop.test/", "<h1>Hello</h1><img src=/never>"), ("shop.test/never", "HANG")];
     let driver = Driver::with(&pages).await;
     assert!(driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.is_ok());
@@ -34,7 +34,7 @@ async fn domcontentloaded_does_not_wait_for_a_picture_that_never_comes() {
 }
 
 #[tokio::test]
-async fn a_failed_navigation_tells_the_network_error() {
+async fn a_failed_navigation_reports_the_network_error() {
     let driver = Driver::with(&[("shop.test/empty", "CLOSE"), ("shop.test/", "<h1>fine</h1>")]).await;
     for (url, expected) in [
         ("http://nowhere.test/", "ERR_NAME_NOT_RESOLVED"),
@@ -42,14 +42,14 @@ async fn a_failed_navigation_tells_the_network_error() {
         ("http://shop.test/empty", "ERR_EMPTY_RESPONSE"),
     ] {
         let error = driver.act(navigate(url, LoadState::Load)).await.unwrap_err();
-        assert_eq!(error.code(), "navigation_failed", "{url}");
+        assert_eq!(error.code().to_string(), "navigation_failed", "{url}");
         assert!(error.to_string().contains(expected) && error.to_string().contains(url), "{error}");
     }
     assert_eq!(driver.goto("http://shop.test/").await, "- heading \"fine\" [level=1]\n");
 }
 
 #[tokio::test]
-async fn redirects_and_missing_pages_tell_where_they_ended_and_how() {
+async fn redirects_and_missing_pages_report_final_url_and_status() {
     let pages = [
         (
             "shop.test/old",
@@ -74,7 +74,7 @@ async fn redirects_and_missing_pages_tell_where_they_ended_and_how() {
 }
 
 #[tokio::test]
-async fn no_page_leads_to_an_address_that_is_not_of_the_web() {
+async fn no_page_can_navigate_to_a_non_web_scheme() {
     let redirect = |to: &str| {
         format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     };
@@ -98,7 +98,7 @@ async fn no_page_leads_to_an_address_that_is_not_of_the_web() {
     ] {
         let error =
             driver.act(navigate(&format!("http://shop.test/{path}"), LoadState::Load)).await.unwrap_err();
-        assert_eq!(error.code(), code, "{path}: {error}");
+        assert_eq!(error.code().to_string(), code, "{path}: {error}");
         let seen = driver.outline().await;
         assert!(!seen.contains("inside") && !seen.contains("root:"), "{path}: {seen}");
     }
@@ -112,5 +112,5 @@ async fn a_download_is_refused() {
                 Connection: close\r\n\r\nabc";
     let driver = Driver::with(&[("shop.test/file", file)]).await;
     let error = driver.act(navigate("http://shop.test/file", LoadState::Load)).await.unwrap_err();
-    assert_eq!(error.code(), "download_refused", "{error}");
+    assert_eq!(error.code().to_string(), "download_refused", "{error}");
 }

@@ -16,7 +16,7 @@ fn logging(types: &str) -> String {
 }
 
 #[tokio::test]
-async fn clicks_are_what_a_mouse_does() {
+async fn clicks_send_the_events_of_a_mouse() {
     let page = format!(
         "<button style='width:100px;height:50px'>Here</button>{}",
         logging("['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu']")
@@ -45,7 +45,7 @@ async fn clicks_are_what_a_mouse_does() {
 }
 
 #[tokio::test]
-async fn hovering_opens_what_hovering_opens() {
+async fn hovering_opens_hover_menus() {
     let page = "<style>ul { display: none } li:hover ul, nav:hover ul { display: block }</style>
         <nav><a href=#>Menu</a><ul><li><a href=/item>Item</a></li></ul></nav>";
     let driver = Driver::with(&[("shop.test/", page), ("shop.test/item", "<h1>item</h1>")]).await;
@@ -63,7 +63,7 @@ const HTML5: &str = "<div id=a draggable=true role=button aria-label=Card style=
       a.ondragend = () => { out.textContent += ' end'; };</script>";
 
 #[tokio::test]
-async fn dragging_works_by_html_and_by_the_pages_own_code_and_in_frames() {
+async fn dragging_works_by_html_by_script_and_in_frames() {
     let pointer = "<div id=a role=button aria-label=Card style='position:absolute;left:10px;top:10px;width:60px;height:40px;background:tan'>Card</div>
         <div id=b role=button aria-label=Bin style='position:absolute;left:300px;top:200px;width:100px;height:80px;background:silver'>Bin</div><p id=out style='position:absolute;top:400px'></p>
         <script>let held = false, moves = 0;
@@ -85,13 +85,13 @@ async fn dragging_works_by_html_and_by_the_pages_own_code_and_in_frames() {
         driver.goto(&format!("http://shop.test/{path}")).await;
         let after = driver.after(drag(role("button", "Card"), role("button", "Bin"))).await.unwrap();
         assert!(outline_of(&after).contains("drop card true"), "{path}: {}", outline_of(&after));
-        // And the mouse is free again.
+        // The mouse button is released.
         driver.after(click(role("button", "Bin"))).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn nothing_is_dropped_on_what_slides_under_a_drag() {
+async fn nothing_is_dropped_on_an_element_that_moves_under_a_drag() {
     let page = "<style>iframe { position: fixed; left: 0; top: 500px; width: 300px; height: 120px; border: 0 }</style>
         <div id=a draggable=true role=button aria-label=Card style='width:100px;height:40px'>Card</div>
         <div id=b role=button aria-label=Bin style='position:absolute;left:0;top:100px;width:200px;height:80px'>Bin</div>
@@ -103,11 +103,14 @@ async fn nothing_is_dropped_on_what_slides_under_a_drag() {
     driver.goto("http://shop.test/").await;
     assert_eq!(driver.code(drag(role("button", "Card"), role("button", "Bin"))).await, "element_covered");
     driver.outline().await;
-    assert_eq!((driver.requests_of("victim.test/dropped"), driver.requests_of("victim.test/typed")), (0, 0));
+    assert_eq!(
+        (driver.request_count("victim.test/dropped"), driver.request_count("victim.test/typed")),
+        (0, 0)
+    );
 }
 
 #[tokio::test]
-async fn a_button_that_is_swapped_as_it_is_pressed_is_not_clicked_in_its_place() {
+async fn a_button_that_is_swapped_during_the_press_is_not_clicked() {
     let page = "<style>button { position: absolute; left: 0; top: 0; width: 200px; height: 60px }</style>
         <button id=a onmousedown='this.remove(); b.hidden = false'>Next</button>
         <button id=b hidden onclick=\"fetch('/deleted')\">Delete everything</button>";
@@ -115,5 +118,5 @@ async fn a_button_that_is_swapped_as_it_is_pressed_is_not_clicked_in_its_place()
     driver.goto("http://shop.test/").await;
     let after = driver.after(click(role("button", "Next"))).await;
     assert!(driver.outline().await.contains("Delete everything"), "{after:?}");
-    assert_eq!(driver.requests_of("shop.test/deleted"), 0);
+    assert_eq!(driver.request_count("shop.test/deleted"), 0);
 }

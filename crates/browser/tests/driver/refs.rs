@@ -1,4 +1,4 @@
-//! Refs: the same as long as their element lives, never given twice, and dead ones say what became of them.
+//! Refs are stable while their element lives, are never reused, and dead ones say what became of them.
 
 use crate::support::{Driver, plain, reference, text_of, wait_for_text};
 use browser::Outcome;
@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 const MUTATIONS: usize = 1_000;
 
-/// Elements are named by their number, which none shares; the page itself keeps book of which still live.
+/// Elements are named by unique numbers; the page itself tracks which of them live.
 const CHURN: &str = "<!doctype html><title>Churn</title><body><div id=a></div><div id=b></div><div id=c></div>
 <div id=host></div><script>
   const root = host.attachShadow({ mode: 'open' });
@@ -56,10 +56,10 @@ const CHURN: &str = "<!doctype html><title>Churn</title><body><div id=a></div><d
   let lastId = 0;
   const idOf = (el) => { if (!ids.has(el)) ids.set(el, ++lastId); return ids.get(el); };
   for (let n = 0; n < 200; n += 1) holders[n % holders.length].append(make((below) => n % below));
-  const told = () => children().map((el) => ({ name: el.ariaLabel, id: idOf(el) }));
+  const living = () => children().map((el) => ({ name: el.ariaLabel, id: idOf(el) }));
 </script>";
 
-/// Refs of all named elements, in the order of the page.
+/// Refs of all named elements, in page order.
 async fn refs(driver: &Driver) -> Vec<(String, String)> {
     let read = Read { tokens: TokenBudget::new(TokenBudget::MAX).unwrap(), ..Read::default() };
     let outline = match driver.act(Action::Read(read)).await.unwrap() {
@@ -76,39 +76,39 @@ async fn refs(driver: &Driver) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The page's own list, sorted like ours by name: `(name, identity)`.
-fn book(told: &serde_json::Value) -> Vec<(String, u64)> {
-    let entries = told.as_array().unwrap_or_else(|| panic!("{told}")).iter();
-    let mut book: Vec<_> = entries
+/// The page's own list, sorted by name like ours: `(name, identity)`.
+fn living_elements(living: &serde_json::Value) -> Vec<(String, u64)> {
+    let entries = living.as_array().unwrap_or_else(|| panic!("{living}")).iter();
+    let mut elements: Vec<_> = entries
         .map(|entry| (entry["name"].as_str().unwrap().to_owned(), entry["id"].as_u64().unwrap()))
         .collect();
-    book.sort();
-    book
+    elements.sort();
+    elements
 }
 
-/// Which ref each living element has, by identity; names are unique at any one time.
-async fn by_identity(driver: &Driver, told: &serde_json::Value) -> HashMap<u64, String> {
+/// The ref of each living element, by identity; names are unique at any one time.
+async fn by_identity(driver: &Driver, living: &serde_json::Value) -> HashMap<u64, String> {
     let mut seen = refs(driver).await;
     seen.sort();
-    let book = book(told);
+    let elements = living_elements(living);
     let names = |list: Vec<&String>| list.into_iter().cloned().collect::<Vec<_>>();
     assert_eq!(
         names(seen.iter().map(|(name, _)| name).collect()),
-        names(book.iter().map(|(name, _)| name).collect()),
-        "every living element is told once"
+        names(elements.iter().map(|(name, _)| name).collect()),
+        "every living element is listed once"
     );
-    book.into_iter().zip(seen).map(|((_, id), (_, text))| (id, text)).collect()
+    elements.into_iter().zip(seen).map(|((_, id), (_, text))| (id, text)).collect()
 }
 
 #[tokio::test]
-async fn refs_survive_a_thousand_mutations_with_their_elements_and_die_with_them() {
+async fn refs_live_and_die_with_their_elements_through_a_thousand_mutations() {
     let driver = Driver::with(&[("shop.test/", CHURN)]).await;
     for seed in [1_u32, 20_260_728, 0xdead_beef] {
         println!("seed {seed}");
         driver.goto("http://shop.test/").await;
-        let before = by_identity(&driver, &driver.run_in_page("told()").await).await;
-        let told = driver.run_in_page(&format!("mutate({seed}, {MUTATIONS})")).await;
-        let after = by_identity(&driver, &told).await;
+        let before = by_identity(&driver, &driver.run_in_page("living()").await).await;
+        let living = driver.run_in_page(&format!("mutate({seed}, {MUTATIONS})")).await;
+        let after = by_identity(&driver, &living).await;
         let (mut lived, mut died) = (0, 0);
         for (id, text) in &before {
             match after.get(id) {
@@ -119,7 +119,7 @@ async fn refs_survive_a_thousand_mutations_with_their_elements_and_die_with_them
                 None => {
                     let click = Action::Click(Click::on(Target::Ref(text.clone())));
                     let error = driver.browser.resolve(&click).await.unwrap_err();
-                    assert_eq!(error.code(), "stale_ref", "seed {seed}: {error}");
+                    assert_eq!(error.code().to_string(), "stale_ref", "seed {seed}: {error}");
                     assert!(plain(&error).contains("was removed from the page"), "{error}");
                     died += 1;
                 }
@@ -135,8 +135,8 @@ const SHOP: &str = "<title>Shop</title><body>
   <button id=pay>Pay</button><button id=twin>Other</button><div tabindex=0 id=box>box</div>
   <iframe id=inner src=/inner></iframe>";
 
-/// What a click on an earlier ref is told after the page did something.
-async fn told_after(script: &str, part: &str) -> String {
+/// The error of a click on an earlier ref after the page did something.
+async fn stale_ref_error(script: &str, part: &str) -> String {
     let pages = [
         ("shop.test/", SHOP),
         ("shop.test/inner", "<button>Inner</button>"),
@@ -150,7 +150,7 @@ async fn told_after(script: &str, part: &str) -> String {
     }
     let target = if part == "never" { Target::Ref("e4711".into()) } else { reference(&outline, part) };
     let error = driver.click(target).await.unwrap_err();
-    assert_eq!(error.code(), "stale_ref", "{script}: {error}");
+    assert_eq!(error.code().to_string(), "stale_ref", "{script}: {error}");
     browser::mark_page_text(&error.to_string(), "", "")
 }
 
@@ -191,12 +191,12 @@ async fn a_dead_ref_says_what_became_of_it() {
             "e1 (http://shop.test/) was on a page that was left for another",
         ),
     ] {
-        assert_eq!(told_after(script, part).await, expected, "{script}");
+        assert_eq!(stale_ref_error(script, part).await, expected, "{script}");
     }
 }
 
 #[tokio::test]
-async fn the_root_of_a_reading_that_is_there_and_not_shown_is_not_called_stale() {
+async fn a_root_ref_that_is_not_in_the_snapshot_is_not_called_stale() {
     let driver = Driver::with(&[("shop.test/", SHOP)]).await;
     let outline = driver.goto("http://shop.test/").await;
     let Target::Ref(pay) = reference(&outline, "\"Pay\"") else { panic!("{outline}") };
@@ -205,7 +205,7 @@ async fn the_root_of_a_reading_that_is_there_and_not_shown_is_not_called_stale()
     driver.run_in_page("pay.style.display = 'none'; box.removeAttribute('tabindex')").await;
     let error = driver.act(root(&pay)).await.unwrap_err();
     assert_eq!(
-        (error.code().as_ref(), browser::mark_page_text(&error.to_string(), "", "")),
+        (error.code().name(), browser::mark_page_text(&error.to_string(), "", "")),
         ("element_not_visible", format!("{pay} is not visible"))
     );
     let error = driver.act(root(&boxed)).await.unwrap_err();

@@ -1,28 +1,28 @@
-//! Pictures: their format, their size, and their bounds.
+//! Screenshots: format, size and limits.
 
 use crate::support::Driver;
-use browser::{Cover, Image, Outcome, TimeLimit};
+use browser::{Outcome, ScreenshotImage, ScreenshotMask, TimeLimit};
 use policy::{Action, ImageFormat, Screenshot};
 use std::time::Duration;
 
-/// As much of a page of this width as fits into one message, however it is drawn.
+/// Height of a page of this width that fits into one message, however it is drawn.
 const TALLEST: u32 = 60 * 1024 * 1024 / 4 * 3 / 4 / 1280;
 
-async fn shoot(driver: &Driver, full_page: bool, format: ImageFormat) -> Image {
+async fn capture(driver: &Driver, full_page: bool, format: ImageFormat) -> ScreenshotImage {
     match driver.act(Action::Screenshot(Screenshot { full_page, format, target: None })).await.unwrap() {
         Outcome::Screenshot(image) => image,
         other => panic!("{other:?}"),
     }
 }
 
-/// Width and height as the PNG itself tells them.
+/// Width and height in the PNG itself.
 fn png_size(bytes: &[u8]) -> (u32, u32) {
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
     (number(16), number(20))
 }
 
 #[tokio::test]
-async fn a_screenshot_is_of_the_viewport_or_the_page_in_the_format_asked_for() {
+async fn a_screenshot_has_the_requested_area_and_format() {
     let driver =
         Driver::with(&[("shop.test/", "<body style='margin:0'><div style='height:3000px;background:red'>")])
             .await;
@@ -33,7 +33,7 @@ async fn a_screenshot_is_of_the_viewport_or_the_page_in_the_format_asked_for() {
         (ImageFormat::Webp, b"RIFF"),
     ] {
         for (full_page, height) in [(false, 800), (true, 3000)] {
-            let image = shoot(&driver, full_page, format).await;
+            let image = capture(&driver, full_page, format).await;
             assert!(image.bytes.starts_with(start), "{format:?}");
             assert_eq!((image.width, image.height, image.omitted), (1280, height, None), "{format:?}");
             if format == ImageFormat::Png {
@@ -44,18 +44,18 @@ async fn a_screenshot_is_of_the_viewport_or_the_page_in_the_format_asked_for() {
 }
 
 #[tokio::test]
-async fn a_page_without_end_is_pictured_to_the_bound_and_says_so() {
+async fn an_endless_page_is_captured_up_to_the_limit_and_says_so() {
     let driver =
         Driver::with(&[("shop.test/", "<body style='margin:0'><div style='height:1000000px'>")]).await;
     driver.goto("http://shop.test/").await;
-    let image = shoot(&driver, true, ImageFormat::Png).await;
+    let image = capture(&driver, true, ImageFormat::Png).await;
     assert_eq!((image.width, image.height), (1280, TALLEST));
     assert_eq!(png_size(&image.bytes), (1280, TALLEST));
     assert_eq!(image.omitted.unwrap().bottom, 1_000_000 - TALLEST);
 }
 
 #[tokio::test]
-async fn a_page_of_noise_is_pictured_in_every_format_and_the_session_goes_on() {
+async fn a_page_of_noise_is_captured_in_every_format() {
     let page = "<body style='margin:0'><script>
         const draw = (top) => {
           const canvas = document.createElement('canvas'); canvas.width = 1280; canvas.height = 4000;
@@ -68,7 +68,7 @@ async fn a_page_of_noise_is_pictured_in_every_format_and_the_session_goes_on() {
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
-        let image = shoot(&driver, true, format).await;
+        let image = capture(&driver, true, format).await;
         assert_eq!((image.width, image.height), (1280, TALLEST), "{format:?}");
         assert_eq!(image.omitted.unwrap().bottom, 20_000 - TALLEST, "{format:?}");
         assert!(image.bytes.len() > 1 << 20, "{format:?}: {}", image.bytes.len());
@@ -76,9 +76,10 @@ async fn a_page_of_noise_is_pictured_in_every_format_and_the_session_goes_on() {
     assert_eq!(driver.browser.state().url, "http://shop.test/");
 }
 
-/// Two pages that differ only in what is in their fields, in a frame of another site too, look the same on record.
+/// Two pages that differ only in the content of their fields, also in a frame of another site, look equal in
+/// recordings.
 #[tokio::test]
-async fn a_picture_for_the_record_shows_no_field_s_content() {
+async fn a_recorded_screenshot_shows_no_field_content() {
     let page = |text: &str| {
         format!(
             "<style>* {{ transition: all 1s }}</style><p>Name</p><input value='{text}'><textarea>{text}</textarea><div contenteditable>{text} <b>{text}</b></div>
@@ -95,18 +96,21 @@ async fn a_picture_for_the_record_shows_no_field_s_content() {
     ];
     let driver = Driver::with(&pages).await;
     let limit = || TimeLimit::new(Duration::from_secs(20));
-    let mut kept = Vec::new();
+    let mut recorded = Vec::new();
     let mut seen = Vec::new();
     for name in ["ann", "bob"] {
         driver.goto(&format!("http://shop.test/{name}")).await;
-        let before = shoot(&driver, false, ImageFormat::Png).await.bytes;
-        let picture =
-            driver.browser.picture(None, ImageFormat::Png, &Cover::default(), limit()).await.unwrap();
-        kept.push(picture.image.bytes);
-        assert_eq!(shoot(&driver, false, ImageFormat::Png).await.bytes, before, "uncovered again");
+        let before = capture(&driver, false, ImageFormat::Png).await.bytes;
+        let screenshot = driver
+            .browser
+            .recording_screenshot(None, ImageFormat::Png, &ScreenshotMask::default(), limit())
+            .await
+            .unwrap();
+        recorded.push(screenshot.image.bytes);
+        assert_eq!(capture(&driver, false, ImageFormat::Png).await.bytes, before, "uncovered again");
         seen.push(before);
     }
     assert!(seen[0] != seen[1], "the two differ");
-    assert!(kept[0] == kept[1], "but not on record");
-    assert!(kept[0] != seen[0]);
+    assert!(recorded[0] == recorded[1], "but not on record");
+    assert!(recorded[0] != seen[0]);
 }

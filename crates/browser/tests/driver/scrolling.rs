@@ -3,7 +3,7 @@
 use crate::support::{Driver, role};
 use policy::{Action, Direction, Distance, Scroll, Selector, Target};
 
-fn by(over: Option<Target>, direction: Direction, distance: Distance) -> Action {
+fn scroll_by(over: Option<Target>, direction: Direction, distance: Distance) -> Action {
     Action::Scroll(Scroll::By { over, direction, distance })
 }
 
@@ -12,37 +12,41 @@ fn css(text: &str) -> Target {
 }
 
 #[tokio::test]
-async fn the_page_and_its_parts_scroll_as_far_as_they_are_told() {
+async fn the_page_and_its_parts_scroll_by_the_requested_distance() {
     let page = "<style>body { margin: 0; height: 4000px; width: 3000px } #p { position: absolute; left: 200px; top: 200px; width: 800px; height: 400px; overflow: auto } #q { height: 2000px; width: 2000px }
           #n { height: 100px; overflow: auto } #n div { height: 1000px }</style>
         <div id=p tabindex=0><div id=n><div>inner</div></div><div id=q>long</div></div>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let at = "[scrollX, scrollY, p.scrollLeft, p.scrollTop, n.scrollTop].map(Math.round).join()";
-    for (action, expected, told) in [
-        (by(None, Direction::Down, Distance::Pixels(300)), "0,300,0,0,0", "scrolled 300 pixels; 2900 more"),
-        (by(None, Direction::Up, Distance::Pixels(100)), "0,200,0,0,0", "scrolled 100"),
-        (by(None, Direction::Right, Distance::Pixels(50)), "50,200,0,0,0", "scrolled 50"),
-        (by(None, Direction::Left, Distance::End), "0,200,0,0,0", "to the end"),
-        (by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
-        (by(None, Direction::Up, Distance::Page), "0,0,0,0,0", "at its end already"),
-        (by(None, Direction::Down, Distance::Page), "0,720,0,0,0", "scrolled 720"),
-        (by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
-        (by(Some(css("#q")), Direction::Down, Distance::Pixels(250)), "0,0,0,250,0", "scrolled 250"),
-        (by(Some(css("#p")), Direction::Right, Distance::End), "0,0,1200,250,0", "to the end"),
-        (by(Some(css("#p")), Direction::Up, Distance::End), "0,0,1200,0,0", "to the end"),
-        (by(Some(css("#n")), Direction::Down, Distance::Pixels(60)), "0,0,0,0,60", "scrolled 60"),
+    for (action, expected, note) in [
+        (
+            scroll_by(None, Direction::Down, Distance::Pixels(300)),
+            "0,300,0,0,0",
+            "scrolled 300 pixels; 2900 more",
+        ),
+        (scroll_by(None, Direction::Up, Distance::Pixels(100)), "0,200,0,0,0", "scrolled 100"),
+        (scroll_by(None, Direction::Right, Distance::Pixels(50)), "50,200,0,0,0", "scrolled 50"),
+        (scroll_by(None, Direction::Left, Distance::End), "0,200,0,0,0", "to the end"),
+        (scroll_by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
+        (scroll_by(None, Direction::Up, Distance::Page), "0,0,0,0,0", "at its end already"),
+        (scroll_by(None, Direction::Down, Distance::Page), "0,720,0,0,0", "scrolled 720"),
+        (scroll_by(None, Direction::Up, Distance::End), "0,0,0,0,0", "to the end"),
+        (scroll_by(Some(css("#q")), Direction::Down, Distance::Pixels(250)), "0,0,0,250,0", "scrolled 250"),
+        (scroll_by(Some(css("#p")), Direction::Right, Distance::End), "0,0,1200,250,0", "to the end"),
+        (scroll_by(Some(css("#p")), Direction::Up, Distance::End), "0,0,1200,0,0", "to the end"),
+        (scroll_by(Some(css("#n")), Direction::Down, Distance::Pixels(60)), "0,0,0,0,60", "scrolled 60"),
     ] {
         let after = driver.after(action.clone()).await.unwrap();
         let expected = if expected.ends_with(",60") { "60" } else { expected };
         let place = driver.value(if expected == "60" { "String(Math.round(n.scrollTop))" } else { at }).await;
         assert_eq!(place, expected, "{action:?}");
-        assert!(after.told.as_deref().unwrap_or_default().contains(told), "{action:?}: {:?}", after.told);
+        assert!(after.note.as_deref().unwrap_or_default().contains(note), "{action:?}: {:?}", after.note);
     }
 }
 
 #[tokio::test]
-async fn what_begins_at_its_right_or_lower_end_is_counted_from_the_other() {
+async fn reversed_scroll_containers_report_the_remaining_distance() {
     let rtl = "<html dir=rtl><body style='margin:0;width:3000px;height:100px'>";
     let body = "<!doctype html><body dir=rtl style='margin:0;width:3000px;height:100px'>";
     let part = "<body style='margin:0'><div style='width:500px;height:400px;overflow:auto' dir=rtl id=p><div style='width:2220px;height:100px'>long</div></div>";
@@ -62,7 +66,7 @@ async fn what_begins_at_its_right_or_lower_end_is_counted_from_the_other() {
         ("chat", p(), Direction::Up, Direction::Down),
     ] {
         driver.goto(&format!("http://shop.test/{path}")).await;
-        for (direction, distance, told) in [
+        for (direction, distance, note) in [
             (forth, Distance::Pixels(100), "nothing scrolled: it is at its end already"),
             (back, Distance::Pixels(300), "scrolled 300 pixels; 1420 more are left that way"),
             (back, Distance::Pixels(200), "scrolled 200 pixels; 1220 more are left that way"),
@@ -71,30 +75,30 @@ async fn what_begins_at_its_right_or_lower_end_is_counted_from_the_other() {
             (back, Distance::Pixels(100), "nothing scrolled: it is at its end already"),
             (forth, Distance::End, "scrolled 1720 pixels, to the end"),
         ] {
-            let after = driver.after(by(over.clone(), direction, distance)).await.unwrap();
-            assert_eq!(after.told.as_deref(), Some(told), "{path}: {direction:?} {distance:?}");
+            let after = driver.after(scroll_by(over.clone(), direction, distance)).await.unwrap();
+            assert_eq!(after.note.as_deref(), Some(note), "{path}: {direction:?} {distance:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn an_application_whose_page_does_not_scroll_scrolls_its_main_part() {
+async fn a_page_that_does_not_scroll_scrolls_its_main_container() {
     let page = "<style>html, body { margin: 0; height: 100%; overflow: hidden } main { height: 100%; overflow-y: auto } main div { height: 3000px }</style>
         <main><div>long</div></main>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
-    let after = driver.after(by(None, Direction::Down, Distance::Pixels(400))).await.unwrap();
+    let after = driver.after(scroll_by(None, Direction::Down, Distance::Pixels(400))).await.unwrap();
     assert_eq!(
         driver.value("String(document.querySelector('main').scrollTop)").await,
         "400",
         "{:?}",
-        after.told
+        after.note
     );
-    assert!(after.told.unwrap().contains("scrolled 400"));
+    assert!(after.note.unwrap().contains("scrolled 400"));
 }
 
 #[tokio::test]
-async fn an_element_is_scrolled_into_view_in_whatever_holds_it() {
+async fn an_element_is_scrolled_into_view_in_nested_containers() {
     let pages = [
         ("shop.test/", "<style>body { height: 6000px } #box { position: absolute; top: 3000px; height: 200px; width: 500px; overflow: auto } #in { height: 2000px; position: relative }</style>
           <div id=box><div id=in><iframe src=http://other.test/ style='position:absolute;top:1500px;width:300px;height:150px'></iframe></div></div>"),
@@ -105,7 +109,7 @@ async fn an_element_is_scrolled_into_view_in_whatever_holds_it() {
     driver.after(Action::Scroll(Scroll::To(role("button", "Deep")))).await.unwrap();
     assert_eq!(driver.value("String(scrollY > 2000 && box.scrollTop > 1000)").await, "true");
     assert!(driver.click(role("button", "Deep")).await.unwrap().contains("Pressed"));
-    // And straight away, from the top.
+    // Directly as well, from the top.
     driver.goto("http://shop.test/").await;
     assert!(driver.click(role("button", "Deep")).await.unwrap().contains("Pressed"));
 }

@@ -1,4 +1,4 @@
-//! What must never reach an agent, however a page makes it.
+//! Secrets that must never reach an agent, however a page presents them.
 
 use crate::support::{Driver, role, text_of, typing};
 use policy::{Action, Click, ReadFormat};
@@ -6,7 +6,7 @@ use policy::{Action, Click, ReadFormat};
 const FORMATS: [ReadFormat; 3] = [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown];
 const SECRET: &str = "hunter2-hunter2";
 
-async fn in_no_format(driver: &Driver, what: &str) {
+async fn assert_in_no_format(driver: &Driver, what: &str) {
     for format in FORMATS {
         let text = text_of(&driver.read(format).await);
         assert!(!text.contains(SECRET) && !text.contains("••"), "{what} {format:?}: {text}");
@@ -14,7 +14,7 @@ async fn in_no_format(driver: &Driver, what: &str) {
 }
 
 #[tokio::test]
-async fn a_password_that_was_made_readable_before_anybody_looked_stays_secret() {
+async fn a_password_made_readable_before_the_first_reading_stays_secret() {
     // Long before the page has loaded, and so before it is first read.
     let toggled = |make: &str| {
         format!(
@@ -51,13 +51,13 @@ async fn a_password_that_was_made_readable_before_anybody_looked_stays_secret() 
     for (path, _) in &pages[..4] {
         let outline = driver.goto(&format!("http://{path}")).await;
         assert!(outline.contains("textbox \"Field\" [secret]"), "{path}: {outline}");
-        in_no_format(&driver, path).await;
+        assert_in_no_format(&driver, path).await;
         let facts = driver.facts(&Action::Click(Click::on(role("textbox", "Field")))).await;
         assert!(facts.secret, "{path}");
     }
 }
 
-/// Each copies what a password field holds into a plain one while the page is parsed, and does away with the first.
+/// Each copies a password field's value into a plain one while the page is parsed, and removes the first.
 const COPIES: &[(&str, &str)] = &[
     (
         "replaced",
@@ -85,9 +85,9 @@ const COPIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// On pages where few elements come at a time, and many.
+/// On pages that insert few elements at a time, and many.
 #[tokio::test]
-async fn what_was_copied_out_of_a_password_field_while_the_page_was_parsed_stays_secret() {
+async fn a_password_copied_during_parsing_stays_secret() {
     let mut pages = vec![("shop.test/slow".to_owned(), "SLOW".to_owned())];
     for (at, (_, page)) in COPIES.iter().enumerate() {
         for (size, around) in [("few", 0), ("many", 400)] {
@@ -109,13 +109,13 @@ async fn what_was_copied_out_of_a_password_field_while_the_page_was_parsed_stays
                     .some(({{ type, value }}) => type === 'text' && value === '{SECRET}')"
             );
             assert_eq!(driver.value(&copied).await, "true", "{way}, {size}: a person sees it");
-            in_no_format(&driver, &format!("{way}, {size}")).await;
+            assert_in_no_format(&driver, &format!("{way}, {size}")).await;
         }
     }
 }
 
 #[tokio::test]
-async fn fields_that_only_sound_like_secrets_are_not() {
+async fn fields_with_secret_sounding_names_are_not_secret() {
     let page = "<input name=passenger aria-label=a value=Ann><input id=compass aria-label=b value=Bob>
         <input type=email name=password_reset aria-label=c value=Cid><input name=shipping aria-label=d value=Dan>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
@@ -124,7 +124,7 @@ async fn fields_that_only_sound_like_secrets_are_not() {
 }
 
 #[tokio::test]
-async fn masked_text_is_shown_in_no_format_wherever_it_stands() {
+async fn masked_text_is_in_no_format() {
     let page = format!(
         "<style>.m {{ -webkit-text-security: disc }}</style><h1 class=m>{SECRET}</h1>
          <p class=m>{SECRET}</p><div class=m><span>{SECRET}</span></div><button class=m>{SECRET}</button>
@@ -135,13 +135,13 @@ async fn masked_text_is_shown_in_no_format_wherever_it_stands() {
     );
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     assert!(driver.goto("http://shop.test/").await.contains("plain"));
-    in_no_format(&driver, "masked").await;
+    assert_in_no_format(&driver, "masked").await;
     let facts = driver.facts(&Action::Click(Click::on(role("heading", "")))).await;
     assert!(!format!("{facts:?}").contains(SECRET));
 }
 
 #[tokio::test]
-async fn text_for_an_editor_never_goes_into_a_password_in_its_closed_shadow_root() {
+async fn text_for_an_editor_never_reaches_a_password_in_its_closed_root() {
     let page = "<div contenteditable role=textbox aria-label=Notes id=host>light</div><script>
         const root = host.attachShadow({mode: 'closed', delegatesFocus: true});
         root.innerHTML = '<form action=/submitted><input type=password oninput=\"fetch(`/typed`)\"></form><slot></slot>';
@@ -149,9 +149,9 @@ async fn text_for_an_editor_never_goes_into_a_password_in_its_closed_shadow_root
     let driver = Driver::with(&[("shop.test/", page)]).await;
     driver.goto("http://shop.test/").await;
     let error = driver.act(typing(role("textbox", "Notes"), "words", true, true)).await.unwrap_err();
-    assert_eq!(error.code(), "element_not_editable", "{error}");
+    assert_eq!(error.code().to_string(), "element_not_editable", "{error}");
     driver.outline().await;
     for place in ["shop.test/typed", "shop.test/key", "shop.test/submitted"] {
-        assert_eq!(driver.requests_of(place), 0, "{place}");
+        assert_eq!(driver.request_count(place), 0, "{place}");
     }
 }

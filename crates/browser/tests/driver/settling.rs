@@ -1,6 +1,6 @@
-//! Settling: a reply comes when what the action started has come, and tells what happened.
+//! Settling: a reply is sent when what the action started has finished, and says what happened.
 
-use crate::support::{Driver, click, outline_of, role};
+use crate::support::{Driver, click, outline_of, role, run_at_once};
 use browser::Incident;
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_reply_shows_what_the_action_led_to() {
         ("button", "Submit", "next", true),
         ("link", "Hop", "next", true),
     ] {
-        // A machine that is busy with others may keep a page from its task for as long as it is waited for, but not always.
+        // A busy machine may delay a page's task for as long as it is waited for, but not always.
         let mut after = None;
         for _ in 0..3 {
             driver.goto("http://shop.test/").await;
@@ -62,27 +62,25 @@ async fn a_reply_shows_what_the_action_led_to() {
 }
 
 #[tokio::test]
-async fn a_page_that_never_goes_quiet_is_cut_off_and_told() {
+async fn a_page_that_never_settles_is_reported_as_still_loading() {
     let page = "<h1 id=h>0</h1><button onclick=\"h.textContent = 'clicked'; fetch('/hang')\">Hang</button>
         <a href=/hang>Away</a><button onclick=\"setInterval(() => { h.textContent = Number(h.textContent) + 1 || 1; })\">Count</button>
         <button onclick=\"h.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 300, iterations: Infinity }); h.animate([{ opacity: 0 }, { opacity: 1 }], 1e9)\">Spin</button>";
-    let driver = Driver::with(&[
-        ("shop.test/", page),
-        ("shop.test/hang", "HANG"),
-        ("shop.test/next", "<h1>next</h1>"),
-    ])
-    .await;
-    for (kind, name, told) in [
+    let pages = [("shop.test/", page), ("shop.test/hang", "HANG"), ("shop.test/next", "<h1>next</h1>")];
+    let cases = [
         ("button", "Hang", true),
         ("link", "Away", true),
         ("button", "Count", false),
         ("button", "Spin", false),
-    ] {
+    ];
+    run_at_once(cases, async |(kind, name, still_loading)| {
+        let driver = Driver::with(&pages).await;
         driver.goto("http://shop.test/").await;
         let after =
             driver.after(click(role(kind, name))).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(after.incidents.contains(&Incident::StillLoading), told, "{name}: {after:?}");
+        assert_eq!(after.incidents.contains(&Incident::StillLoading), still_loading, "{name}: {after:?}");
         assert!(!after.navigated, "{name}");
         assert!(driver.goto("http://shop.test/next").await.contains("next"), "{name}");
-    }
+    })
+    .await;
 }

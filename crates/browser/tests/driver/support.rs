@@ -6,8 +6,9 @@ mod seen;
 use self::seen::seen;
 use audit::{ActionContext, EventSubject, Key, LogOptions, Permitted};
 use browser::{
-    After, Blank, Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions,
-    Outcome, Resumed, Snapshot, TabInfo, TimeLimit, Viewer, cdp, launch_flags,
+    Browser, BrowserError, BrowserOptions, CallerId, Content, Injection, LaunchOptions, Outcome,
+    PageAfterAction, ReplyOptions, Resumed, Snapshot, TabInfo, TimeLimit, UninitializedBrowser, cdp,
+    launch_flags,
 };
 use policy::{
     Action, Click, Condition, Decision, Facts, LoadState, Navigate, Policy, Read, ReadFormat, RiskResponse,
@@ -30,15 +31,15 @@ use tokio::{
 /// The unprivileged user that Chromium runs as when the tests run as root.
 const NOBODY: u32 = 65534;
 
-/// For what comes soon, but on a busy machine.
+/// Time limit for events that are certain, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a page runs to do nothing ever after. It has come to that once `/frozen` of its host is asked for.
+/// Script that blocks its page for ever. The page is blocked once `/frozen` of its host is requested.
 pub const FREEZE: &str =
     "const last = new XMLHttpRequest(); last.open('GET', '/frozen', false); last.send(); for (;;) {}";
 
-/// A browser on a set of pages. Keys are `host/path`; values are HTML, a whole
-/// response if they start with `HTTP/`, or one of the words that [`answer`] knows.
+/// A browser with a server for a set of pages. Keys are `host/path`; values are HTML, a whole
+/// response if they start with `HTTP/`, or one of the keywords of [`answer`].
 pub struct Driver {
     pub browser: Browser,
     pub connection: cdp::Connection,
@@ -52,24 +53,24 @@ pub struct Driver {
 }
 
 /// Every request that reached the server, in order.
-type Requests = Arc<Mutex<Vec<Asked>>>;
+type Requests = Arc<Mutex<Vec<RecordedRequest>>>;
 
 #[derive(Clone)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// `host/path`.
     pub at: String,
     /// The request without its body.
     head: String,
 }
 
-impl std::fmt::Debug for Asked {
+impl std::fmt::Debug for RecordedRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let header = |name| self.header(name).map(|value| format!(" {name}: {value}")).unwrap_or_default();
         write!(f, "{}{}{}", self.at, header("X-Key"), header("Cookie"))
     }
 }
 
-impl Asked {
+impl RecordedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -105,20 +106,20 @@ impl Driver {
     }
 
     pub async fn with_options(pages: &[(&str, &str)], options: BrowserOptions) -> Driver {
-        Driver::start(pages, options, async |blank, _| Ok(blank.clean())).await.unwrap()
+        Driver::start(pages, options, async |blank, _| Ok(blank.without_credentials())).await.unwrap()
     }
 
-    /// A browser with something in it.
+    /// A browser with injected credentials.
     pub async fn injected(pages: &[(&str, &str)], injection: Injection) -> Result<Driver, BrowserError> {
         let limit = TimeLimit::new(Duration::from_secs(30));
-        let inject = async |blank: Blank, _| blank.inject(injection, limit).await;
+        let inject = async |blank: UninitializedBrowser, _| blank.inject(injection, limit).await;
         Driver::start(pages, BrowserOptions::default(), inject).await
     }
 
     pub async fn start(
         pages: &[(&str, &str)],
         options: BrowserOptions,
-        become_browser: impl AsyncFnOnce(Blank, cdp::Connection) -> Result<Browser, BrowserError>,
+        become_browser: impl AsyncFnOnce(UninitializedBrowser, cdp::Connection) -> Result<Browser, BrowserError>,
     ) -> Result<Driver, BrowserError> {
         let requests = Requests::default();
         let port = serve(pages, Arc::clone(&requests)).await;
@@ -142,19 +143,19 @@ impl Driver {
         self.connection.closed().wait_for(Option::is_some).await.unwrap();
     }
 
-    /// Goes on over a new connection; whether the tab was found as it was left.
+    /// Resumes over a new connection; returns whether the tab was found as it was left.
     pub async fn resume(&mut self) -> bool {
         let (connection, socket) = connect(&self.endpoint).await;
         let (browser, found) = match self.browser.resume(connection.clone()).await.unwrap() {
-            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::Anew(_) => panic!("it is the same Chromium"),
+            Resumed::NewChromium(_) => panic!("it is the same Chromium"),
         };
         (self.browser, self.connection, self.socket) = (browser, connection, socket);
         found
     }
 
-    /// Runs a script in the page's own world, as the page could.
+    /// Runs a script in the page's main world, as the page could.
     pub async fn run_in_page(&self, expression: &str) -> serde_json::Value {
         #[derive(serde::Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -172,27 +173,27 @@ impl Driver {
             type Response = Evaluated;
         }
         let evaluate = Evaluate { expression, return_by_value: true, await_promise: true };
-        let told = self.connection.call(Some(&self.first_tab), &evaluate, soon()).await.unwrap();
-        told.result["value"].clone()
+        let evaluated = self.connection.call(Some(&self.first_tab), &evaluate, soon()).await.unwrap();
+        evaluated.result["value"].clone()
     }
 
-    /// Walks one action through the same doors as the gate does.
+    /// Resolves and performs one action, as the gate does.
     pub async fn act(&self, action: Action) -> Result<Outcome, BrowserError> {
         let facts = self.browser.resolve(&action).await.inspect_err(note)?;
         self.act_on(action, facts).await
     }
 
-    /// With so many seconds to look and as many to act. What is to run out of time has a limit of its own, so that the
-    /// rest of its test has all that a busy machine needs.
+    /// With this many seconds to resolve and as many to perform. Only the call that is to time out has a short limit, so
+    /// that the rest of its test has all the time that a busy machine needs.
     pub async fn act_within(&self, seconds: u64, action: Action) -> Result<Outcome, BrowserError> {
         let limit = || TimeLimit::new(Duration::from_secs(seconds));
         let facts = self.browser.resolve_within(&action, limit()).await.inspect_err(note)?;
-        let viewer = Viewer { caller: CallerId::new("test"), full: true };
+        let reply = ReplyOptions { caller: CallerId::new("test"), full: true };
         let permitted = permitted(&self.log, action, facts).await;
-        self.browser.perform_within(permitted, &viewer, limit()).await.inspect_err(note)
+        self.browser.perform_within(permitted, &reply, limit()).await.inspect_err(note)
     }
 
-    /// As one who has no use for deltas.
+    /// Replies have the whole page, no delta.
     pub async fn act_on(&self, action: Action, facts: Facts) -> Result<Outcome, BrowserError> {
         self.act_for("test", true, action, facts).await
     }
@@ -204,9 +205,9 @@ impl Driver {
         action: Action,
         facts: Facts,
     ) -> Result<Outcome, BrowserError> {
-        let viewer = Viewer { caller: CallerId::new(caller), full };
+        let reply = ReplyOptions { caller: CallerId::new(caller), full };
         let permitted = permitted(&self.log, action, facts).await;
-        self.browser.perform(permitted, &viewer).await.inspect_err(note)
+        self.browser.perform(permitted, &reply).await.inspect_err(note)
     }
 
     pub async fn goto(&self, url: &str) -> String {
@@ -232,15 +233,15 @@ impl Driver {
         self.after(click(target)).await.map(|after| outline_of(&after))
     }
 
-    /// What an action that may change the page came to.
-    pub async fn after(&self, action: Action) -> Result<After, BrowserError> {
+    /// The page after an action that may change it.
+    pub async fn after(&self, action: Action) -> Result<PageAfterAction, BrowserError> {
         match self.act(action).await? {
             Outcome::Acted(after) => Ok(after),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The code an action fails with.
+    /// The error code of an action that fails.
     pub async fn code(&self, action: Action) -> String {
         code_of(self.act(action).await)
     }
@@ -256,7 +257,7 @@ impl Driver {
         }
     }
 
-    /// What a script of the page's makes, as a string.
+    /// The string that a script in the page returns.
     pub async fn value(&self, script: &str) -> String {
         let value = self.run_in_page(script).await;
         value.as_str().unwrap_or_else(|| panic!("{script}: {value}")).to_owned()
@@ -266,41 +267,41 @@ impl Driver {
         self.browser.resolve(action).await.unwrap().target.unwrap()
     }
 
-    /// How often a page was asked of the server.
-    pub fn requests_of(&self, page: &str) -> usize {
+    /// Number of requests for a page.
+    pub fn request_count(&self, page: &str) -> usize {
         self.requests.lock().unwrap().iter().filter(|asked| asked.at == page).count()
     }
 
-    /// All that was asked of the server.
-    pub fn asked(&self) -> Vec<Asked> {
+    /// All requests so far.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The last request for a page, once it has come.
-    pub async fn request(&self, page: &str) -> Asked {
-        self.requested(page, 1).await;
-        self.asked().into_iter().rfind(|asked| asked.at == page).unwrap()
+    /// The last request for a page; waits for the first.
+    pub async fn request(&self, page: &str) -> RecordedRequest {
+        self.wait_for_requests(page, 1).await;
+        self.requests().into_iter().rfind(|asked| asked.at == page).unwrap()
     }
 
-    /// Waits until a page was asked for so many times.
-    pub async fn requested(&self, page: &str, times: usize) {
+    /// Waits until a page was requested this many times.
+    pub async fn wait_for_requests(&self, page: &str, times: usize) {
         let come = async {
-            while self.requests_of(page) < times {
+            while self.request_count(page) < times {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let come = tokio::time::timeout(PATIENCE, come).await;
-        assert!(come.is_ok(), "{page} was not asked for, but {:?}", self.asked());
+        assert!(come.is_ok(), "{page} was not asked for, but {:?}", self.requests());
     }
 
-    /// What this browser is when it goes on with another Chromium, which `next` drives so far.
+    /// Resumes this browser on the Chromium of another driver.
     pub async fn resume_on(&self, next: &Driver) -> Resumed {
         let (connection, _) = connect(&next.endpoint).await;
         self.browser.resume(connection).await.unwrap()
     }
 
-    /// Waits until Chromium has so many pages, ours included; it gives one some time to close by itself.
-    pub async fn has_pages(&self, count: usize) {
+    /// Waits until Chromium has this many pages, including the tab of the session.
+    pub async fn wait_for_page_count(&self, count: usize) {
         let closed = async {
             while self.pages().await != count {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -309,12 +310,12 @@ impl Driver {
         tokio::time::timeout(PATIENCE, closed).await.expect("the tabs are closed");
     }
 
-    /// How many pages Chromium has, ours included.
+    /// Number of pages in Chromium, including the tab of the session.
     pub async fn pages(&self) -> usize {
         page_targets(&self.connection).await.len()
     }
 
-    /// Closes every page over a connection of its own.
+    /// Closes every page over a separate connection.
     pub async fn close_pages(&self) {
         let (connection, _socket) = connect(&self.endpoint).await;
         for page in page_targets(&connection).await {
@@ -337,14 +338,14 @@ impl Driver {
     }
 }
 
-/// Keeps what the driver failed with for the table of codes.
+/// Records the error code for the table of codes.
 fn note(error: &BrowserError) {
-    seen(&error.code());
+    seen(&error.code().to_string());
 }
 
 fn code_of(came: Result<Outcome, BrowserError>) -> String {
     match came {
-        Err(error) => error.code().into_owned(),
+        Err(error) => error.code().to_string(),
         Ok(outcome) => panic!("{outcome:?}"),
     }
 }
@@ -361,6 +362,12 @@ async fn permitted(log: &audit::Log, action: Action, facts: Facts) -> Permitted 
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// Runs cases at the same time, each with a Chromium of its own. For cases that mostly wait for a time limit.
+pub async fn run_at_once<T>(cases: impl IntoIterator<Item = T>, run: impl AsyncFn(T)) {
+    let run = &run;
+    futures_util::future::join_all(cases.into_iter().map(move |case| run(case))).await;
 }
 
 /// An audit log in memory, as far as the machine has such a folder.
@@ -388,15 +395,15 @@ pub async fn page_targets(connection: &cdp::Connection) -> Vec<cdp::protocol::Ta
         const METHOD: &'static str = "Target.getTargets";
         type Response = Targets;
     }
-    let told = connection.call(None, &GetTargets {}, soon()).await.unwrap();
-    told.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
+    let targets = connection.call(None, &GetTargets {}, soon()).await.unwrap();
+    targets.target_infos.into_iter().filter(|target| target.r#type == "page").collect()
 }
 
 pub fn click(target: Target) -> Action {
     Action::Click(Click::on(target))
 }
 
-pub fn outline_of(after: &After) -> String {
+pub fn outline_of(after: &PageAfterAction) -> String {
     text_of(after.snapshot.as_ref().unwrap_or_else(|| panic!("{after:?}")))
 }
 
@@ -404,8 +411,8 @@ pub fn wait_for_text(text: &str) -> Action {
     Action::WaitFor(WaitFor { condition: Condition::Text(text.into()) })
 }
 
-/// Bounds every call; [`Driver::act_within`] bounds one.
-pub fn within(seconds: u64) -> BrowserOptions {
+/// Limits every call; [`Driver::act_within`] limits one.
+pub fn options_with_timeout(seconds: u64) -> BrowserOptions {
     BrowserOptions { action_timeout: Duration::from_secs(seconds), ..BrowserOptions::default() }
 }
 
@@ -429,7 +436,7 @@ pub fn text_of(snapshot: &Snapshot) -> String {
     }
 }
 
-/// An error without the marks around the page's words.
+/// An error without the fences around page text.
 pub fn plain(error: &BrowserError) -> String {
     browser::mark_page_text(&error.to_string(), "", "")
 }
@@ -442,7 +449,7 @@ pub fn reference(outline: &str, part: &str) -> Target {
     Target::Ref(rest.split_once(']').unwrap().0.to_owned())
 }
 
-/// A connection, and its socket, by which it can be cut.
+/// A connection, and its socket to cut it with.
 async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
     let authority = endpoint.trim_start_matches("ws://").split('/').next().unwrap();
     let stream = TcpStream::connect(authority).await.unwrap().into_std().unwrap();
@@ -454,7 +461,7 @@ async fn connect(endpoint: &str) -> (cdp::Connection, std::net::TcpStream) {
     (cdp::Connection::over(stream, cdp::ConnectionOptions::default()), socket)
 }
 
-/// The process, and where it listens.
+/// The process and its WebSocket endpoint.
 fn start_chromium(site: u16) -> (Chromium, String) {
     let program = ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium-browser/headless_shell"]
         .iter()
@@ -471,7 +478,7 @@ fn start_chromium(site: u16) -> (Chromium, String) {
     } else {
         Command::new(program)
     };
-    // The flags of a jail, but for what only a jail has: a pipe, a proxy and a profile of its own.
+    // The flags of a jail, except for those that only a jail needs: pipe, proxy and profile.
     let flags = launch_flags(&LaunchOptions::default());
     let jail_only = ["--remote-debugging-pipe", "--proxy-", "--user-data-dir"];
     command.args(flags.iter().filter(|flag| !jail_only.iter().any(|prefix| flag.starts_with(prefix))));
@@ -498,12 +505,12 @@ fn start_chromium(site: u16) -> (Chromium, String) {
             break address.trim().to_owned();
         }
     };
-    // Or Chromium would stop at a full pipe.
+    // Otherwise Chromium would block on a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     (chromium, endpoint)
 }
 
-/// Answers every host on one port; what is not in the table is 404.
+/// Serves every host on one port; 404 for pages that are not in the table.
 async fn serve(pages: &[(&str, &str)], requests: Requests) -> u16 {
     let pages: HashMap<String, String> =
         pages.iter().map(|(at, page)| ((*at).to_owned(), (*page).to_owned())).collect();
@@ -530,15 +537,15 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
     let path = head.split_whitespace().nth(1)?.split('?').next()?.to_owned();
     let host = head.lines().find_map(|line| line.strip_prefix("Host: "))?.trim().to_owned();
     let asked = format!("{host}{path}");
-    requests.lock().unwrap().push(Asked { at: asked.clone(), head: head.clone() });
+    requests.lock().unwrap().push(RecordedRequest { at: asked.clone(), head: head.clone() });
     let response = match pages.get(&asked) {
-        // Takes the request and never answers.
+        // Accepts the request and never answers.
         Some(page) if page == "HANG" => {
             tokio::time::sleep(Duration::from_secs(600)).await;
             return None;
         }
         Some(page) if page == "CLOSE" => return None,
-        // Holds up the page that waits for it.
+        // Delays the page that waits for it.
         Some(page) if page == "SLOW" => {
             tokio::time::sleep(Duration::from_millis(1500)).await;
             return None;
@@ -554,7 +561,7 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
     stream.shutdown().await.ok()
 }
 
-/// These tests are about the driver: what is never allowed stays so, and nobody is asked about the rest.
+/// Allows everything that is not always forbidden: these tests are about the driver.
 pub fn permissive() -> Policy {
     Policy::new(Settings { responses: RiskResponses::all(RiskResponse::Allow), ..Settings::default() })
 }

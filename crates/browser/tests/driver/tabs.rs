@@ -1,16 +1,16 @@
-//! Tabs and popups: every page that opens is one of the session's, and none of them stops the session.
+//! Tabs and popups: every page that opens belongs to the session, and none of them blocks it.
 
-use crate::support::{Driver, click, outline_of, reference, role, wait_for_text, within};
+use crate::support::{Driver, click, options_with_timeout, outline_of, reference, role, wait_for_text};
 use browser::{Incident, TabInfo};
 use policy::{Action, Read, TabId, Tabs};
 
 const NEXT: (&str, &str) = ("shop.test/next", "<h1>next</h1>");
 
-fn shown(tabs: &[TabInfo]) -> Vec<(u32, &str, bool)> {
+fn summarize(tabs: &[TabInfo]) -> Vec<(u32, &str, bool)> {
     tabs.iter().map(|tab| (tab.id.0, tab.url.as_str(), tab.current)).collect()
 }
 
-fn opening(count: usize) -> String {
+fn page_opening(count: usize) -> String {
     format!(
         "<button onclick=\"for (let i = 0; i < {count}; i++) window.open('/pop');
            this.textContent = 'went on'\">Open</button>"
@@ -18,7 +18,7 @@ fn opening(count: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_popup_becomes_a_tab_that_is_told_listed_switched_to_and_closed() {
+async fn a_popup_becomes_a_tab_that_can_be_listed_switched_to_and_closed() {
     let pages = [
         ("shop.test/", "<a href=/pop target=_blank>Link</a><a href=/pop target=_blank rel=opener>Opener</a>
            <button onclick=\"window.open('/pop')\">Script</button>
@@ -45,24 +45,24 @@ async fn a_popup_becomes_a_tab_that_is_told_listed_switched_to_and_closed() {
         driver.tabs(Tabs::Switch(TabId(id))).await;
         let outline = driver.outline().await;
         let tabs = driver.tabs(Tabs::List).await;
-        assert_eq!(shown(&tabs), [(1, "http://shop.test/", false), (id, url, true)], "{name}");
+        assert_eq!(summarize(&tabs), [(1, "http://shop.test/", false), (id, url, true)], "{name}");
         assert_eq!(tabs[1].title.as_str(), title, "{name}: {outline}");
         if title == "Popup" {
             driver.click(role("button", "Hit")).await.unwrap();
             assert_eq!(driver.browser.state().title, "hit", "{name}");
         }
-        // A ref of a tab behind says where it belongs.
+        // A ref of a background tab says where it belongs.
         let error = driver.act(click(reference(&main, name))).await.unwrap_err();
-        assert_eq!(error.code(), "stale_ref");
+        assert_eq!(error.code().to_string(), "stale_ref");
         assert!(error.to_string().contains("t1") && error.hint().contains("browser_tabs"), "{error}");
         let tabs = driver.tabs(Tabs::Close(TabId(id))).await;
-        assert_eq!(shown(&tabs), [(1, "http://shop.test/", true)], "{name}");
-        driver.has_pages(1).await;
+        assert_eq!(summarize(&tabs), [(1, "http://shop.test/", true)], "{name}");
+        driver.wait_for_page_count(1).await;
     }
 }
 
 #[tokio::test]
-async fn tabs_are_bounded_and_there_is_always_one() {
+async fn the_number_of_tabs_is_limited_and_never_zero() {
     let driver = Driver::with(&[NEXT]).await;
     driver.goto("http://shop.test/next").await;
     for count in 2..=8 {
@@ -77,22 +77,22 @@ async fn tabs_are_bounded_and_there_is_always_one() {
     for tab in driver.tabs(Tabs::List).await {
         driver.tabs(Tabs::Close(tab.id)).await;
     }
-    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(9, "about:blank", true)]);
+    assert_eq!(summarize(&driver.tabs(Tabs::List).await), [(9, "about:blank", true)]);
     assert!(driver.goto("http://shop.test/next").await.contains("next"));
 }
 
 #[tokio::test]
-async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
+async fn hundreds_of_popups_are_limited_and_their_page_goes_on() {
     for (count, opened) in [(3, 3), (20, 7), (300, 7)] {
-        let page = opening(count);
+        let page = page_opening(count);
         let pages = [("shop.test/", page.as_str()), ("shop.test/pop", "<h1>popped</h1>"), NEXT];
-        // Three hundred take ten seconds of a machine that has nothing else to do.
-        let driver = Driver::with_options(&pages, within(120)).await;
+        // Three hundred take ten seconds on an idle machine.
+        let driver = Driver::with_options(&pages, options_with_timeout(120)).await;
         driver.goto("http://shop.test/").await;
         let after = driver.after(click(role("button", "Open"))).await.unwrap();
         assert!(outline_of(&after).contains("went on"), "{count}: {after:?}");
         assert_eq!(driver.tabs(Tabs::List).await.len(), 1 + opened, "{count}");
-        let closed = after.incidents.iter().any(|told| matches!(told, Incident::PopupClosed { .. }));
+        let closed = after.incidents.iter().any(|incident| matches!(incident, Incident::PopupClosed { .. }));
         assert_eq!(closed, count > opened, "{count}: {:?}", after.incidents);
         driver.tabs(Tabs::Switch(TabId(2))).await;
         assert!(driver.goto("http://shop.test/next").await.contains("next"), "{count}");
@@ -102,7 +102,7 @@ async fn a_storm_of_popups_is_bounded_and_its_page_goes_on() {
 }
 
 #[tokio::test]
-async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
+async fn a_popup_that_closes_itself_returns_to_the_previous_tab() {
     let pages = [
         ("shop.test/", "<button onclick=\"popup = window.open('/pop')\">Sign in</button><h1>shop</h1>"),
         (
@@ -117,7 +117,7 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     let after = driver.after(click(role("button", "Done"))).await.unwrap();
     assert!(outline_of(&after).contains("\"shop\""), "{after:?}");
     assert_eq!(after.incidents, [Incident::TabChanged { tab: TabId(1) }]);
-    // What was waited for in it did not come.
+    // The condition was not fulfilled in it.
     driver.click(role("button", "Sign in")).await.unwrap();
     let tab = driver.tabs(Tabs::List).await[1].id;
     driver.tabs(Tabs::Switch(tab)).await;
@@ -126,18 +126,18 @@ async fn a_popup_that_closes_itself_leads_back_to_the_tab_before() {
     let (code, _) = tokio::join!(driver.code(wait_for_text("never")), closes);
     assert_eq!(code, "tab_closed");
     assert!(driver.outline().await.contains("\"shop\""));
-    // One that goes while nobody asks is told once, so that nothing meant for it is done in another.
+    // A tab that closes between two calls is reported once, so that nothing meant for it happens in another.
     driver.click(role("button", "Sign in")).await.unwrap();
     driver.tabs(Tabs::Switch(TabId(4))).await;
     driver.after(click(role("button", "Later"))).await.ok();
-    driver.has_pages(1).await;
+    driver.wait_for_page_count(1).await;
     driver.act(Action::Read(Read::default())).await.ok();
     assert!(driver.outline().await.contains("\"shop\""));
-    assert_eq!(shown(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
+    assert_eq!(summarize(&driver.tabs(Tabs::List).await), [(1, "http://shop.test/", true)]);
 }
 
 #[tokio::test]
-async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
+async fn a_tab_works_after_its_opener_closes_or_hangs() {
     let pages = [
         (
             "shop.test/",
@@ -164,7 +164,7 @@ async fn a_tab_whose_opener_closes_or_hangs_goes_on() {
 }
 
 #[tokio::test]
-async fn a_popup_to_what_no_tab_may_show_is_taken_back() {
+async fn a_popup_to_a_forbidden_scheme_is_closed() {
     let pages = [
         (
             "shop.test/",

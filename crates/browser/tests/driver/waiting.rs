@@ -1,4 +1,4 @@
-//! Waiting for a text, an element, an address, a state of loading or a time.
+//! Waiting for a text, an element, an address, a load state or a time.
 
 use crate::support::{Driver, outline_of, role};
 use policy::{Action, Condition, LoadState, Selector, Target, WaitFor};
@@ -9,7 +9,7 @@ fn wait(condition: Condition) -> Action {
 }
 
 #[tokio::test]
-async fn what_is_waited_for_is_there_when_the_wait_is_over() {
+async fn the_condition_holds_when_a_wait_ends() {
     let page = "<p id=old>Loading…</p><button id=b hidden>Go</button><div id=spin class=spinner>*</div>
         <script>setTimeout(() => { old.textContent = 'All done'; b.hidden = false; spin.remove(); history.pushState(1, '', '/ready?x=1'); }, 400)</script>";
     let driver = Driver::with(&[("shop.test/", page)]).await;
@@ -31,7 +31,7 @@ async fn what_is_waited_for_is_there_when_the_wait_is_over() {
 }
 
 #[tokio::test]
-async fn a_wait_in_vain_ends_at_its_bound() {
+async fn a_wait_that_is_not_fulfilled_times_out() {
     let driver = Driver::with(&[("shop.test/", "<p>here</p>")]).await;
     driver.goto("http://shop.test/").await;
     for condition in [

@@ -27,7 +27,7 @@ async fn a_refused_plain_request_gets_no_answer_and_the_ledger_says_why() {
         let problem = proxy.problem(host);
         assert_eq!(
             (problem.reason, problem.code(), problem.port),
-            (reason, "egress_refused", port),
+            (reason, error_code::ErrorCode::EgressRefused, port),
             "{host}"
         );
         assert!(problem.to_string().contains(&problem.host) && !problem.retryable(), "{problem:?}");
@@ -53,7 +53,7 @@ async fn a_refused_tunnel_is_a_403_and_a_failed_one_a_502_both_without_a_body() 
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {answer}");
         assert!(answer.ends_with("\r\n\r\n"), "{target}: {answer}");
         let host = target.split(':').next().unwrap();
-        assert_eq!(proxy.problem(host).code(), code, "{target}");
+        assert_eq!(proxy.problem(host).code().to_string(), code, "{target}");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::storage::Storage;
 use audit::{CorrelationId, Event, EventKind, EventSubject, sanitize};
+use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 use policy::{Name, Scope, SessionId};
 use std::collections::HashMap;
@@ -181,12 +182,12 @@ impl Book {
     pub async fn answer(&self, id: &ApprovalId, verdict: Verdict, by: &Decider) -> Result<Approval, Fault> {
         let asked = self.find(id).await?.ok_or_else(|| unknown(id.as_str()))?;
         if !verdict.fits(asked.kind) {
-            return Err(Fault::new("bad_verdict", format!("{id} cannot be answered like that"))
+            return Err(Fault::new(ErrorCode::BadVerdict, format!("{id} cannot be answered like that"))
                 .hint("An action is approved or denied; a paused session is resumed or ended."));
         }
         let for_session = verdict == Verdict::Approve { for_session: true };
         if for_session && asked.card.for_session.is_empty() {
-            return Err(Fault::new("bad_verdict", format!("{id} can only be approved once")).hint(
+            return Err(Fault::new(ErrorCode::BadVerdict, format!("{id} can only be approved once")).hint(
                 "What cannot be undone is asked for each time: approve it without \"for the session\".",
             ));
         }
@@ -278,9 +279,12 @@ impl Book {
             return Err(pending(other, "another question of this session waits for its answer"));
         }
         if open.len() >= MOST_WAITING {
-            return Err(Fault::new("approvals_full", format!("{MOST_WAITING} questions wait already"))
-                .hint("Wait until some are answered.")
-                .retryable());
+            return Err(Fault::new(
+                ErrorCode::ApprovalsFull,
+                format!("{MOST_WAITING} questions wait already"),
+            )
+            .hint("Wait until some are answered.")
+            .retryable());
         }
         let mut rates = self.0.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let (most, now) = (self.0.settings.most_a_minute, Instant::now());
@@ -297,11 +301,11 @@ impl Book {
     async fn why_not(&self, id: &ApprovalId, now: Timestamp) -> Result<Fault, Fault> {
         let Some(found) = self.find(id).await? else { return Ok(unknown(id.as_str())) };
         if found.state == State::Expired || (found.state == State::Waiting && found.expires_at <= now) {
-            return Ok(Fault::new("approval_expired", format!("the time to answer {id} is over"))
+            return Ok(Fault::new(ErrorCode::ApprovalExpired, format!("the time to answer {id} is over"))
                 .hint("It was denied. If it is wanted after all, the agent has to ask again."));
         }
         let by = found.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-        Ok(Fault::new("approval_decided", format!("{id} was {} already{by}", found.state.as_str()))
+        Ok(Fault::new(ErrorCode::ApprovalDecided, format!("{id} was {} already{by}", found.state.as_str()))
             .hint("One question gets one answer; the first one stands."))
     }
 
@@ -348,20 +352,20 @@ impl Book {
 }
 
 pub fn unknown(id: &str) -> Fault {
-    Fault::new("unknown_approval", format!("there is no question {:?}", sanitize(id)))
+    Fault::new(ErrorCode::UnknownApproval, format!("there is no question {:?}", sanitize(id)))
         .hint("Look at the list of what waits; an id begins with ap-.")
 }
 
 /// What a call gets whose answer is still to come.
 pub fn pending(id: &ApprovalId, why: &str) -> Fault {
-    Fault::new(format!("approval_pending:{id}"), why.to_owned()).hint(format!(
+    Fault::new(ErrorCode::ApprovalPending { approval: id.to_string() }, why.to_owned()).hint(format!(
         "Call browser_pending (session.pending over HTTP) with pending_id {id} to get what came of it; do not try another way."
     ))
 }
 
 fn flood() -> Fault {
     Fault::new(
-        "approval_flood",
+        ErrorCode::ApprovalFlood,
         "this session has asked for too much in the last minute, so this is denied and nobody was asked",
     )
     .hint("Do not try another way. Wait a minute, and then ask only for what the task needs.")

@@ -3,6 +3,7 @@
 use super::{Approval, ApprovalId, Kind, State, Waiting};
 use crate::error::Fault;
 use audit::{Allowance, Approved, Approver};
+use error_code::ErrorCode;
 use policy::{DomainPattern, Question};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -49,7 +50,7 @@ impl Bound {
             return Err(refused(&answered));
         }
         let (Some(operator), Some(door)) = (&answered.decided_by, answered.door) else {
-            return Err(Fault::new("internal", "an approval does not say who gave it"));
+            return Err(Fault::new(ErrorCode::Internal, "an approval does not say who gave it"));
         };
         let by = Approver { operator, channel: door.as_str(), approval_id: answered.id.as_str() };
         let domain = self.question.domain().cloned();
@@ -67,14 +68,14 @@ impl Bound {
 fn refused(answered: &Approval) -> Fault {
     let (code, message) = match (answered.kind, answered.state) {
         (Kind::Domain, State::Denied) => {
-            ("blocked_domain", "the domain is not on the allowlist, and the operator did not add it")
+            (ErrorCode::BlockedDomain, "the domain is not on the allowlist, and the operator did not add it")
         }
         (Kind::Domain, _) => (
-            "blocked_domain",
+            ErrorCode::BlockedDomain,
             "the domain is not on the allowlist, and nobody answered in time whether to add it",
         ),
-        (_, State::Denied) => ("denied_by_operator", "the operator was asked, and said no"),
-        _ => ("approval_timeout", "a person was asked, and nobody answered in time, which is a no"),
+        (_, State::Denied) => (ErrorCode::DeniedByOperator, "the operator was asked, and said no"),
+        _ => (ErrorCode::ApprovalTimeout, "a person was asked, and nobody answered in time, which is a no"),
     };
     let why = answered.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     Fault::new(code, format!("{message}{why}")).hint(

@@ -61,7 +61,7 @@ fn alice() -> Decider {
 fn code<T>(answer: Result<T, crate::error::Fault>) -> String {
     let fault = answer.err().expect("a fault");
     assert!(!fault.hint.is_empty(), "{fault}");
-    seen(fault.code).split(':').next().unwrap_or_default().to_owned()
+    seen(fault.code.to_string()).split(':').next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

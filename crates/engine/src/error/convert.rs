@@ -4,6 +4,7 @@ use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
 use browser::BrowserError;
 use egress::Egress;
+use error_code::ErrorCode;
 use policy::{InvalidUrl, WebUrl};
 
 /// A log that cannot be written stops actions; reading it goes on.
@@ -12,11 +13,11 @@ pub fn audit_fault(error: AuditError) -> Fault {
         return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
     }
     if matches!(error, AuditError::Corrupt { .. }) {
-        return Fault::new("audit_corrupt", format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
+        return Fault::new(ErrorCode::AuditCorrupt, format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
             "See what happened with `stockade audit verify`; then move the damaged chain's folder away, keep it, and restart.",
         );
     }
-    Fault::new("audit_unwritable", format!("nothing is done unrecorded: {}", with_causes(&error)))
+    Fault::new(ErrorCode::AuditUnwritable, format!("nothing is done unrecorded: {}", with_causes(&error)))
         .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
         .retryable()
 }
@@ -36,7 +37,7 @@ pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
 
 impl From<BrowserError> for Fault {
     fn from(error: BrowserError) -> Fault {
-        let (code, hint, retryable) = (error.code().to_string(), error.hint(), error.retryable());
+        let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
         Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
     }
 }
@@ -44,7 +45,7 @@ impl From<BrowserError> for Fault {
 impl From<jail::JailError> for Fault {
     fn from(error: jail::JailError) -> Fault {
         if matches!(error, jail::JailError::RuntimeLost { .. }) {
-            return Fault::caused("sandbox_runtime_required", &error)
+            return Fault::caused(ErrorCode::SandboxRuntimeRequired, &error)
                 .hint("No session can be opened without the jails' keeper, and trying again will not help: restart Stockade.");
         }
         Fault::new(error.code(), with_causes(&error)).hint(error.hint())
@@ -59,19 +60,19 @@ impl From<jail::template::TemplateError> for Fault {
 
 /// An address that is not one, or that no session opens.
 pub fn bad_address(refusal: &InvalidUrl) -> Fault {
-    Fault::new("bad_address", refusal.to_string())
+    Fault::new(ErrorCode::BadAddress, refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser::Words;
+    use browser::AttributedText;
     use jail::JailError;
 
     #[test]
     fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
-        let reason = Words::Ours("it did not answer");
+        let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
         for (fault, code) in [
             (audit_fault(AuditError::Gone), "audit_unwritable"),
@@ -81,7 +82,7 @@ mod tests {
             (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
             (JailError::RuntimeLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
         ] {
-            assert_eq!(fault.code, code);
+            assert_eq!(fault.code.to_string(), code);
             assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");
         }
     }

@@ -5,8 +5,8 @@ mod convert;
 pub use convert::{audit_fault, bad_address, explain};
 
 use browser::mark_page_text;
+use error_code::ErrorCode;
 use serde::{Deserialize, Serialize, Serializer};
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ use std::io;
 /// MCP fences them, and everybody else reads them in quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    pub code: Cow<'static, str>,
+    pub code: ErrorCode,
     #[serde(serialize_with = "quoted")]
     pub message: String,
     #[serde(serialize_with = "quoted")]
@@ -31,19 +31,18 @@ pub struct Fault {
 const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
 
 impl Fault {
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Fault {
-        let code = code.into();
-        let hint = if code == "internal" { REPORT.to_owned() } else { String::new() };
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Fault {
+        let hint = if code == ErrorCode::Internal { REPORT.to_owned() } else { String::new() };
         Fault { code, message: message.into(), hint, retryable: false }
     }
 
     /// A fault whose message is `error` followed by each of its causes.
-    pub fn caused(code: impl Into<Cow<'static, str>>, error: &dyn Error) -> Fault {
+    pub fn caused(code: ErrorCode, error: &dyn Error) -> Fault {
         Fault::new(code, with_causes(error))
     }
 
     /// A failed read or write; a full disk has the same code wherever it is met.
-    pub fn io(code: &'static str, doing: impl fmt::Display, error: &io::Error) -> Fault {
+    pub fn io(code: ErrorCode, doing: impl fmt::Display, error: &io::Error) -> Fault {
         if is_disk_full(error) {
             return Fault::disk_full(doing);
         }
@@ -52,12 +51,12 @@ impl Fault {
 
     /// A file that cannot be kept.
     pub fn unwritable(doing: impl fmt::Display, error: &io::Error) -> Fault {
-        Fault::io("state_unwritable", doing, error)
+        Fault::io(ErrorCode::StateUnwritable, doing, error)
             .hint_if_none("See that this folder is one, that it can be written, and whose it is.")
     }
 
     pub fn disk_full(doing: impl fmt::Display) -> Fault {
-        Fault::new("disk_full", format!("{doing}: no space is left on the disk"))
+        Fault::new(ErrorCode::DiskFull, format!("{doing}: no space is left on the disk"))
             .hint("Free some space on the disk that holds the state folder, then try again.")
             .retryable()
     }
@@ -134,33 +133,35 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_causes_once() {
-        let fault = Fault::caused("x", &Outer { source: io::Error::other("the line is dead") });
+        let fault =
+            Fault::caused(ErrorCode::Internal, &Outer { source: io::Error::other("the line is dead") });
         assert_eq!(fault.message, "cannot read the answer: the line is dead");
     }
 
     #[test]
     fn a_full_disk_has_its_own_code_wherever_it_is_met() {
         let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
-        let fault = Fault::io("state_unwritable", "cannot write x", &full);
-        assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
+        let fault = Fault::io(ErrorCode::StateUnwritable, "cannot write x", &full);
+        assert_eq!((fault.code, fault.retryable), (ErrorCode::DiskFull, true));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         let fault = Fault::unwritable("cannot write x", &denied);
-        assert_eq!((fault.code.as_ref(), fault.hint.is_empty()), ("state_unwritable", false));
+        assert_eq!((fault.code, fault.hint.is_empty()), (ErrorCode::StateUnwritable, false));
     }
 
     #[test]
     fn people_and_programs_read_what_a_page_said_in_quotes() {
-        let fault = Fault::new("x", format!("covered by {}", browser::PageText::new("a cat")));
-        assert_eq!(fault.to_string(), "x: covered by \"a cat\"");
+        let fault =
+            Fault::new(ErrorCode::ElementCovered, format!("covered by {}", browser::PageText::new("a cat")));
+        assert_eq!(fault.to_string(), "element_covered: covered by \"a cat\"");
         assert_eq!(serde_json::to_value(&fault).unwrap()["message"], "covered by \"a cat\"");
     }
 
     #[test]
     fn a_fault_has_four_fields_in_json() {
-        let fault = Fault::new("a_code", "a message").hint("a hint");
+        let fault = Fault::new(ErrorCode::Cancelled, "a message").hint("a hint");
         assert_eq!(
             serde_json::to_string(&fault).unwrap(),
-            r#"{"code":"a_code","message":"a message","hint":"a hint","retryable":false}"#
+            r#"{"code":"cancelled","message":"a message","hint":"a hint","retryable":false}"#
         );
     }
 }

@@ -6,9 +6,10 @@ use super::{Errand, Gate, Pending, Ran, Reply, Start, cancelled};
 use crate::approvals::{ApprovalPicture, Bound, Waiting, Yes};
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::session::{Session, Turn};
+use crate::session::{EndFault, Session, Turn};
 use audit::{ActionContext, EventSubject};
 use browser::TimeLimit;
+use error_code::ErrorCode;
 use policy::{Denial, Question};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,13 @@ impl Gate {
     pub(super) async fn shown(&self, session: &Session, turn: &Turn<'_>, question: &Question) -> Shown {
         let cover = session.secrets.cover();
         let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
-        match turn.runtime.link.browser.picture(target, format, &cover, TimeLimit::new(PATIENCE)).await {
+        match turn
+            .runtime
+            .link
+            .browser
+            .recording_screenshot(target, format, &cover, TimeLimit::new(PATIENCE))
+            .await
+        {
             Ok(taken) => {
                 let picture = ApprovalPicture { bytes: taken.image.bytes, mime: taken.image.format.mime() };
                 Shown { picture: Some(picture), mark: taken.mark }
@@ -41,12 +48,7 @@ impl Gate {
             Ok(waiting) => return Ok(waiting),
             Err(fault) => fault,
         };
-        let code = match fault.code.split(':').next() {
-            Some("approval_flood") => "approval_flood",
-            Some("approval_pending") => "approval_pending",
-            Some("approvals_full") => "approvals_full",
-            _ => "not_asked",
-        };
+        let code = fault.code.clone();
         let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
         let veil = |text: &str| session.veil.text(text);
         let context =
@@ -55,8 +57,8 @@ impl Gate {
         let denial = Denial { rule, risk, code, message: String::new(), hint: "" };
         let refused = self.log.refuse(&context, question.action(), question.facts(), &denial);
         refused.await.map_err(audit_fault)?;
-        if code == "approval_flood" {
-            self.alert(session, code, question.rule()).await?;
+        if fault.code == ErrorCode::ApprovalFlood {
+            self.alert(session, fault.code.name(), question.rule()).await?;
         }
         Err(fault)
     }
@@ -104,12 +106,14 @@ impl Gate {
                 let start = Start::Approved(Box::new(approved));
                 match self.run(&session, turn, &errand, start, &CancellationToken::new()).await {
                     Ran::Done(result) => result,
-                    Ran::Asked(..) => Err(Fault::new("internal", "an approved action was asked about again")),
+                    Ran::Asked(..) => {
+                        Err(Fault::new(ErrorCode::Internal, "an approved action was asked about again"))
+                    }
                 }
             }
         };
-        let outcome = result.as_ref().err().map_or("ok", |fault| fault.code.as_ref());
-        if let Err(fault) = self.approvals.came_to(&id, outcome).await {
+        let outcome = result.as_ref().err().map_or_else(|| "ok".to_owned(), |fault| fault.code.to_string());
+        if let Err(fault) = self.approvals.came_to(&id, &outcome).await {
             tracing::warn!(%fault, approval = %id, "what came of an approval is not kept beside it");
         }
         result

@@ -25,8 +25,9 @@ impl Gate {
         }
         let origins: Vec<Origin> =
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
-        let found = turn.runtime.link.browser.handed_out(&origins, TimeLimit::new(PATIENCE)).await?;
-        if found.lost {
+        let found =
+            turn.runtime.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(PATIENCE)).await?;
+        if found.missed {
             tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
         }
         if !session.secrets.learn(handed::secrets(&found)) {

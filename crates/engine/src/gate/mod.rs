@@ -17,9 +17,10 @@ pub use pending::{Pending, Pendings};
 
 use crate::approvals::{Approval, Book, Bound};
 use crate::error::Fault;
-use crate::session::{EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
+use crate::session::{EndFault, EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
 use asking::Shown;
-use browser::{BrowserError, Outcome, Viewer};
+use browser::{BrowserError, Outcome, ReplyOptions};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
 use stations::{Done, Failure, Found, Start};
@@ -50,7 +51,7 @@ pub struct Gate {
 /// An action, and how its reply is wanted.
 pub struct Wish {
     pub action: Action,
-    pub viewer: Viewer,
+    pub viewer: ReplyOptions,
     /// How long it may take; as the settings say, if left out.
     pub timeout: Option<Duration>,
     /// How long the call waits for a person's answer. Whatever it is, the question stays.
@@ -63,7 +64,7 @@ pub struct Wish {
 
 impl Wish {
     /// For a door where nobody waits for a person.
-    pub fn unattended(action: Action, viewer: Viewer) -> Wish {
+    pub fn unattended(action: Action, viewer: ReplyOptions) -> Wish {
         let given_up = CancellationToken::new();
         Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None, given_up }
     }
@@ -245,7 +246,7 @@ struct Errand {
     name: &'static str,
     /// It leaves the page as it was.
     looks: bool,
-    viewer: Viewer,
+    viewer: ReplyOptions,
     limit: Duration,
     begun: Instant,
 }
@@ -257,6 +258,6 @@ enum Ran {
 }
 
 fn cancelled() -> Fault {
-    Fault::new("cancelled", "the call was cancelled by its caller")
+    Fault::new(ErrorCode::Cancelled, "the call was cancelled by its caller")
         .hint("Nothing to do; call again when you need it.")
 }

@@ -3,6 +3,7 @@
 use super::Reply;
 use crate::approvals::{ApprovalId, pending};
 use crate::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,5 +81,5 @@ impl Pending {
 }
 
 fn lost() -> Fault {
-    Fault::new("internal", "what came of the action is lost")
+    Fault::new(ErrorCode::Internal, "what came of the action is lost")
 }

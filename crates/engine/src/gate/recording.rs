@@ -5,7 +5,7 @@ use super::{Gate, stations::Found};
 use crate::error::Fault;
 use crate::session::{RecordMode, Session, Stored, Turn};
 use audit::{Event, EventKind, EventSubject, StoredScreenshot};
-use browser::{Kept, Outcome, TimeLimit};
+use browser::{Outcome, RecordableScreenshot, TimeLimit};
 use policy::{Action, ElementFacts, Screenshot};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Gate {
         let format = self.sessions.picture_format();
         let cover = session.veil.cover();
         let limit = TimeLimit::new(PATIENCE);
-        let taken = turn.runtime.link.browser.picture(target, format, &cover, limit).await;
+        let taken = turn.runtime.link.browser.recording_screenshot(target, format, &cover, limit).await;
         match taken {
             Ok(taken) => {
                 let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
@@ -45,7 +45,7 @@ impl Gate {
                 Ok(Some(told(session, &stored, size, taken.mark)))
             }
             Err(error) => {
-                self.not_pictured(session, &error.code());
+                self.not_pictured(session, &error.code().to_string());
                 Ok(None)
             }
         }
@@ -57,7 +57,7 @@ impl Gate {
             return None;
         }
         self.picture(session, turn, None).await.unwrap_or_else(|fault| {
-            self.not_pictured(session, &fault.code);
+            self.not_pictured(session, &fault.code.to_string());
             None
         })
     }
@@ -78,9 +78,9 @@ impl Gate {
         }
         // One in which a secret may be seen is not handed out.
         let (cover, limit) = (session.secrets.cover(), TimeLimit::new(PATIENCE));
-        match turn.runtime.link.browser.keepable(shot, target, &cover, limit).await? {
-            Kept::AsTaken => Ok((outcome, kept)),
-            Kept::Covered(image) => Ok((Outcome::Screenshot(image), kept)),
+        match turn.runtime.link.browser.recordable_screenshot(shot, target, &cover, limit).await? {
+            RecordableScreenshot::AsTaken => Ok((outcome, kept)),
+            RecordableScreenshot::Covered(image) => Ok((Outcome::Screenshot(image), kept)),
         }
     }
 
@@ -101,11 +101,11 @@ impl Gate {
         }
         let cover = session.veil.cover();
         let limit = TimeLimit::new(PATIENCE);
-        let kept = match turn.runtime.link.browser.keepable(shot, target, &cover, limit).await {
-            Ok(Kept::AsTaken) => taken.clone(),
-            Ok(Kept::Covered(image)) => image,
+        let kept = match turn.runtime.link.browser.recordable_screenshot(shot, target, &cover, limit).await {
+            Ok(RecordableScreenshot::AsTaken) => taken.clone(),
+            Ok(RecordableScreenshot::Covered(image)) => image,
             Err(error) => {
-                self.not_pictured(session, &error.code());
+                self.not_pictured(session, &error.code().to_string());
                 return Ok(None);
             }
         };

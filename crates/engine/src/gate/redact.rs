@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::logins::Secrets;
 use crate::session::Session;
-use browser::{After, Content, Found, Incident, Outcome, PageText, Snapshot, TreeNode};
+use browser::{Content, Incident, Outcome, PageAfterAction, PageText, SearchResult, Snapshot, TreeNode};
 use std::sync::Arc;
 
 /// The secrets of one session, and how to take them out of what its caller is told.
@@ -57,17 +57,20 @@ impl Redactor {
         outcome
     }
 
-    fn after(&self, After { url, title, navigated: _, snapshot, question, told, incidents }: &mut After) {
+    fn after(
+        &self,
+        PageAfterAction { url, title, navigated: _, snapshot, dialog, note, incidents }: &mut PageAfterAction,
+    ) {
         self.mask(url);
         self.mask(title);
         if let Some(snapshot) = snapshot {
             self.snapshot(snapshot);
         }
-        if let Some(question) = question {
-            self.mask_words(&mut question.message);
+        if let Some(dialog) = dialog {
+            self.mask_words(&mut dialog.message);
         }
-        if let Some(told) = told {
-            self.mask(told);
+        if let Some(note) = note {
+            self.mask(note);
         }
         self.incidents(incidents);
     }
@@ -83,28 +86,28 @@ impl Redactor {
                 self.mask(&mut tree.text_content);
                 tree.interactive_elements.iter_mut().for_each(|element| {
                     self.mask(&mut element.name);
-                    element.shows.iter_mut().for_each(|shows| self.mask(shows));
+                    element.visible_label.iter_mut().for_each(|shows| self.mask(shows));
                 });
                 self.node(&mut tree.snapshot);
             }
         }
     }
 
-    fn found(&self, found: &mut Found) {
+    fn found(&self, found: &mut SearchResult) {
         self.mask(&mut found.url);
         self.mask(&mut found.title);
         self.mask(&mut found.text);
         for one in &mut found.matches {
             self.mask(&mut one.excerpt);
             self.mask(&mut one.path);
-            one.shows.iter_mut().for_each(|shows| self.mask(shows));
+            one.visible_label.iter_mut().for_each(|shows| self.mask(shows));
         }
     }
 
     /// A tree has at most 64 levels, so this does not run deep.
     fn node(&self, node: &mut TreeNode) {
         self.mask(&mut node.name);
-        [&mut node.value, &mut node.shows].into_iter().flatten().for_each(|text| self.mask(text));
+        [&mut node.value, &mut node.visible_label].into_iter().flatten().for_each(|text| self.mask(text));
         node.children.iter_mut().for_each(|child| self.node(child));
     }
 
@@ -136,7 +139,7 @@ impl Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser::{Dom, Question, TabInfo};
+    use browser::{CleanedHtml, PendingDialog, TabInfo};
     use policy::TabId;
 
     fn knowing(secret: &str) -> Redactor {
@@ -147,7 +150,8 @@ mod tests {
     fn a_secret_does_not_leave() {
         let redactor = knowing("hunter2");
         assert_eq!(redactor.text("the password is hunter2!"), "the password is [redacted]!");
-        let fault = redactor.fault(Fault::new("x", "no page at /?t=hunter2"));
+        let fault =
+            redactor.fault(Fault::new(error_code::ErrorCode::NavigationFailed, "no page at /?t=hunter2"));
         assert_eq!(fault.message, "no page at /?t=[redacted]");
     }
 
@@ -163,17 +167,17 @@ mod tests {
             left_out: 0,
         };
         let dialog = Incident::Dialog { kind: "alert".into(), message: "hunter2".into(), accepted: false };
-        let after = After {
+        let after = PageAfterAction {
             url: "http://a/?hunter2".into(),
             title: "hunter2".into(),
             navigated: false,
             snapshot: Some(snapshot),
-            question: Some(Question { kind: "prompt", message: "hunter2?".into() }),
-            told: Some("hunter2 was chosen".into()),
+            dialog: Some(PendingDialog { kind: "prompt", message: "hunter2?".into() }),
+            note: Some("hunter2 was chosen".into()),
             incidents: vec![dialog],
         };
         let tab = |text: &str| TabInfo { id: TabId(1), url: text.into(), title: text.into(), current: true };
-        let dom = Dom {
+        let dom = CleanedHtml {
             url: "hunter2".into(),
             title: "hunter2".into(),
             html: "<p>hunter2".into(),

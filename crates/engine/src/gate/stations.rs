@@ -6,7 +6,8 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, Session, Stored, Turn};
 use audit::{ActionContext, Approved, Authorization, EventSubject, Permitted};
-use browser::{BrowserError, Outcome, TimeLimit, Viewer};
+use browser::{BrowserError, Outcome, ReplyOptions, TimeLimit};
+use error_code::ErrorCode;
 use policy::{Action, Decision, Facts, Question};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -67,7 +68,7 @@ impl Failure {
     pub fn counts(&self) -> bool {
         match self {
             Failure::Browser(_) => true,
-            Failure::Fault(fault) => fault.code.starts_with("browser_action_timeout:"),
+            Failure::Fault(fault) => matches!(fault.code, ErrorCode::BrowserActionTimeout { .. }),
             Failure::Ended(_) => false,
         }
     }
@@ -93,7 +94,7 @@ async fn cut_short(session: &Session, action: &str, limit: Duration, cancel: &Ca
 async fn perform(
     turn: &mut Turn<'_>,
     permitted: Permitted,
-    viewer: &Viewer,
+    viewer: &ReplyOptions,
     limit: TimeLimit,
 ) -> Result<Outcome, Failure> {
     turn.runtime.link.browser.perform_within(permitted, viewer, limit).await.map_err(Failure::Browser)
@@ -102,7 +103,7 @@ async fn perform(
 fn timed_out(action: &str, limit: Duration) -> Fault {
     let seconds = limit.as_secs_f64();
     Fault::new(
-        format!("browser_action_timeout:{action}:{seconds}s"),
+        ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit },
         format!("{action} was not done after {seconds} s"),
     )
     .hint("Read the page to see how far it came, then try again or give it more time.")
@@ -249,8 +250,8 @@ impl Gate {
             Decision::Deny(denial) => {
                 let refused = self.log.refuse(context, &asked.0, &asked.1, &denial);
                 refused.await.map_err(|error| Failure::Fault(audit_fault(error)))?;
-                if denial.code == "credential_typed" {
-                    self.alert(session, denial.code, &denial.rule).await.map_err(Failure::Fault)?;
+                if denial.code == ErrorCode::CredentialTyped {
+                    self.alert(session, denial.code.name(), &denial.rule).await.map_err(Failure::Fault)?;
                 }
                 Err(Failure::Fault(Fault::new(denial.code, denial.message).hint(denial.hint)))
             }
@@ -261,7 +262,7 @@ impl Gate {
 /// A yes to something that is not there any more.
 fn void(what: &str) -> Fault {
     Fault::new(
-        "approval_void",
+        ErrorCode::ApprovalVoid,
         format!("the operator said yes, but the page has changed since they were asked, so nothing was done: {what}"),
     )
     .hint("Read the page. If it is still what you want, do it again: the operator is asked about what is there now.")

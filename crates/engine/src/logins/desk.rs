@@ -4,6 +4,7 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::logins::Logins;
 use audit::{Event, EventKind, EventSubject, Log};
+use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 use policy::Tenant;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl Logins {
     pub async fn revoke(&self, by: By<'_>, start: &str) -> Result<Grant, Fault> {
         let found = self.grants.find_by_start(by.tenant, start).await.map_err(|error| {
             let fault = Fault::from(error);
-            if fault.code == "unknown_grant" {
+            if fault.code == ErrorCode::UnknownGrant {
                 fault.hint("`stockade grant list` shows them.")
             } else {
                 fault
@@ -102,7 +103,7 @@ impl Logins {
 
     /// Removes grants that expired long ago; says how many.
     pub async fn collect(&self, log: &Log, now: Timestamp) -> Result<u64, Fault> {
-        let before = now.checked_sub(KEPT).map_err(|error| Fault::caused("internal", &error))?;
+        let before = now.checked_sub(KEPT).map_err(|error| Fault::caused(ErrorCode::Internal, &error))?;
         let collected = self.grants.collect(before).await?;
         if collected > 0 {
             let event = Event::new(EventKind::GrantsCollected, EventSubject::stockade()).count(collected);

@@ -1,7 +1,7 @@
 //! What a site hands out to a signed-in session: which of it is a secret, and what of it replaces what was put in.
 
 use super::redeem::{Login, Released};
-use browser::{HandedCookie, HandedOut, HandedReply, ReplyKind};
+use browser::{IssuedCookie, IssuedResponse, ResponseKind, SiteIssuedSecrets};
 use redact::Secret;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const SHORTEST_LOOK: usize = 16;
 const LONG: usize = 20;
 
 /// All of it that could open something: cookies that scripts may not read, and whatever looks made by a machine.
-pub fn secrets(handed: &HandedOut) -> Vec<Secret> {
+pub fn secrets(handed: &SiteIssuedSecrets) -> Vec<Secret> {
     let mut found = Vec::new();
     for cookie in &handed.cookies {
         let value = cookie.value.expose_secret();
@@ -30,20 +30,20 @@ pub fn secrets(handed: &HandedOut) -> Vec<Secret> {
             found.push(Secret::new(value.to_owned()));
         }
     }
-    for passed in &handed.passed {
+    for passed in &handed.header_values {
         add_tokens(passed.value.expose_secret(), &mut found);
     }
-    for entry in &handed.stored {
+    for entry in &handed.storage_entries {
         add_tokens(entry.value.expose_secret(), &mut found);
     }
-    for reply in &handed.replies {
+    for reply in &handed.responses {
         add_replied(reply, &mut found);
     }
     found
 }
 
 /// Cookies of a login that the site has given other values since.
-pub fn rotated(released: &Released, handed: &HandedOut) -> Vec<(usize, Vec<Cookie>)> {
+pub fn rotated(released: &Released, handed: &SiteIssuedSecrets) -> Vec<(usize, Vec<Cookie>)> {
     let mut all = Vec::new();
     for (number, login) in released.logins.iter().enumerate() {
         let changed = login.credential.cookies.iter().filter_map(|old| {
@@ -58,14 +58,14 @@ pub fn rotated(released: &Released, handed: &HandedOut) -> Vec<(usize, Vec<Cooki
     all
 }
 
-fn is_same(login: &Login, old: &Cookie, new: &HandedCookie) -> bool {
+fn is_same(login: &Login, old: &Cookie, new: &IssuedCookie) -> bool {
     let host = login.credential.domain.as_str();
     let reaches = new.domain == host || old.domain.as_ref().map(Host::as_str) == Some(new.domain.as_str());
     old.name == new.name && old.path == new.path && reaches
 }
 
 /// As the operator stored it, with the site's value and time.
-fn replaced(old: &Cookie, new: &HandedCookie) -> Cookie {
+fn replaced(old: &Cookie, new: &IssuedCookie) -> Cookie {
     let text = Secret::new(new.value.expose_secret().to_owned());
     Cookie {
         name: old.name.clone(),
@@ -83,7 +83,7 @@ fn replaced(old: &Cookie, new: &HandedCookie) -> Cookie {
 
 /// What a reply calls a token, or what looks like one. A page or a script is for everybody, and full of what only looks
 /// like one.
-fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
+fn add_replied(reply: &IssuedResponse, found: &mut Vec<Secret>) {
     let text = reply.body.expose_secret();
     let most = found.len() + MOST_OF_REPLY;
     match (reply.kind, document(text)) {
@@ -99,8 +99,10 @@ fn add_replied(reply: &HandedReply, found: &mut Vec<Secret>) {
                 }
             }
         }
-        (ReplyKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
-        (ReplyKind::Document, None) => add_places(text, &policy::credential::find_named(text), found, most),
+        (ResponseKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
+        (ResponseKind::Document, None) => {
+            add_places(text, &policy::credential::find_named(text), found, most)
+        }
     }
 }
 
@@ -181,9 +183,9 @@ mod tests {
         }
     }
 
-    fn replied(kind: ReplyKind, body: &str) -> Vec<String> {
+    fn replied(kind: ResponseKind, body: &str) -> Vec<String> {
         let mut found = Vec::new();
-        add_replied(&HandedReply { kind, body: Secret::new(body.to_owned()) }, &mut found);
+        add_replied(&IssuedResponse { kind, body: Secret::new(body.to_owned()) }, &mut found);
         found.iter().map(|one| one.expose_secret().to_owned()).collect()
     }
 
@@ -212,7 +214,7 @@ mod tests {
             ),
             (r#"{"id": "a81bc81b-dead-4e5d-abff-90865d1e13b1"}"#.to_owned(), vec![]),
         ] {
-            assert_eq!(replied(ReplyKind::Data, &body), expected, "{body}");
+            assert_eq!(replied(ResponseKind::Data, &body), expected, "{body}");
         }
     }
 
@@ -228,7 +230,7 @@ mod tests {
             (format!("<input type=hidden name=page value='{random}'>"), false),
         ] {
             assert_eq!(
-                replied(ReplyKind::Document, &body),
+                replied(ResponseKind::Document, &body),
                 is_one.then_some(random).into_iter().collect::<Vec<_>>(),
                 "{body}"
             );
@@ -239,7 +241,7 @@ mod tests {
     fn a_reply_full_of_tokens_adds_no_more_than_its_share() {
         let many: Vec<String> = (0..1000).map(|n| format!("t0ken-{n:04}")).collect();
         let body = serde_json::json!({ "tokens": many }).to_string();
-        assert_eq!(replied(ReplyKind::Data, &body).len(), MOST_OF_REPLY);
+        assert_eq!(replied(ResponseKind::Data, &body).len(), MOST_OF_REPLY);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::error::{Fault, with_causes};
 use crate::settings::{Credentials, StandingGrant};
 use crate::state::State;
 use backends::User;
+use error_code::ErrorCode;
 use vault::{Grants, Store, Vault, VaultError};
 
 /// Where credentials rest, and the book of grants that release them.
@@ -63,7 +64,7 @@ impl Logins {
 
 /// A login that does not work any more. Nothing is written back: what to do is the operator's to say.
 pub fn expired(domain: &str, why: &str) -> Fault {
-    Fault::new("credential_expired", format!("the login for {domain} has expired: {why}")).hint(
+    Fault::new(ErrorCode::CredentialExpired, format!("the login for {domain} has expired: {why}")).hint(
         "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",
     )
 }

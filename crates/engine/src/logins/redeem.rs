@@ -2,6 +2,7 @@
 
 use super::Logins;
 use crate::error::Fault;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{DomainPattern, Name, Scope};
 use redact::Secret;
@@ -93,7 +94,7 @@ impl Logins {
         if granted.is_empty() || !hosts.iter().all(is_covered) {
             return Err(grant_required());
         }
-        let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
+        let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error));
         let request = GrantRequest {
             tenant: scope.tenant.clone(),
             issuer: Issuer::Policy,
@@ -163,6 +164,6 @@ fn ids(leave: &ConsumedGrant, wanted: &Wanted) -> Result<Vec<CredentialId>, Vaul
 }
 
 fn grant_required() -> Fault {
-    Fault::new("grant_required", "a signed-in session needs a grant, and there is none for this agent and these sites")
+    Fault::new(ErrorCode::GrantRequired, "a signed-in session needs a grant, and there is none for this agent and these sites")
         .hint("Ask the operator for one (`stockade grant issue --host HOST`) and give it as `grant`; or open the session with credential_mode \"clean\".")
 }

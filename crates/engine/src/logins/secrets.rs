@@ -1,7 +1,7 @@
 //! What must not leave a signed-in session: what was put into it, and what its sites handed out since.
 
 use super::redeem::Released;
-use browser::{Cover, Mask};
+use browser::{ScreenshotMask, TextRedactor};
 use redact::{MASK, Redactor, SHORTEST_SECRET, Secret};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ pub struct Secrets(Option<RwLock<Known>>);
 
 struct Known {
     redactor: Redactor,
-    cover: Cover,
+    cover: ScreenshotMask,
     injected: Vec<Secret>,
     learned: VecDeque<Secret>,
     /// Values that give nothing away, by the operator's word.
@@ -72,7 +72,7 @@ impl Secrets {
     }
 
     /// The same, for the driver, which looks for words in pages.
-    pub fn mask(self: &Arc<Self>) -> Mask {
+    pub fn mask(self: &Arc<Self>) -> TextRedactor {
         let secrets = Arc::clone(self);
         Arc::new(move |text| match secrets.text(text) {
             Cow::Borrowed(_) => None,
@@ -96,9 +96,9 @@ impl Secrets {
     }
 
     /// What no picture may show that an agent gets: secret fields, and these words wherever they are drawn.
-    pub fn cover(&self) -> Cover {
+    pub fn cover(&self) -> ScreenshotMask {
         match self.known() {
-            None => Cover::of_secrets(),
+            None => ScreenshotMask::only_secrets(),
             Some(known) => known.cover.clone(),
         }
     }
@@ -111,7 +111,7 @@ impl Secrets {
 
 impl Known {
     fn new(injected: Vec<Secret>, open: Vec<Secret>) -> Known {
-        let (redactor, cover) = (Redactor::default(), Cover::of_secrets());
+        let (redactor, cover) = (Redactor::default(), ScreenshotMask::only_secrets());
         let mut known = Known { redactor, cover, injected, learned: VecDeque::new(), open };
         known.build();
         known
@@ -136,7 +136,7 @@ impl Known {
 
     fn cover_all(&mut self) {
         let all = self.injected.iter().chain(&self.learned).map(Secret::expose_secret);
-        self.cover = Cover::of_secrets().with_secrets(all);
+        self.cover = ScreenshotMask::only_secrets().with_secrets(all);
     }
 
     fn is_news(&self, value: &str) -> bool {

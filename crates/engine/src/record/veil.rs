@@ -1,7 +1,7 @@
 //! Takes out of records what an agent typed: a form that is sent by GET puts it into the address, a page into its title.
 
 use crate::logins::Secrets;
-use browser::Cover;
+use browser::ScreenshotMask;
 use policy::{Action, Key};
 use redact::address_forms;
 use std::collections::VecDeque;
@@ -79,13 +79,14 @@ impl Veil {
     }
 
     /// What no picture may show: each text, and each line of it, because pages make paragraphs of them.
-    pub fn cover(&self) -> Cover {
+    pub fn cover(&self) -> ScreenshotMask {
         let typed = self.lock();
         if typed.forgot {
-            return Cover::forgotten();
+            return ScreenshotMask::incomplete();
         }
         let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
-        Cover::of(texts.flat_map(|text| text.lines().chain([text]))).with_secrets_of(&self.secrets.cover())
+        ScreenshotMask::typed_text(texts.flat_map(|text| text.lines().chain([text])))
+            .with_secrets_of(&self.secrets.cover())
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {

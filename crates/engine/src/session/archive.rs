@@ -5,6 +5,7 @@ use crate::error::Fault;
 use crate::record::{Made, Parts, write_bundle};
 use audit::{Event, EventKind, EventSubject};
 use egress::Egress;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -79,7 +80,8 @@ impl Registry {
             let parts = Parts { session_id: id, session: summary, egress, images };
             write_bundle(&path, &audit, &parts, &key)
         };
-        let made = tokio::task::spawn_blocking(work).await.map_err(|e| Fault::caused("internal", &e))?;
+        let made =
+            tokio::task::spawn_blocking(work).await.map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         made.map_err(|e| Fault::unwritable("cannot write the archive", &e))
     }
 

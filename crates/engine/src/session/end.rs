@@ -1,49 +1,18 @@
 //! How a session ends, and what the next call on it is told.
 
 use crate::error::Fault;
+use error_code::ErrorCode;
 use policy::SessionId;
-use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndReason {
-    /// Its owner or an operator closed it.
-    Closed,
-    /// Its time was up.
-    Deadline,
-    /// Its last allowed action was done.
-    ActionLimit,
-    /// The kernel killed the browser for going over the jail's memory limit.
-    OutOfMemory,
-    /// The browser died and could not be brought back.
-    BrowserLost,
-    /// An operator ended it when it asked for guidance.
-    Operator,
-    /// Its browser did not answer the health check.
-    Unhealthy,
-    /// Its browser died, and the grant of its logins had been revoked by then.
-    GrantRevoked,
-    /// The control plane was stopped.
-    Shutdown,
+pub use error_code::EndReason;
+
+/// The fault of a call on an ended session.
+pub trait EndFault {
+    fn fault(self, session: &SessionId) -> Fault;
 }
 
-impl EndReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EndReason::Closed => "closed",
-            EndReason::Deadline => "deadline",
-            EndReason::ActionLimit => "action_limit",
-            EndReason::OutOfMemory => "out_of_memory",
-            EndReason::BrowserLost => "browser_lost",
-            EndReason::Operator => "operator",
-            EndReason::Unhealthy => "unhealthy",
-            EndReason::GrantRevoked => "grant_revoked",
-            EndReason::Shutdown => "shutdown",
-        }
-    }
-
-    /// What a call on the ended session gets back.
-    pub fn fault(self, session: &SessionId) -> Fault {
+impl EndFault for EndReason {
+    fn fault(self, session: &SessionId) -> Fault {
         let (what, hint) = match self {
             EndReason::Closed => ("was closed", "Open a new session."),
             EndReason::Deadline => (
@@ -78,7 +47,7 @@ impl EndReason {
                 ("was ended by a shutdown", "Open a new session once Stockade runs again.")
             }
         };
-        Fault::new(format!("session_ended:{}", self.as_str()), format!("session {session} {what}")).hint(hint)
+        Fault::new(ErrorCode::SessionEnded { reason: self }, format!("session {session} {what}")).hint(hint)
     }
 }
 
@@ -101,7 +70,7 @@ mod tests {
             (EndReason::Shutdown, "session_ended:shutdown"),
         ] {
             let fault = reason.fault(&id);
-            assert_eq!(fault.code, code);
+            assert_eq!(fault.code.to_string(), code);
             assert!(!fault.hint.is_empty(), "{code}");
         }
     }

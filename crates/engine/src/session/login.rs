@@ -6,8 +6,9 @@ use crate::error::Fault;
 use crate::error::{audit_fault, explain};
 use crate::logins::{self, Released, Wanted};
 use audit::{Event, EventKind, EventSubject};
-use browser::{Blank, Browser, ProbePage, TimeLimit};
+use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, first_match};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl Registry {
     ) -> Result<ConsumedGrant, Fault> {
         let consumed = self.logins.consume(scope, wanted).await;
         if let Err(fault) = &consumed {
-            let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code);
+            let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code.to_string());
             self.log.append(&event).await.map_err(audit_fault)?;
         }
         consumed
@@ -63,7 +64,9 @@ impl Registry {
         }
         let released = self.logins.release(leave, wanted).await;
         if let Err(fault) = &released {
-            let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&used).result(&fault.code);
+            let event = Event::new(EventKind::GrantReturned, about.clone())
+                .detail(&used)
+                .result(&fault.code.to_string());
             self.log.append(&event).await.map_err(audit_fault)?;
         }
         released
@@ -82,7 +85,7 @@ impl Registry {
     /// Fills a browser, and hands it out if each site that can tell says that it is signed in.
     pub(super) async fn inject(
         &self,
-        blank: Blank,
+        blank: UninitializedBrowser,
         released: &Released,
         egress: &Egress,
         about: &EventSubject,
@@ -139,8 +142,8 @@ fn told(leave: &ConsumedGrant) -> String {
 
 /// A site that sends its owner elsewhere to be let in does not know them.
 fn leads_away(fault: Fault) -> Fault {
-    match fault.code.as_ref() {
-        "egress_not_home" => {
+    match fault.code {
+        ErrorCode::EgressNotHome => {
             logins::expired("this session", &format!("the site leads elsewhere to log in: {}", fault.message))
         }
         _ => fault,

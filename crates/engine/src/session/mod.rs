@@ -14,7 +14,7 @@ mod runtime;
 mod standing;
 
 pub use archive::Archived;
-pub use end::EndReason;
+pub use end::{EndFault, EndReason};
 pub use history::{Entry, History};
 pub use images::Stored;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
@@ -26,6 +26,7 @@ use crate::approvals::{ApprovalId, Given};
 use crate::error::Fault;
 use crate::logins::{Released, Secrets};
 use crate::record::Veil;
+use error_code::ErrorCode;
 use images::Images;
 use jiff::Timestamp;
 use policy::{DomainPattern, Name, Scope, SessionId};
@@ -226,7 +227,7 @@ impl<'a> Place<'a> {
         if waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
             waiting.fetch_sub(1, Ordering::AcqRel);
             let message = format!("{MOST_WAITING} calls already wait for session {session}");
-            return Err(Fault::new("session_busy", message)
+            return Err(Fault::new(ErrorCode::SessionBusy, message)
                 .hint("Wait for an answer before the next call.")
                 .retryable());
         }

@@ -9,7 +9,8 @@ use crate::logins::{self, Released, Secrets, Wanted};
 use crate::record::Veil;
 use crate::tunnel::{Tunnel, keep_renewed};
 use audit::{Event, EventKind, EventSubject};
-use browser::{Blank, Browser, cdp};
+use browser::{Browser, UninitializedBrowser, cdp};
+use error_code::ErrorCode;
 use jail::{JailId, JailSpec, PreparedJail};
 use jiff::Timestamp;
 use policy::{Name, Scope, SessionId};
@@ -72,7 +73,7 @@ impl Registry {
         let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
-            .map_err(|e| Fault::caused("internal", &e))?;
+            .map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         let jail = JailId::parse(&format!("j-{}", crate::random::token(12)))?;
         let begun = Instant::now();
         let about = EventSubject::session(scope, &id, Some(jail.as_str()));
@@ -106,7 +107,7 @@ impl Registry {
         let secrets = Arc::new(secrets);
         let (runtime, phases, user_agent) = self.enter(started, &jail, login.as_ref(), &about).await?;
         if login.is_some() {
-            runtime.link.browser.hide(secrets.mask());
+            runtime.link.browser.set_text_redactor(secrets.mask());
         }
 
         let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
@@ -214,7 +215,7 @@ impl Registry {
         let browser = match login {
             None => {
                 self.limit_processor(jail).await?;
-                blank.clean()
+                blank.without_credentials()
             }
             Some(released) => {
                 let injecting = Instant::now();
@@ -308,7 +309,7 @@ impl Registry {
         let jail = jail.clone();
         match tokio::task::spawn_blocking(move || ask(&*jails, &jail)).await {
             Ok(answer) => answer.map_err(Fault::from),
-            Err(error) => Err(Fault::caused("internal", &error)),
+            Err(error) => Err(Fault::caused(ErrorCode::Internal, &error)),
         }
     }
 
@@ -329,7 +330,7 @@ pub(super) struct Wire {
 
 /// A browser that is nobody's yet, and what belongs to it.
 struct Started {
-    blank: Blank,
+    blank: UninitializedBrowser,
     closed: watch::Receiver<Option<cdp::Closed>>,
     renewals: Renewals,
     tunnel: Arc<Tunnel>,
@@ -367,7 +368,7 @@ fn listener(socket: std::os::unix::net::UnixListener) -> Result<UnixListener, Fa
     socket
         .set_nonblocking(true)
         .and_then(|()| UnixListener::from_std(socket))
-        .map_err(|e| Fault::io("internal", "cannot listen on a jail's socket", &e))
+        .map_err(|e| Fault::io(ErrorCode::Internal, "cannot listen on a jail's socket", &e))
 }
 
 fn millis(since: Instant) -> f64 {

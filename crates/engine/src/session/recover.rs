@@ -2,12 +2,13 @@
 
 use super::open::Wire;
 use super::runtime::{Link, Runtime};
-use super::{EndReason, Registry, Session};
+use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
 use audit::EventSubject;
 use bridge::wire::StageName;
-use browser::{Blank, Browser, Resumed};
+use browser::{Browser, Resumed, UninitializedBrowser};
 use egress::Egress;
+use error_code::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,11 +29,11 @@ impl Registry {
     /// Explains a crashed tab. The session goes on with a new one.
     pub(crate) async fn explain_crash(&self, session: &Session, runtime: &mut Runtime) -> Fault {
         match self.cause(session, runtime).await {
-            Cause::Memory => Fault::new("tab_out_of_memory", "the page used more memory than the jail may have; its tab is gone")
+            Cause::Memory => Fault::new(ErrorCode::TabOutOfMemory, "the page used more memory than the jail may have; its tab is gone")
                 .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
-            Cause::Processes => Fault::new("tab_process_limit", "the page started more threads than the jail may have; its tab is gone")
+            Cause::Processes => Fault::new(ErrorCode::TabProcessLimit, "the page started more threads than the jail may have; its tab is gone")
                 .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.pids`."),
-            Cause::Unknown => Fault::new("tab_crashed", "the page's tab crashed")
+            Cause::Unknown => Fault::new(ErrorCode::TabCrashed, "the page's tab crashed")
                 .hint("The next call works in a new, empty tab. Navigate again; if it crashes again, avoid that page.")
                 .retryable(),
         }
@@ -63,14 +64,14 @@ impl Registry {
                 Ok(false) => {
                     tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
                     let fault = Fault::new(
-                        "browser_restarted",
+                        ErrorCode::BrowserRestarted,
                         format!("the browser died {why}and was started again; its pages are gone"),
                     )
                     .hint("Navigate again.")
                     .retryable();
                     return (fault, None);
                 }
-                Err(fault) if fault.code == "grant_revoked" => {
+                Err(fault) if fault.code == ErrorCode::GrantRevoked => {
                     return (fault, Some(EndReason::GrantRevoked));
                 }
                 Err(error) => tracing::warn!(session = %session.id, %error, "browser restart failed"),
@@ -93,17 +94,22 @@ impl Registry {
         // There may be a page already.
         self.limit_processor(&session.jail).await?;
         let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
-            Resumed::AsItWas(browser) => (browser, true),
+            Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::Anew(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
+            Resumed::NewChromium(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
         };
         runtime.link = Link { browser, closed, _renewals: renewals };
         Ok(same_tab)
     }
 
     /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
-    async fn fill_again(&self, blank: Blank, session: &Session, egress: &Egress) -> Result<Browser, Fault> {
-        let Some(released) = &session.login else { return Ok(blank.clean()) };
+    async fn fill_again(
+        &self,
+        blank: UninitializedBrowser,
+        session: &Session,
+        egress: &Egress,
+    ) -> Result<Browser, Fault> {
+        let Some(released) = &session.login else { return Ok(blank.without_credentials()) };
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
@@ -184,5 +190,7 @@ impl Registry {
 fn connection_restored() -> Fault {
     let message = "the connection to the browser broke and was made again; the page and its refs are as they were, \
                    and whether the action was done is not known";
-    Fault::new("connection_restored", message).hint("Read the page, and go on from there.").retryable()
+    Fault::new(ErrorCode::ConnectionRestored, message)
+        .hint("Read the page, and go on from there.")
+        .retryable()
 }

@@ -4,6 +4,7 @@ use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
 use audit::{Event, EventKind, EventSubject};
+use error_code::ErrorCode;
 use jail::Runtime;
 use jiff::Timestamp;
 use policy::{ImageFormat, Name, Scope, SessionId};
@@ -86,7 +87,7 @@ impl Registry {
         log: audit::Log,
         logins: Arc<Logins>,
     ) -> Result<Registry, Fault> {
-        let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused("internal", &e))?;
+        let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         Ok(Registry { settings, jails, signer: Arc::new(signer), log, logins, book: Mutex::default() })
     }
 
@@ -245,7 +246,7 @@ impl Book {
     /// The number of a place for one more session.
     fn reserve(&mut self, scope: &Scope, name: Option<&Name>, most: usize) -> Result<u64, Fault> {
         if self.closed_for_good {
-            return Err(Fault::new("shutting_down", "Stockade is shutting down")
+            return Err(Fault::new(ErrorCode::ShuttingDown, "Stockade is shutting down")
                 .hint("Try again once it runs again."));
         }
         let is_taken = |name: &Name| {
@@ -257,12 +258,12 @@ impl Book {
             && is_taken(name)
         {
             let message = format!("there is an open session named {name} already");
-            return Err(Fault::new("session_name_taken", message)
+            return Err(Fault::new(ErrorCode::SessionNameTaken, message)
                 .hint("Use that one, close it, or choose another name."));
         }
         if self.open.len() + self.opening.len() >= most {
             let message = format!("{most} sessions are open, and that is the limit");
-            return Err(Fault::new("too_many_sessions", message)
+            return Err(Fault::new(ErrorCode::TooManySessions, message)
                 .hint("Close a session first; `max_concurrent_sessions` in the configuration sets the limit.")
                 .retryable());
         }
@@ -287,13 +288,13 @@ impl Drop for Slot<'_> {
 }
 
 fn ambiguous(wanted: &str) -> Fault {
-    Fault::new("session_ambiguous", format!("several agents have a session named {wanted}"))
+    Fault::new(ErrorCode::SessionAmbiguous, format!("several agents have a session named {wanted}"))
         .hint("Name it by its id; `stockade session list` shows them.")
 }
 
 fn unknown(wanted: &str) -> Fault {
     let shown = audit::sanitize(wanted);
-    Fault::new("unknown_session", format!("there is no session {shown:?}"))
+    Fault::new(ErrorCode::UnknownSession, format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
 }
 
@@ -308,7 +309,7 @@ mod tests {
         let name = Name::parse("shop").unwrap();
         let mut book = Book::default();
         let code = |book: &mut Book, name: Option<&Name>| {
-            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| seen(fault.code.into_owned()))
+            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| seen(fault.code.to_string()))
         };
         assert_eq!(code(&mut book, Some(&name)), Ok(()));
         assert_eq!(code(&mut book, Some(&name)), Err("session_name_taken".into()));

@@ -3,6 +3,7 @@
 use super::{Session, lock};
 use crate::approvals::ApprovalId;
 use crate::error::Fault;
+use error_code::ErrorCode;
 use policy::{SessionContext, SessionMode};
 use std::time::{Duration, Instant};
 
@@ -70,10 +71,10 @@ impl Session {
     }
 
     /// Counts one more failure in a row.
-    pub fn failed(&self, code: &str) -> u32 {
+    pub fn failed(&self, code: &ErrorCode) -> u32 {
         let failures = &mut lock(&self.watched).failures;
         if failures.len() < MOST_FAILURES {
-            failures.push(code.to_owned());
+            failures.push(code.to_string());
         }
         u32::try_from(failures.len()).unwrap_or(u32::MAX)
     }
@@ -110,7 +111,7 @@ impl Session {
     pub fn check_running(&self) -> Result<(), Fault> {
         let Some(id) = self.paused_for() else { return Ok(()) };
         let message = "several actions in a row have failed, so the session waits for a person's guidance";
-        Err(Fault::new(format!("session_paused:{id}"), message).hint(format!(
+        Err(Fault::new(ErrorCode::SessionPaused { approval: id.to_string() }, message).hint(format!(
             "Reading still works. browser_pending with pending_id {id} tells what the person says; then go on."
         )))
     }

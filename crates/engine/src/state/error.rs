@@ -1,6 +1,7 @@
 //! What can be wrong with the state folder.
 
 use crate::error::Fault;
+use error_code::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 
@@ -23,13 +24,13 @@ fn holder(pid: Option<u32>) -> String {
 }
 
 impl StateError {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            StateError::NoFolder => "state_no_folder",
-            StateError::NoProgram { .. } => "bridge_missing",
-            StateError::Unusable { .. } => "state_unusable",
-            StateError::NotOurs { .. } => "state_not_ours",
-            StateError::Locked { .. } => "state_locked",
+            StateError::NoFolder => ErrorCode::StateNoFolder,
+            StateError::NoProgram { .. } => ErrorCode::BridgeMissing,
+            StateError::Unusable { .. } => ErrorCode::StateUnusable,
+            StateError::NotOurs { .. } => ErrorCode::StateNotOurs,
+            StateError::Locked { .. } => ErrorCode::StateLocked,
         }
     }
 }

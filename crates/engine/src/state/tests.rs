@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Fault;
+use error_code::ErrorCode;
 use std::fs::Permissions;
 use std::io::{Read, Write};
 
@@ -38,7 +39,7 @@ fn a_folder_of_somebody_else_is_refused() {
     };
     let before = mode(theirs);
     let fault = Fault::from(State::open(theirs).unwrap_err());
-    assert_eq!(fault.code, "state_not_ours");
+    assert_eq!(fault.code, ErrorCode::StateNotOurs);
     assert_eq!(mode(theirs), before);
 }
 
@@ -48,7 +49,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     let file = root.path().join("file");
     std::fs::write(&file, "").unwrap();
     let fault = Fault::from(State::open(&file).unwrap_err());
-    assert_eq!(fault.code, "state_unusable");
+    assert_eq!(fault.code, ErrorCode::StateUnusable);
     assert!(!fault.hint.is_empty());
 }
 
@@ -61,7 +62,7 @@ fn a_second_control_plane_is_told_who_holds_the_lock() {
     assert_eq!(mode(&root.path().join("serve.lock")), 0o600);
 
     let fault = Fault::from(second.lock().unwrap_err());
-    assert_eq!(fault.code, "state_locked");
+    assert_eq!(fault.code, ErrorCode::StateLocked);
     assert!(fault.message.contains(&format!("process {}", std::process::id())), "{}", fault.message);
     assert!(fault.hint.contains("--state"));
 
@@ -76,7 +77,7 @@ fn a_link_in_the_place_of_the_lock_is_refused() {
     std::fs::write(&target, "precious").unwrap();
     std::os::unix::fs::symlink(&target, root.path().join("serve.lock")).unwrap();
     let state = State::open(root.path()).unwrap();
-    assert_eq!(state.lock().unwrap_err().code(), "state_unusable");
+    assert_eq!(state.lock().unwrap_err().code(), ErrorCode::StateUnusable);
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong with the database.
 
 use crate::error::{Fault, is_disk_full, with_causes};
+use error_code::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 
@@ -47,26 +48,26 @@ impl StorageError {
         move |source| StorageError::Database { doing, source }
     }
 
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            StorageError::File { source, .. } if is_disk_full(source) => "disk_full",
+            StorageError::File { source, .. } if is_disk_full(source) => ErrorCode::DiskFull,
             StorageError::Database { source, .. } => match meaning(source) {
-                Sqlite::Full => "disk_full",
-                Sqlite::Busy => "storage_busy",
-                Sqlite::Damaged => "storage_damaged",
-                Sqlite::Other => "storage_failed",
+                Sqlite::Full => ErrorCode::DiskFull,
+                Sqlite::Busy => ErrorCode::StorageBusy,
+                Sqlite::Damaged => ErrorCode::StorageDamaged,
+                Sqlite::Other => ErrorCode::StorageFailed,
             },
-            StorageError::File { .. } | StorageError::NoRandomness { .. } => "storage_failed",
-            StorageError::Newer { .. } => "storage_newer",
+            StorageError::File { .. } | StorageError::NoRandomness { .. } => ErrorCode::StorageFailed,
+            StorageError::Newer { .. } => ErrorCode::StorageNewer,
             StorageError::BadName { .. }
             | StorageError::BadTime { .. }
             | StorageError::BadWord { .. }
-            | StorageError::BadCard { .. } => "storage_damaged",
-            StorageError::UnknownKey { .. } => "unknown_key",
-            StorageError::LongLabel { .. } => "bad_label",
-            StorageError::UnknownOperator { .. } => "unknown_operator",
-            StorageError::OperatorExists { .. } => "operator_exists",
-            StorageError::LastOperator { .. } => "last_operator",
+            | StorageError::BadCard { .. } => ErrorCode::StorageDamaged,
+            StorageError::UnknownKey { .. } => ErrorCode::UnknownKey,
+            StorageError::LongLabel { .. } => ErrorCode::BadLabel,
+            StorageError::UnknownOperator { .. } => ErrorCode::UnknownOperator,
+            StorageError::OperatorExists { .. } => ErrorCode::OperatorExists,
+            StorageError::LastOperator { .. } => ErrorCode::LastOperator,
         }
     }
 }
@@ -95,18 +96,18 @@ impl From<StorageError> for Fault {
     fn from(error: StorageError) -> Fault {
         let code = error.code();
         let fault = Fault::new(code, with_causes(&error));
-        match code {
-            "disk_full" => Fault::disk_full(error),
-            "storage_busy" => fault.hint("Another process is writing: try again in a moment.").retryable(),
-            "storage_damaged" => fault.hint(
+        match fault.code {
+            ErrorCode::DiskFull => Fault::disk_full(error),
+            ErrorCode::StorageBusy => fault.hint("Another process is writing: try again in a moment.").retryable(),
+            ErrorCode::StorageDamaged => fault.hint(
                 "Put stockade.db in the state folder aside (new keys are then made), or restore a copy of it.",
             ),
-            "storage_newer" => fault.hint("Use the newer program that wrote it, or another --state folder."),
-            "unknown_key" => fault.hint("`stockade key list` shows the keys and their ids."),
-            "unknown_operator" => fault.hint("`stockade operator list` shows who there is."),
-            "operator_exists" => fault.hint("Choose another name, or `stockade operator password NAME`."),
-            "last_operator" => fault.hint("Add another first: stockade operator add NAME"),
-            "bad_label" => fault.hint("Choose a shorter label."),
+            ErrorCode::StorageNewer => fault.hint("Use the newer program that wrote it, or another --state folder."),
+            ErrorCode::UnknownKey => fault.hint("`stockade key list` shows the keys and their ids."),
+            ErrorCode::UnknownOperator => fault.hint("`stockade operator list` shows who there is."),
+            ErrorCode::OperatorExists => fault.hint("Choose another name, or `stockade operator password NAME`."),
+            ErrorCode::LastOperator => fault.hint("Add another first: stockade operator add NAME"),
+            ErrorCode::BadLabel => fault.hint("Choose a shorter label."),
             _ => fault.hint("Check that the state folder can be written to."),
         }
     }
@@ -119,11 +120,11 @@ mod tests {
     #[test]
     fn a_busy_database_is_told_from_one_that_fails() {
         for (source, code, retryable) in [
-            (sqlx::Error::PoolTimedOut, "storage_busy", true),
-            (sqlx::Error::RowNotFound, "storage_failed", false),
+            (sqlx::Error::PoolTimedOut, ErrorCode::StorageBusy, true),
+            (sqlx::Error::RowNotFound, ErrorCode::StorageFailed, false),
         ] {
             let fault = Fault::from(StorageError::because("reading keys")(source));
-            assert_eq!((fault.code.as_ref(), fault.retryable), (code, retryable));
+            assert_eq!((fault.code, fault.retryable), (code, retryable));
             assert!(!fault.hint.is_empty());
         }
     }

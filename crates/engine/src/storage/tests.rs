@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Fault;
+use error_code::ErrorCode;
 use jiff::SignedDuration;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -81,7 +82,7 @@ async fn each_key_leads_to_its_own_scope_until_it_is_revoked() {
     assert_eq!(f.storage.revoke_key(&row_a.id).await.unwrap().revoked_at, revoked.revoked_at);
 
     let fault = Fault::from(f.storage.revoke_key("key-none").await.unwrap_err());
-    assert_eq!(fault.code, "unknown_key");
+    assert_eq!(fault.code, ErrorCode::UnknownKey);
     assert!(fault.hint.contains("key list"));
 }
 
@@ -132,7 +133,7 @@ async fn a_label_has_to_fit_a_line() {
     let f = open().await;
     let scope = scope("t", "a").unwrap();
     let error = f.storage.make_key(&scope, &"x".repeat(65)).await.map(|_| ()).unwrap_err();
-    assert_eq!(error.code(), "bad_label");
+    assert_eq!(error.code(), ErrorCode::BadLabel);
     assert!(f.storage.make_key(&scope, &"x".repeat(64)).await.is_ok());
 }
 
@@ -141,7 +142,7 @@ async fn a_database_of_a_newer_version_is_left_alone() {
     let f = open().await;
     sqlx::query("INSERT INTO schema_steps (step) VALUES (99)").execute(&f.storage.pool).await.unwrap();
     let fault = Fault::from(Storage::open(&f.file).await.map(|_| ()).unwrap_err());
-    assert_eq!(fault.code, "storage_newer");
+    assert_eq!(fault.code, ErrorCode::StorageNewer);
 }
 
 #[tokio::test]
@@ -150,7 +151,7 @@ async fn a_file_that_is_no_database_is_refused() {
     let file = folder.path().join("stockade.db");
     std::fs::write(&file, "this is not a database, however long one looks at it. ".repeat(100)).unwrap();
     let fault = Fault::from(Storage::open(&file).await.map(|_| ()).unwrap_err());
-    assert_eq!(fault.code, "storage_damaged");
+    assert_eq!(fault.code, ErrorCode::StorageDamaged);
     assert!(!fault.hint.is_empty());
 }
 
@@ -169,5 +170,5 @@ async fn a_database_that_cannot_grow_says_that_the_disk_is_full() {
         }
     };
     let fault = Fault::from(error);
-    assert_eq!((fault.code.as_ref(), fault.retryable), ("disk_full", true));
+    assert_eq!((fault.code, fault.retryable), (ErrorCode::DiskFull, true));
 }

@@ -3,6 +3,7 @@
 use super::{PhaseName, ProcessState, Report};
 use crate::error::Fault;
 use bridge::token::TokenError;
+use error_code::ErrorCode;
 use std::io;
 use std::time::Duration;
 
@@ -48,13 +49,13 @@ impl TunnelError {
         }
     }
 
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            TunnelError::StartFailed { .. } | TunnelError::NotReady { .. } => "browser_start_failed",
-            TunnelError::RestartsUsedUp => "browser_lost",
-            TunnelError::Lost { .. } => "bridge_lost",
+            TunnelError::StartFailed { .. } | TunnelError::NotReady { .. } => ErrorCode::BrowserStartFailed,
+            TunnelError::RestartsUsedUp => ErrorCode::BrowserLost,
+            TunnelError::Lost { .. } => ErrorCode::BridgeLost,
             TunnelError::Refused { .. } | TunnelError::Garbled { .. } | TunnelError::Token { .. } => {
-                "bridge_refused"
+                ErrorCode::BridgeRefused
             }
         }
     }

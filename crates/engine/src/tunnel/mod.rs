@@ -19,6 +19,7 @@ use bridge::wire::{
     StageName, VERSION_PATH, Version,
 };
 use bytes::Bytes;
+use error_code::ErrorCode;
 use exchange::{Answer, exchange};
 use hyper::{Method, StatusCode};
 use spares::Spares;
@@ -151,7 +152,10 @@ impl Tunnel {
         let answer = self.ask(stream, Method::POST, RESTART_PATH, None, doing).await?;
         match answer.status {
             StatusCode::OK => answer.parse(doing),
-            StatusCode::CONFLICT if answer.parse::<Refused>(doing)?.code == "restarts_used_up" => {
+            StatusCode::CONFLICT
+                if ErrorCode::parse(&answer.parse::<Refused>(doing)?.code)
+                    == Some(ErrorCode::RestartsUsedUp) =>
+            {
                 Err(TunnelError::RestartsUsedUp)
             }
             _ => Err(answer.refused(doing)),

@@ -7,6 +7,7 @@ use super::tree::Tree;
 use super::{BuildOptions, FOLDER_MODE, Flavour, Store, Template, TemplateError, fonts};
 use crate::lock::Lock;
 use crate::{BRIDGE, folder};
+use error_code::ErrorCode;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,7 @@ fn place(store: &Store, staging: &Staging, id: &str) -> Result<Template, Templat
         }
         match Template::open(&target).and_then(|template| template.verify()) {
             Ok(()) => break,
-            Err(error) if error.code() != "template_altered" => return Err(error),
+            Err(error) if error.code() != ErrorCode::TemplateAltered => return Err(error),
             Err(_) => {
                 let away = staging.dir.join(format!("altered-{attempt}"));
                 fs::rename(&target, &away).map_err(TemplateError::file("replacing", &target))?;

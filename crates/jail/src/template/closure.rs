@@ -74,6 +74,7 @@ impl Closure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use error_code::ErrorCode;
 
     #[test]
     fn ldd_is_understood_on_both_processors() {
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn a_missing_library_is_named() {
         let error = parse(Path::new("/p"), "\tlibnss3.so => not found\n").unwrap_err();
-        assert_eq!(error.code(), "library_missing");
+        assert_eq!(error.code(), ErrorCode::LibraryMissing);
         assert!(error.to_string().contains("libnss3.so"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Flavour;
 use crate::error::is_disk_full;
+use error_code::ErrorCode;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,19 +44,19 @@ pub enum Difference {
 }
 
 impl TemplateError {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            TemplateError::ChromiumMissing { .. } => "chromium_missing",
-            TemplateError::ProgramMissing { .. } => "program_missing",
-            TemplateError::NotAProgram { .. } => "chromium_not_a_program",
-            TemplateError::BridgeMissing { .. } => "bridge_missing",
-            TemplateError::LibraryMissing { .. } => "library_missing",
-            TemplateError::Altered { .. } | TemplateError::BadManifest { .. } => "template_altered",
-            TemplateError::Unsafe { .. } => "template_store_unsafe",
-            TemplateError::Missing { .. } => "template_missing",
-            TemplateError::File { source, .. } if is_disk_full(source) => "disk_full",
+            TemplateError::ChromiumMissing { .. } => ErrorCode::ChromiumMissing,
+            TemplateError::ProgramMissing { .. } => ErrorCode::ProgramMissing,
+            TemplateError::NotAProgram { .. } => ErrorCode::ChromiumNotAProgram,
+            TemplateError::BridgeMissing { .. } => ErrorCode::BridgeMissing,
+            TemplateError::LibraryMissing { .. } => ErrorCode::LibraryMissing,
+            TemplateError::Altered { .. } | TemplateError::BadManifest { .. } => ErrorCode::TemplateAltered,
+            TemplateError::Unsafe { .. } => ErrorCode::TemplateStoreUnsafe,
+            TemplateError::Missing { .. } => ErrorCode::TemplateMissing,
+            TemplateError::File { source, .. } if is_disk_full(source) => ErrorCode::DiskFull,
             TemplateError::NoRandomness { .. } | TemplateError::Tool { .. } | TemplateError::File { .. } => {
-                "template_build_failed"
+                ErrorCode::TemplateBuildFailed
             }
         }
     }
@@ -148,7 +149,7 @@ mod tests {
             (TemplateError::Tool { program: "ldd", output: "no".into() }, "template_build_failed"),
             (TemplateError::Missing { flavour: Flavour::Headless }, "template_missing"),
         ] {
-            assert_eq!(error.code(), code);
+            assert_eq!(error.code().to_string(), code);
             assert!(!error.hint().is_empty(), "{code}");
         }
     }

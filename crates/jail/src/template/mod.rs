@@ -16,6 +16,7 @@ pub use fonts::{MissingScript, font_coverage};
 
 use crate::folder;
 use crate::lock::Lock;
+use error_code::ErrorCode;
 use manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ impl Store {
         for (_, template) in self.all()? {
             match template {
                 Ok(template) => found.push(template),
-                Err(error) if error.code() == "template_altered" => {}
+                Err(error) if error.code() == ErrorCode::TemplateAltered => {}
                 Err(error) => return Err(error),
             }
         }

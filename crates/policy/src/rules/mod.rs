@@ -15,6 +15,7 @@ use crate::evidence::Evidence;
 use crate::settings::DomainLimits;
 use crate::{Action, CustomRule, Facts, Risk, RuleName, Settings};
 use catalog::{LOOK, RELOAD_POSTS};
+use error_code::ErrorCode;
 use std::borrow::Cow;
 
 /// Every built-in rule.
@@ -36,13 +37,13 @@ pub enum Refusal {
 
 impl Refusal {
     /// The error code for the agent.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            Refusal::SecretField | Refusal::SecretName => "secret_field",
-            Refusal::Clipboard => "clipboard_refused",
-            Refusal::Upload => "upload_refused",
-            Refusal::BlockedDomain => "blocked_domain",
-            Refusal::Credential => "credential_typed",
+            Refusal::SecretField | Refusal::SecretName => ErrorCode::SecretField,
+            Refusal::Clipboard => ErrorCode::ClipboardRefused,
+            Refusal::Upload => ErrorCode::UploadRefused,
+            Refusal::BlockedDomain => ErrorCode::BlockedDomain,
+            Refusal::Credential => ErrorCode::CredentialTyped,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::extract;
 use crate::mcp::tools;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -111,7 +112,8 @@ pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
     let likeness = |action: &ApiAction| strsim::jaro_winkler(action.name, name);
     let nearest = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest.map_or_else(String::new, |action| format!("The nearest action is {}.", action.name));
-    Err(Fault::new("unknown_action", format!("there is no action {:?}", audit::sanitize(name))).hint(hint))
+    Err(Fault::new(ErrorCode::UnknownAction, format!("there is no action {:?}", audit::sanitize(name)))
+        .hint(hint))
 }
 
 /// The parameters of an action besides its session, as JSON Schema properties, and the required ones.
@@ -198,7 +200,7 @@ mod tests {
             [("page.clik", "page.click"), ("page.go", "page.goto"), ("session.lst", "session.list")]
         {
             let fault = find(wrong).err().unwrap();
-            assert_eq!(fault.code, "unknown_action");
+            assert_eq!(fault.code, ErrorCode::UnknownAction);
             assert!(fault.hint.contains(nearest), "{wrong}: {}", fault.hint);
         }
     }

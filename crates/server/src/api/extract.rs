@@ -3,6 +3,7 @@
 use crate::mcp::{Call, ToolReply, tools};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Action, Read, ReadFormat};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -66,7 +67,7 @@ pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<ToolReply, Faul
         other => return Err(tools::unexpected_outcome(other)),
     };
     let Content::Markdown(text) = snapshot.content else {
-        return Err(Fault::new("internal", "a page came in another format"));
+        return Err(Fault::new(ErrorCode::Internal, "a page came in another format"));
     };
     let with_text = arguments.mode == ExtractMode::Text;
     let fields = ExtractReply {

@@ -12,6 +12,7 @@ pub use catalog::{ACTIONS, ApiAction, parameters};
 use crate::mcp::{Call, delimited_fields, tools};
 use catalog::ActionTarget;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
@@ -43,9 +44,16 @@ impl ActionResult {
 
     /// Whether the request itself is invalid.
     pub fn is_bad_request(&self) -> bool {
-        const BAD_REQUEST: [&str; 5] =
-            ["unknown_action", "bad_arguments", "bad_selector", "bad_address", "session_required"];
-        self.error.as_ref().is_some_and(|fault| BAD_REQUEST.contains(&fault.code.as_ref()))
+        self.error.as_ref().is_some_and(|fault| {
+            matches!(
+                fault.code,
+                ErrorCode::UnknownAction
+                    | ErrorCode::BadArguments
+                    | ErrorCode::BadSelector
+                    | ErrorCode::BadAddress
+                    | ErrorCode::SessionRequired
+            )
+        })
     }
 }
 
@@ -116,7 +124,7 @@ fn take_session(request: &mut JsonObject) -> Result<String, Fault> {
 }
 
 pub fn bad_request(why: &str) -> Fault {
-    Fault::new("bad_arguments", why)
+    Fault::new(ErrorCode::BadArguments, why)
         .hint("Send one JSON object: {\"action\": \"page.goto\", \"session\": \"…\", \"url\": \"…\"}. GET /v1/actions lists all of them.")
 }
 
@@ -136,7 +144,7 @@ mod tests {
             (json!({"session": "a", "session_id": "a"}), Err("bad_arguments")),
         ] {
             let mut fields = request.as_object().unwrap().clone();
-            let taken = take_session(&mut fields).map_err(|fault| fault.code.into_owned());
+            let taken = take_session(&mut fields).map_err(|fault| fault.code.to_string());
             assert_eq!(taken.as_deref().map_err(String::as_str), expected, "{request}");
         }
     }

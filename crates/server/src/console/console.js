@@ -1,22 +1,36 @@
-// The console's own script: keeps the list live, counts down, and takes keys. Everything works without it but that.
+// The console's script: live updates, countdowns, notifications and keyboard shortcuts. All else works without it.
 "use strict";
 (() => {
-  const link = document.querySelector("form[data-link]");
-  if (link && location.hash.length > 1) {
-    link.elements.link.value = location.hash.slice(1);
-    history.replaceState(null, "", location.pathname); // the word is for one use, not for the history
+  /** A question for the operator, with the time at which it expires. @typedef {HTMLElement & { deadline: number }} Card */
+
+  /** @type {HTMLFormElement | null} */
+  const linkForm = document.querySelector("form[data-link]");
+  const linkField = linkForm?.elements.namedItem("link");
+  if (linkField instanceof HTMLInputElement && location.hash.length > 1) {
+    linkField.value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname); // the token is for one use, not for the history
   }
 
-  const live = document.getElementById("live");
-  if (!live) return;
-  const light = document.querySelector(".live");
-  const wishes = { sound: box("sound"), notice: box("notice") };
-  let chosen = null;
-  const known = new Set(cards().map((card) => card.id));
+  const found = document.getElementById("live");
+  if (!found) return;
+  const live = found;
+  const connectionLight = document.querySelector(".live");
+  const preferences = { sound: preference("sound"), notice: preference("notice") };
+  /** @type {Card | null} */
+  let selected = null;
+  const knownIds = new Set(cards().map((card) => card.id));
+  /** @type {AudioContext | null} */
   let audio = null;
+  let settleTimer = 0;
+  const refreshState = { running: false, again: false };
+  /** @type {Record<string, string>} The HTML last adopted, by id. */
+  const adopted = {};
 
-  function box(name) {
+  /** @param {string} name */
+  function preference(name) {
+    /** @type {HTMLInputElement | null} */
     const input = document.querySelector(`input[name=${name}]`);
+    if (!input) throw new Error(`no preference ${name}`);
     input.checked = localStorage.getItem(name) === "on";
     input.addEventListener("change", async () => {
       if (name === "notice" && input.checked && (await Notification.requestPermission()) !== "granted") input.checked = false;
@@ -25,118 +39,130 @@
     });
     return input;
   }
-  function cards() { return [...live.querySelectorAll(".card")]; }
+  function cards() {
+    return [.../** @type {NodeListOf<Card>} */ (live.querySelectorAll(".card"))];
+  }
+  /** @param {Element} card @param {boolean} disabled */
+  function setButtonsDisabled(card, disabled) {
+    card.querySelectorAll("button").forEach((button) => { button.disabled = disabled; });
+  }
 
-  // The server sends the time that is left: this machine's clock may be wrong.
-  function start(card) {
+  // The server sends the time that is left, because this machine's clock may be wrong.
+  /** @param {Card} card */
+  function startCountdown(card) {
     card.deadline = performance.now() + Number(card.dataset.left);
   }
-  function count() {
+  function updateCountdowns() {
     for (const card of cards()) {
       if (!card.dataset.left) continue;
       const left = Math.max(0, card.deadline - performance.now());
-      const remaining = card.querySelector(".left");
-      if (remaining) remaining.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
+      const label = card.querySelector(".left");
+      if (label) label.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
+      /** @type {HTMLProgressElement | null} */
       const bar = card.querySelector(".bar");
       if (bar) bar.value = left;
       if (left === 0 && !card.classList.contains("over")) {
         card.classList.add("over");
-        card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+        setButtonsDisabled(card, true);
         setTimeout(refresh, 400);
       }
     }
   }
 
   // When cards come and go, or the page itself comes to the front, what is under a finger may have changed: presses of
-  // that moment are not meant. The style sheet holds the first moment of a page, and of a card, by itself.
-  function settle() {
+  // that moment are not intended. The style sheet covers the first moment of a page, and of a card.
+  function ignorePressesBriefly() {
     live.classList.add("settling");
-    clearTimeout(settle.timer);
-    settle.timer = setTimeout(() => live.classList.remove("settling"), 500);
+    clearTimeout(settleTimer);
+    settleTimer = setTimeout(() => live.classList.remove("settling"), 500);
   }
 
   async function refresh() {
-    if (refresh.running) { refresh.again = true; return; }
-    refresh.running = true;
+    if (refreshState.running) { refreshState.again = true; return; }
+    refreshState.running = true;
     try {
-      const answer = await fetch(live.dataset.from, { headers: { accept: "text/html" }, cache: "no-store" });
-      if (answer.status === 401) { location.assign("/console/login"); return; }
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const response = await fetch(live.dataset.from ?? "", { headers: { accept: "text/html" }, cache: "no-store" });
+      if (response.status === 401) { location.assign("/console/login"); return; }
+      if (!response.ok) return;
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
       adopt(page.getElementById("live"));
     } catch {
-      light.classList.remove("on");
+      connectionLight?.classList.remove("on");
     } finally {
-      refresh.running = false;
-      if (refresh.again) { refresh.again = false; refresh(); }
+      refreshState.running = false;
+      if (refreshState.again) { refreshState.again = false; refresh(); }
     }
   }
 
-  // What is still the same is not touched: a press that has begun, a note half written and a step half taken go on.
+  // Unchanged cards are not touched: a press that has begun, a note half written and a step half taken go on.
+  /** @param {HTMLElement | null} next */
   function adopt(next) {
-    if (!next) return;
-    const here = live.querySelector("#waiting"), wanted = new Map();
-    for (const node of next.querySelector("#waiting").children) wanted.set(node.id, node);
+    const here = live.querySelector("#waiting"), there = next?.querySelector("#waiting");
+    if (!next || !here || !there) return;
+    const wanted = new Map([.../** @type {HTMLCollectionOf<Card>} */ (there.children)].map((card) => [card.id, card]));
     const before = here.children.length;
-    for (const old of [...here.children]) {
+    for (const old of [.../** @type {HTMLCollectionOf<Card>} */ (here.children)]) {
       const now = wanted.get(old.id);
       if (now && now.dataset.state === old.dataset.state) wanted.delete(old.id);
       else old.remove();
     }
     const fresh = [...wanted.values()];
-    if (fresh.length || here.children.length !== before) settle();
-    for (const node of fresh) {
-      start(node);
-      if (!known.has(node.id)) node.classList.add("fresh");
-      here.append(node);
+    if (fresh.length || here.children.length !== before) ignorePressesBriefly();
+    for (const card of fresh) {
+      startCountdown(card);
+      if (!knownIds.has(card.id)) card.classList.add("fresh");
+      here.append(card);
     }
-    for (const name of ["count", "past"]) {
-      const updated = next.querySelector(`#${name}`), shown = live.querySelector(`#${name}`);
-      if (updated && adopt[name] !== updated.innerHTML) {
-        adopt[name] = updated.innerHTML;
-        shown.replaceChildren(...updated.childNodes);
+    for (const id of ["count", "past"]) {
+      const replacement = next.querySelector(`#${id}`), shown = live.querySelector(`#${id}`);
+      if (replacement && adopted[id] !== replacement.innerHTML) {
+        adopted[id] = replacement.innerHTML;
+        shown?.replaceChildren(...replacement.childNodes);
       }
     }
-    if (chosen && !live.contains(chosen)) chosen = null;
-    head();
-    count();
-    const news = fresh.filter((node) => !known.has(node.id) && node.dataset.state === "waiting");
-    for (const node of fresh) known.add(node.id);
-    if (news.length) call(news);
+    if (selected && !live.contains(selected)) selected = null;
+    updateTitle();
+    updateCountdowns();
+    const news = fresh.filter((card) => !knownIds.has(card.id) && card.dataset.state === "waiting");
+    for (const card of fresh) knownIds.add(card.id);
+    if (news.length) notify(news);
   }
 
-  // The server sends UTC; show local time.
-  function localise() {
-    live.querySelectorAll("time[datetime]").forEach((time) => { time.textContent = new Date(time.dateTime).toLocaleTimeString(); });
+  // The server sends UTC; people live elsewhere.
+  function localizeTimes() {
+    live.querySelectorAll("time").forEach((time) => {
+      if (time.dateTime) time.textContent = new Date(time.dateTime).toLocaleTimeString();
+    });
     const zone = live.querySelector("[data-zone]");
     if (zone) zone.textContent = "";
   }
 
-  function head() {
-    localise();
+  function updateTitle() {
+    localizeTimes();
     const waiting = live.querySelectorAll(".card[data-state=waiting]").length;
     document.title = (waiting ? `(${waiting}) ` : "") + "Console · Stockade";
   }
 
-  function call(fresh) {
-    if (wishes.sound.checked) ring();
-    if (wishes.notice.checked && Notification.permission === "granted") {
+  /** @param {Card[]} fresh */
+  function notify(fresh) {
+    if (preferences.sound.checked) ring();
+    if (preferences.notice.checked && Notification.permission === "granted") {
       for (const card of fresh) {
         const notice = new Notification("A decision is wanted", { body: card.dataset.summary, tag: card.id });
-        notice.onclick = () => { window.focus(); choose(document.getElementById(card.id)); notice.close(); };
+        notice.onclick = () => { window.focus(); select(cards().find(({ id }) => id === card.id)); notice.close(); };
       }
     }
   }
   function ring() {
-    audio ??= new AudioContext();
-    audio.resume();
+    const context = (audio ??= new AudioContext());
+    context.resume();
     [660, 880].forEach((pitch, index) => {
-      const tone = audio.createOscillator(), loud = audio.createGain(), at = audio.currentTime + index * 0.16;
+      const tone = context.createOscillator(), volume = context.createGain(), at = context.currentTime + index * 0.16;
       tone.frequency.value = pitch;
-      loud.gain.setValueAtTime(0.0001, at);
-      loud.gain.exponentialRampToValueAtTime(0.12, at + 0.02);
-      loud.gain.exponentialRampToValueAtTime(0.0001, at + 0.3);
-      tone.connect(loud).connect(audio.destination);
+      volume.gain.setValueAtTime(0.0001, at);
+      volume.gain.exponentialRampToValueAtTime(0.12, at + 0.02);
+      volume.gain.exponentialRampToValueAtTime(0.0001, at + 0.3);
+      tone.connect(volume).connect(context.destination);
       tone.start(at);
       tone.stop(at + 0.32);
     });
@@ -145,61 +171,71 @@
   live.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (live.classList.contains("settling")) return;
-    const form = event.target, card = form.closest(".card"), status = card.querySelector("output");
-    const fields = new URLSearchParams(new FormData(form, event.submitter));
-    card.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+    const form = event.target, card = form instanceof HTMLFormElement ? form.closest(".card") : null;
+    const output = card?.querySelector("output");
+    if (!(form instanceof HTMLFormElement) || !card || !output) return;
+    const fields = new URLSearchParams();
+    for (const [name, value] of new FormData(form, event.submitter)) if (typeof value === "string") fields.append(name, value);
+    setButtonsDisabled(card, true);
     try {
-      const answer = await fetch(form.action, { method: "POST", body: fields, headers: { accept: "application/json" } });
-      const said = await answer.json();
-      if (!answer.ok) status.textContent = `${said.message}. ${said.hint}`;
-      if (answer.status === 401) location.assign("/console/login");
-      if (!answer.ok && answer.status !== 409) card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+      const response = await fetch(form.action, { method: "POST", body: fields, headers: { accept: "application/json" } });
+      const reply = await response.json();
+      if (!response.ok) output.textContent = `${reply.message}. ${reply.hint}`;
+      if (response.status === 401) location.assign("/console/login");
+      if (!response.ok && response.status !== 409) setButtonsDisabled(card, false);
     } catch {
-      status.textContent = "The server does not answer. Nothing was decided.";
-      card.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+      output.textContent = "The server does not answer. Nothing was decided.";
+      setButtonsDisabled(card, false);
     }
     refresh();
   });
 
-  function choose(card) {
+  /** @param {Card | undefined} card */
+  function select(card) {
     if (!card) return;
-    chosen?.classList.remove("chosen");
-    chosen = card;
+    selected?.classList.remove("chosen");
+    selected = card;
     card.classList.add("chosen");
     card.scrollIntoView({ block: "nearest" });
   }
-  function press(name) {
-    const button = chosen?.querySelector(`[data-key=${name}]`);
-    if (!button || live.classList.contains("settling")) return;
-    if (button.tagName === "SUMMARY") { button.parentElement.open = true; button.parentElement.querySelector("button")?.focus(); }
-    else if (!button.disabled) button.click();
+  /** @param {string} key */
+  function press(key) {
+    /** @type {HTMLElement | null | undefined} */
+    const target = selected?.querySelector(`[data-key=${key}]`);
+    if (!target || live.classList.contains("settling")) return;
+    const details = target.parentElement;
+    if (target.tagName === "SUMMARY" && details instanceof HTMLDetailsElement) {
+      details.open = true;
+      details.querySelector("button")?.focus();
+    } else if (!(target instanceof HTMLButtonElement && target.disabled)) target.click();
   }
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const typing = event.target instanceof Element && /^(INPUT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing) return;
     const waiting = cards().filter((card) => card.dataset.state === "waiting");
-    const at = waiting.indexOf(chosen);
+    const at = selected ? waiting.indexOf(selected) : -1;
     switch (event.key) {
-      case "j": choose(waiting[Math.min(at + 1, waiting.length - 1)]); break;
-      case "k": choose(waiting[Math.max(at - 1, 0)]); break;
+      case "j": select(waiting[Math.min(at + 1, waiting.length - 1)]); break;
+      case "k": select(waiting[Math.max(at - 1, 0)]); break;
       case "a": case "s": case "d": case "r": press(event.key); break;
-      case "Escape": chosen?.querySelectorAll("details[open]").forEach((open) => { open.open = false; }); break;
+      case "Escape": selected?.querySelectorAll("details").forEach((details) => { details.open = false; }); break;
       default: return;
     }
     event.preventDefault();
   });
 
-  settle();
-  window.addEventListener("focus", settle);
-  window.addEventListener("pageshow", settle);
-  document.addEventListener("visibilitychange", settle);
-  cards().forEach(start);
-  head();
-  count();
-  setInterval(count, 250);
+  ignorePressesBriefly();
+  window.addEventListener("focus", ignorePressesBriefly);
+  window.addEventListener("pageshow", ignorePressesBriefly);
+  document.addEventListener("visibilitychange", ignorePressesBriefly);
+  cards().forEach(startCountdown);
+  updateTitle();
+  updateCountdowns();
+  setInterval(updateCountdowns, 250);
   const events = new EventSource("/operator/events");
-  events.onopen = () => { light.classList.add("on"); refresh(); };
+  events.onopen = () => { connectionLight?.classList.add("on"); refresh(); };
   events.addEventListener("change", refresh);
-  events.onerror = () => light.classList.remove("on");
-  // For what the stream does not report: questions of another process of the same state folder, and no stream at all.
+  events.onerror = () => connectionLight?.classList.remove("on");
+  // For what the stream does not carry: questions of another process with the same state folder, and a lost stream.
   setInterval(refresh, 4000);
 })();

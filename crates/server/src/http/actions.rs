@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -39,7 +40,9 @@ pub async fn post(
         tokio::spawn(async move { api::run(&Call::of_scope(&control, scope, cancel), request).await });
     match acting.await {
         Ok(result) => respond(result),
-        Err(error) => fault_json(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused("internal", &error)),
+        Err(error) => {
+            fault_json(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused(ErrorCode::Internal, &error))
+        }
     }
 }
 

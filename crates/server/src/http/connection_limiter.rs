@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use hyper::body::{Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -125,7 +126,7 @@ pub async fn limit_agent_requests(
     next: Next,
 ) -> Response {
     let Ok(permit) = agents.0.try_acquire_owned() else {
-        let fault = Fault::new("server_busy", "too many requests of agents are being answered")
+        let fault = Fault::new(ErrorCode::ServerBusy, "too many requests of agents are being answered")
             .hint("Wait for answers, close streams that you do not read, and try again.")
             .retryable();
         return fault_json(StatusCode::SERVICE_UNAVAILABLE, fault);

@@ -15,6 +15,7 @@ use axum::{Json, Router};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::session::EndReason;
+use error_code::ErrorCode;
 use hyper_util::rt::TokioIo;
 use policy::{Actor, Scope, Tenant};
 use serde_json::json;
@@ -80,7 +81,7 @@ async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Byte
 fn scope_required() -> Response {
     fault_json(
         StatusCode::BAD_REQUEST,
-        Fault::new("bad_arguments", format!("{SCOPE_HEADER} is tenant/actor")),
+        Fault::new(ErrorCode::BadArguments, format!("{SCOPE_HEADER} is tenant/actor")),
     )
 }
 

@@ -7,6 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -71,14 +72,17 @@ fn check_host_and_origin(
 ) -> Result<(), Fault> {
     let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default()).or(authority);
     if !host.is_some_and(|host| is_own_authority(host, address)) {
-        return Err(Fault::new("host_refused", "requests must name this machine as their host")
+        return Err(Fault::new(ErrorCode::HostRefused, "requests must name this machine as their host")
             .hint(format!("Use http://{address}/ or http://localhost:{}/.", address.port())));
     }
     for origin in headers.get_all(header::ORIGIN) {
         let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
         if !authority.is_some_and(|authority| is_own_authority(authority, address)) {
-            return Err(Fault::new("origin_refused", "web pages of other origins may not use this server")
-                .hint("Use a program, or a page that this server serves."));
+            return Err(Fault::new(
+                ErrorCode::OriginRefused,
+                "web pages of other origins may not use this server",
+            )
+            .hint("Use a program, or a page that this server serves."));
         }
     }
     Ok(())
@@ -124,7 +128,7 @@ async fn scope_of_key(keys: &AgentKeys, headers: &HeaderMap) -> Result<Scope, Fa
         return keys.control.default_scope();
     }
     let refused = |message: &str| {
-        Fault::new("unauthorized", message)
+        Fault::new(ErrorCode::Unauthorized, message)
             .hint("Send `Authorization: Bearer KEY`; `stockade key make` makes a key, `stockade key list` shows which are valid.")
     };
     let key = headers
@@ -146,7 +150,7 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
         check_host_and_origin(&headers, None, "127.0.0.1:7700".parse().unwrap())
-            .map_err(|fault| fault.code.into_owned())
+            .map_err(|fault| fault.code.to_string())
     }
 
     #[test]

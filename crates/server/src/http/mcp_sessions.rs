@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -73,13 +74,16 @@ impl McpSessions {
 /// Runs after the key check, which puts the scope on the request.
 pub async fn check_owner(State(sessions): State<McpSessions>, request: Request, next: Next) -> Response {
     let Some(scope) = request.extensions().get::<Scope>().cloned() else {
-        return fault_json(StatusCode::UNAUTHORIZED, Fault::new("unauthorized", "the caller is not known"));
+        return fault_json(
+            StatusCode::UNAUTHORIZED,
+            Fault::new(ErrorCode::Unauthorized, "the caller is not known"),
+        );
     };
     if let Some(id) = session_id(request.headers())
         && !sessions.touch_if_owner(&id, &scope)
     {
         // The transport's own response to an unknown id: the client initializes again.
-        let fault = Fault::new("unknown_mcp_session", "there is no such MCP session")
+        let fault = Fault::new(ErrorCode::UnknownMcpSession, "there is no such MCP session")
             .hint("Initialize again; browser sessions stay as they are.");
         return fault_json(StatusCode::NOT_FOUND, fault);
     }

@@ -17,6 +17,7 @@ use crate::operator::{OperatorAuth, WebhookNotifier};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::settings::Config;
+use error_code::ErrorCode;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
     let socket = socket
         .set_nonblocking(true)
         .and_then(|()| UnixListener::from_std(socket))
-        .map_err(|e| Fault::io("internal", "cannot use the control socket", &e))?;
+        .map_err(|e| Fault::io(ErrorCode::Internal, "cannot use the control socket", &e))?;
     Ok(Listeners { http, socket, address })
 }
 
@@ -80,7 +81,7 @@ pub async fn serve(
         served = async { tokio::try_join!(http, socket) } => served.map(|_| ()),
         () = late => Ok(()),
     };
-    served.map_err(|e| Fault::io("internal", "the server stopped", &e))
+    served.map_err(|e| Fault::io(ErrorCode::Internal, "the server stopped", &e))
 }
 
 /// The configured webhook: its address and the shared secret.
@@ -95,7 +96,7 @@ impl WebhookEndpoint {
         let webhook = &config.hitl.webhook;
         let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
         let secret = Arc::new(WebhookSecret::read(Path::new(file))?);
-        let url = url.parse().map_err(|error| Fault::caused("config_value", &error))?;
+        let url = url.parse().map_err(|error| Fault::caused(ErrorCode::ConfigValue, &error))?;
         Ok(Some(WebhookEndpoint { url, secret }))
     }
 
@@ -119,8 +120,10 @@ pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
         address.port()
     );
     match error.kind() {
-        std::io::ErrorKind::AddrInUse => Fault::new("port_in_use", format!("{address} is taken")).hint(hint),
-        _ => Fault::io("cannot_listen", format!("cannot listen on {address}"), error).hint(hint),
+        std::io::ErrorKind::AddrInUse => {
+            Fault::new(ErrorCode::PortInUse, format!("{address} is taken")).hint(hint)
+        }
+        _ => Fault::io(ErrorCode::CannotListen, format!("cannot listen on {address}"), error).hint(hint),
     }
 }
 
@@ -136,7 +139,7 @@ mod tests {
             [(ErrorKind::AddrInUse, "port_in_use"), (ErrorKind::PermissionDenied, "cannot_listen")]
         {
             let fault = cannot_listen(address, &Error::from(kind));
-            assert_eq!(fault.code, code);
+            assert_eq!(fault.code.to_string(), code);
             assert!(fault.hint.contains("--listen"), "{fault}");
         }
     }

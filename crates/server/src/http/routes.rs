@@ -14,6 +14,7 @@ use axum::routing::get;
 use axum::{Json, Router, middleware};
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::Scope;
 use serde_json::json;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ async fn screenshot(
     Path(id): Path<String>,
 ) -> Response {
     let gone = || {
-        let fault = Fault::new("unknown_screenshot", "there is no such screenshot")
+        let fault = Fault::new(ErrorCode::UnknownScreenshot, "there is no such screenshot")
             .hint("Screenshots of a session are gone when it closes; take another.");
         guard::fault_json(StatusCode::NOT_FOUND, fault)
     };
@@ -81,7 +82,7 @@ async fn screenshot(
 }
 
 async fn not_found() -> Response {
-    let fault = Fault::new("not_found", "there is nothing at this address")
+    let fault = Fault::new(ErrorCode::NotFound, "there is nothing at this address")
         .hint("Agents use /mcp or /v1/actions; people use /console.");
     guard::fault_json(StatusCode::NOT_FOUND, fault)
 }

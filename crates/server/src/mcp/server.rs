@@ -2,12 +2,13 @@
 
 use super::tool_reply::{self, ToolReply};
 use super::{progress, tools, url_elicitation};
-use browser::{CallerId, Viewer};
+use browser::{CallerId, ReplyOptions};
 use engine::approvals::Approval;
 use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{Reply, Wish};
 use engine::session::OpenRequest;
+use error_code::ErrorCode;
 use policy::{Action, Scope};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation,
@@ -109,7 +110,7 @@ impl<'a> Call<'a> {
         full: bool,
         patience: Duration,
     ) -> Result<Reply, Fault> {
-        let viewer = Viewer { caller: self.caller.clone(), full: full || self.whole };
+        let viewer = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
         let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
         let wish = Wish { action, viewer, timeout, patience, asked, given_up };
         // Boxed: the future is large.
@@ -252,7 +253,7 @@ impl ServerHandler for McpServer {
         let reply: Result<ToolReply, Fault> =
             progress::with_progress(&context, approvals, name, asked.clone(), work).await;
         if by_reply
-            && reply.as_ref().is_err_and(|fault| fault.code.starts_with("approval_pending:"))
+            && reply.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }))
             && let Some(required) =
                 asked.borrow().as_ref().and_then(|asked| url_elicitation::input_required(approvals, asked))
         {
@@ -321,6 +322,6 @@ fn caller_without_connection(scope: &Scope) -> CallerId {
 }
 
 pub fn session_required() -> Fault {
-    Fault::new("session_required", "this call has to name its session")
+    Fault::new(ErrorCode::SessionRequired, "this call has to name its session")
         .hint("Open one with browser_open_session, or session.start over HTTP, and pass the session_id from its reply.")
 }

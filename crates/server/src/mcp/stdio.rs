@@ -5,6 +5,7 @@ use crate::control_protocol::{PIPE_PATH, SCOPE_HEADER};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::session::EndReason;
+use error_code::ErrorCode;
 use policy::Scope;
 use rmcp::ServiceExt;
 use std::io;
@@ -25,10 +26,11 @@ where
     let own = Arc::new(Mutex::new(None));
     let server = McpServer::new(control.clone(), Transport::Pipe { scope: scope.clone(), own: own.clone() });
     let served = match server.serve((read, write)).await {
-        Ok(running) => running.waiting().await.map(|_| ()).map_err(|e| Fault::caused("internal", &e)),
-        Err(error) => {
-            Err(Fault::caused("mcp_handshake", &error).hint("Is the program at the other end an MCP client?"))
+        Ok(running) => {
+            running.waiting().await.map(|_| ()).map_err(|e| Fault::caused(ErrorCode::Internal, &e))
         }
+        Err(error) => Err(Fault::caused(ErrorCode::McpHandshake, &error)
+            .hint("Is the program at the other end an MCP client?")),
     };
     if let Some(session) = own.lock().await.take()
         && let Ok(session) = control.gate.sessions.find(&scope, &session)
@@ -40,7 +42,7 @@ where
 
 /// Connects standard input and output to a running server, as one MCP client.
 pub async fn join(stream: std::os::unix::net::UnixStream, scope: &Scope) -> Result<(), Fault> {
-    let failed = |e: std::io::Error| Fault::io("not_running", "cannot join the running server", &e);
+    let failed = |e: std::io::Error| Fault::io(ErrorCode::NotRunning, "cannot join the running server", &e);
     stream.set_nonblocking(true).map_err(failed)?;
     let mut stream = UnixStream::from_std(stream).map_err(failed)?;
     upgrade(&mut stream, scope).await.map_err(failed)?;

@@ -2,6 +2,7 @@
 
 use super::page_delimiters::PageDelimiters;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use rmcp::model::{CallToolResult, ContentBlock};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +17,7 @@ pub struct ToolReply {
 
 impl ToolReply {
     pub fn new(text: String, fields: &impl Serialize) -> Result<ToolReply, Fault> {
-        let fields = serde_json::to_value(fields).map_err(|e| Fault::caused("internal", &e))?;
+        let fields = serde_json::to_value(fields).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         Ok(ToolReply { text, images: Vec::new(), fields })
     }
 

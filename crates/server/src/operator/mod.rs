@@ -11,6 +11,7 @@ pub use password::Password;
 pub use webhook_notifier::WebhookNotifier;
 
 use engine::error::Fault;
+use error_code::ErrorCode;
 
 /// Parses an operator's name, which has the same form as a tenant's or an actor's.
 pub fn parse_name(name: &str) -> Result<String, policy::InvalidName> {
@@ -39,7 +40,7 @@ pub fn constant_time_eq(one: &str, other: &str) -> bool {
 
 /// The fault for callers without an operator's login.
 pub fn login_required() -> Fault {
-    Fault::new("login_required", "an operator has to be logged in here")
+    Fault::new(ErrorCode::LoginRequired, "an operator has to be logged in here")
         .hint("Open /console and log in, or use `stockade approvals`, which asks for the password.")
 }
 

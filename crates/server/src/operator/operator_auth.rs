@@ -6,6 +6,7 @@ use audit::{Event, EventKind, EventSubject, Log};
 use engine::error::Fault;
 use engine::error::audit_fault;
 use engine::storage::{OperatorToken, Storage, Visit};
+use error_code::ErrorCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -99,7 +100,8 @@ impl OperatorAuth {
                     .await?;
                 }
                 let what = "this link was used before, is older than ten minutes, or is none";
-                Err(Fault::new("link_spent", what).hint("Make another in a terminal: stockade operator link"))
+                Err(Fault::new(ErrorCode::LinkSpent, what)
+                    .hint("Make another in a terminal: stockade operator link"))
             }
         }
     }
@@ -129,7 +131,7 @@ impl OperatorAuth {
         let Ok(Ok(_permit)) = permit else { return Err(throttled(CHECK_TIMEOUT)) };
         tokio::task::spawn_blocking(move || password.fits(stored.as_deref()))
             .await
-            .map_err(|error| Fault::caused("internal", &error))?
+            .map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
     }
 
     /// Records the login before issuing the token.
@@ -177,14 +179,14 @@ pub async fn record_operator_event(
 }
 
 fn login_failed() -> Fault {
-    Fault::new("login_failed", "that is not an operator's name and password")
+    Fault::new(ErrorCode::LoginFailed, "that is not an operator's name and password")
         .hint("`stockade operator password` sets one, `stockade operator link` lets you in without.")
 }
 
 fn throttled(wait: Duration) -> Fault {
     let seconds = wait.as_secs() + 1;
     Fault::new(
-        "login_throttled",
+        ErrorCode::LoginThrottled,
         format!("too many passwords were tried; the next can be tried in {seconds} s"),
     )
     .hint("Wait, or log in by a link: stockade operator link")
@@ -214,7 +216,7 @@ mod tests {
         let enter = |channel, name: &'static str, word: &str| {
             let (auth, word) = (auth.clone(), Password::given(word.to_owned()));
             async move {
-                auth.log_in_with_password(channel, name, word).await.map_err(|fault| fault.code.into_owned())
+                auth.log_in_with_password(channel, name, word).await.map_err(|fault| fault.code.to_string())
             }
         };
         let begun = Instant::now();
@@ -243,7 +245,7 @@ mod tests {
         assert_eq!((count("operator_refused"), count("operator_entered"), count("operator_left")), (5, 1, 1));
         // Refused links are recorded too, within a bound.
         for _ in 0..20 {
-            assert_eq!(auth.log_in_with_link("none").await.err().unwrap().code, "link_spent");
+            assert_eq!(auth.log_in_with_link("none").await.err().unwrap().code, ErrorCode::LinkSpent);
         }
         assert_eq!(count("operator_refused"), 10);
     }

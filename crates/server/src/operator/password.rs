@@ -4,6 +4,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use engine::error::Fault;
+use error_code::ErrorCode;
 
 /// Shorter passwords are too easy to guess.
 const SHORTEST: usize = 10;
@@ -23,8 +24,9 @@ impl Password {
 
     /// Checks that it may be set as a password.
     pub fn check(&self) -> Result<(), Fault> {
-        let bad =
-            |message: String| Err(Fault::new("bad_password", message).hint("Four or five words do well."));
+        let bad = |message: String| {
+            Err(Fault::new(ErrorCode::BadPassword, message).hint("Four or five words do well."))
+        };
         if self.0.chars().count() < SHORTEST {
             return bad(format!("a password has at least {SHORTEST} characters"));
         }
@@ -76,7 +78,7 @@ fn argon2() -> Result<Argon2<'static>, argon2::password_hash::Error> {
 }
 
 fn internal(error: &argon2::password_hash::Error) -> Fault {
-    Fault::new("internal", format!("a password could not be hashed: {error}"))
+    Fault::new(ErrorCode::Internal, format!("a password could not be hashed: {error}"))
 }
 
 #[cfg(test)]
@@ -98,7 +100,7 @@ mod tests {
     fn short_long_and_multi_line_passwords_are_refused() {
         for text in ["", "short", "ninechars", "two\nlines of it", &"x".repeat(1025)] {
             let fault = Password::given(text.to_owned()).hash().unwrap_err();
-            assert_eq!(crate::seen::seen(fault.code), "bad_password", "{text:?}");
+            assert_eq!(crate::seen::seen(fault.code.to_string()), "bad_password", "{text:?}");
         }
     }
 }

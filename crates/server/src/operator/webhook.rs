@@ -5,6 +5,7 @@
 
 use crate::operator::{constant_time_eq, hmac_sha256_hex};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -35,7 +36,7 @@ impl WebhookSecret {
     /// Reads the secret from a file that only the user running Stockade can read.
     pub fn read(path: &Path) -> Result<WebhookSecret, Fault> {
         let unsafe_file = |why: String| {
-            Fault::new("webhook_secret", format!("{}: {why}", path.display())).hint(
+            Fault::new(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
                 "Make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE). It belongs to the user that runs Stockade.",
             )
         };
@@ -86,7 +87,7 @@ impl NonceCache {
     /// Verifies that a message is signed, recent and new, and uses up its nonce.
     pub fn check(&self, secret: &WebhookSecret, message: &SignedMessage, now: i64) -> Result<(), Fault> {
         let refused = |why: &'static str| {
-            Err(Fault::new("webhook_refused", why)
+            Err(Fault::new(ErrorCode::WebhookRefused, why)
                 .hint("Sign \"v1.answer.<seconds>.<nonce>.<body>\" as docs/operators.md says, with a new nonce each time."))
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -107,7 +108,7 @@ impl NonceCache {
             return refused("the message came before");
         }
         if nonces.len() >= MAX_NONCES {
-            return Err(Fault::new("webhook_busy", "too many answers came within two minutes")
+            return Err(Fault::new(ErrorCode::WebhookBusy, "too many answers came within two minutes")
                 .hint("Send them again later.")
                 .retryable());
         }

@@ -2,7 +2,7 @@
 
 use crate::jailed::{Jail, Stockade};
 use crate::records::Record;
-use browser::{Browser, BrowserOptions, CallerId, Viewer};
+use browser::{Browser, BrowserOptions, CallerId, ReplyOptions};
 use engine::gate::Wish;
 use engine::session::OpenRequest;
 use policy::{Action, Click, LoadState, Navigate, Target, WebUrl};
@@ -33,8 +33,8 @@ fn click() -> Action {
     Action::Click(Click::on(Target::Role { role, name, index: 0 }))
 }
 
-fn viewer() -> Viewer {
-    Viewer { caller: CallerId::new("bench"), full: false }
+fn reply() -> ReplyOptions {
+    ReplyOptions { caller: CallerId::new("bench"), full: false }
 }
 
 impl Gated {
@@ -54,7 +54,7 @@ impl Gated {
 
     async fn act(&self, action: Action) -> Duration {
         let begun = Instant::now();
-        let wish = Wish::unattended(action, viewer());
+        let wish = Wish::unattended(action, reply());
         let gate = &self.stockade.control.gate;
         let acted = gate.act(&self.stockade.scope, &self.session, wish, &CancellationToken::new()).await;
         drop(acted.unwrap());
@@ -73,7 +73,8 @@ impl Gated {
 impl Driven {
     pub async fn start(address: &str) -> Driven {
         let (jail, connection) = Jail::start(&[(HOST, address.to_owned())]).await;
-        let browser = Browser::attach(connection, BrowserOptions::default()).await.unwrap().clean();
+        let browser =
+            Browser::attach(connection, BrowserOptions::default()).await.unwrap().without_credentials();
         let driven = Driven { browser, record: Record::in_memory(), _jail: jail };
         driven.act(go()).await;
         driven
@@ -86,7 +87,7 @@ impl Driven {
         // What turns it into something performable is the gate's part, and is not counted here.
         let permit = self.record.permit(action, facts).await;
         let begun = Instant::now();
-        self.browser.perform(permit, &viewer()).await.unwrap();
+        self.browser.perform(permit, &reply()).await.unwrap();
         resolved + begun.elapsed()
     }
 

@@ -4,7 +4,9 @@ use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use crate::records::Record;
 use browser::cdp::{Command, Connection, EventKind, SessionId};
-use browser::{Browser, BrowserOptions, CallerId, Content, Cover, Outcome, Snapshot, TimeLimit, Viewer};
+use browser::{
+    Browser, BrowserOptions, CallerId, Content, Outcome, ReplyOptions, ScreenshotMask, Snapshot, TimeLimit,
+};
 use policy::{Action, ImageFormat, LoadState, Navigate, Read, Screenshot, TokenBudget, WebUrl};
 use serde_json::json;
 use std::fs;
@@ -26,7 +28,7 @@ impl Command for GetFullAxTree {
     const METHOD: &'static str = "Accessibility.getFullAXTree";
     type Response = serde::de::IgnoredAny;
 
-    fn largest_reply(&self) -> usize {
+    fn max_reply(&self) -> usize {
         LARGEST_TREE
     }
 }
@@ -109,7 +111,10 @@ impl Reader {
         let shell = Shell::start();
         let connection = shell.browser_connection().await;
         let mut events = connection.subscribe();
-        let browser = Browser::attach(connection.clone(), BrowserOptions::default()).await.unwrap().clean();
+        let browser = Browser::attach(connection.clone(), BrowserOptions::default())
+            .await
+            .unwrap()
+            .without_credentials();
         let tab = loop {
             if let EventKind::Attached(tab) = &events.recv().await.unwrap().kind {
                 break tab.session_id.clone();
@@ -171,9 +176,9 @@ impl Reader {
     /// Pictures of what is in view, in turns.
     pub async fn picture_times(&self, rounds: usize) -> PictureTimes {
         let covers = [
-            ("nothing typed", Cover::default()),
-            ("typed elsewhere", Cover::of(["nowhere on this page"])),
-            ("typed and covered", Cover::of(["a link to 3,", "first of 1", "Choose 2"])),
+            ("nothing typed", ScreenshotMask::default()),
+            ("typed elsewhere", ScreenshotMask::typed_text(["nowhere on this page"])),
+            ("typed and covered", ScreenshotMask::typed_text(["a link to 3,", "first of 1", "Choose 2"])),
         ];
         let (mut taken, mut kept) = (Vec::new(), covers.each_ref().map(|_| Vec::new()));
         for _ in 0..=rounds {
@@ -184,7 +189,7 @@ impl Reader {
             for ((_, cover), times) in covers.iter().zip(&mut kept) {
                 let begun = Instant::now();
                 let limit = TimeLimit::new(Duration::from_secs(30));
-                self.browser.picture(None, ImageFormat::Webp, cover, limit).await.unwrap();
+                self.browser.recording_screenshot(None, ImageFormat::Webp, cover, limit).await.unwrap();
                 times.push(begun.elapsed());
             }
         }
@@ -195,9 +200,9 @@ impl Reader {
 
     async fn act(&self, action: Action) -> Outcome {
         let facts = self.browser.resolve(&action).await.unwrap();
-        let viewer = Viewer { caller: CallerId::new("bench"), full: true };
+        let reply = ReplyOptions { caller: CallerId::new("bench"), full: true };
         let permitted = self.record.permit(action, facts).await;
-        self.browser.perform(permitted, &viewer).await.unwrap()
+        self.browser.perform(permitted, &reply).await.unwrap()
     }
 }
 

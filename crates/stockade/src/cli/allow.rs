@@ -5,6 +5,7 @@ use crate::cli::terminal::Asker;
 use audit::EventKind;
 use engine::error::Fault;
 use engine::storage::{FIRST_OPERATOR, Storage, StorageError};
+use error_code::ErrorCode;
 use server::operator::{self, Password};
 use std::time::Instant;
 
@@ -55,12 +56,12 @@ pub async fn check(context: &Context, name: &str, password: Password, stored: St
 }
 
 fn wrong() -> Fault {
-    Fault::new("login_failed", "that is not an operator's name and password")
+    Fault::new(ErrorCode::LoginFailed, "that is not an operator's name and password")
         .hint("`--as NAME` says whose password it is; `stockade operator list` shows who has one.")
 }
 
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused("internal", &error))?
+    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
 }

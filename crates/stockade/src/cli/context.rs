@@ -7,6 +7,7 @@ use engine::logins::Logins;
 use engine::record;
 use engine::state::{self, State};
 use engine::storage::Storage;
+use error_code::ErrorCode;
 use std::future::Future;
 use std::path::PathBuf;
 
@@ -126,7 +127,7 @@ impl Context {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| Fault::io("internal", "cannot start", &error))?;
+            .map_err(|error| Fault::io(ErrorCode::Internal, "cannot start", &error))?;
         runtime.block_on(work)
     }
 }

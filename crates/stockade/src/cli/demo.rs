@@ -4,6 +4,7 @@ use crate::cli::output::{BOLD, DIM, GOOD, print_now};
 use crate::cli::{Context, Reply};
 use clap::Args;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use serde_json::json;
 use std::net::SocketAddr;
 use testkit::shop;
@@ -35,7 +36,7 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<Reply, Fault> {
     context.block_on(async {
         let failed = |error: std::io::Error| {
-            Fault::io("cannot_listen", format!("cannot serve the shop on {}", args.listen), &error)
+            Fault::io(ErrorCode::CannotListen, format!("cannot serve the shop on {}", args.listen), &error)
                 .hint_if_none("Choose another port with --listen, or leave it out.")
         };
         let listener = TcpListener::bind(args.listen).await.map_err(failed)?;

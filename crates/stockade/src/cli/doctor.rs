@@ -6,6 +6,7 @@ use crate::doctor::leak::{self, Report};
 use crate::doctor::{self, Check, Verdict};
 use clap::Args;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 
@@ -63,8 +64,8 @@ fn told(check: &Check) -> String {
 const MOST_SHOWN: usize = 20;
 
 fn leak(context: &Context) -> Result<Reply, Fault> {
-    let program =
-        std::env::current_exe().map_err(|error| Fault::io("internal", "cannot find itself", &error))?;
+    let program = std::env::current_exe()
+        .map_err(|error| Fault::io(ErrorCode::Internal, "cannot find itself", &error))?;
     let options = leak::Options { program, environment: Vec::new(), signed_in: true };
     let shows = !context.json() && std::io::stderr().is_terminal();
     let tell = move |what: &str| {
@@ -77,7 +78,7 @@ fn leak(context: &Context) -> Result<Reply, Fault> {
         tracing::debug!("nobody reads the progress");
     }
     let report = report?;
-    let json = serde_json::to_value(&report).map_err(|e| Fault::caused("internal", &e))?;
+    let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
     Ok(Reply { human: told_leak(&report), json, ok: report.ok })
 }
 

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use engine::error::Fault;
 use engine::logins::told::{self, Standing};
 use engine::logins::{By, Logins, parse_lifetime};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Name, Tenant};
 use serde_json::json;
@@ -190,7 +191,7 @@ fn lifetime(text: &str) -> Result<Duration, String> {
 }
 
 fn name(text: &str) -> Result<Name, Fault> {
-    Name::parse(text).map_err(|error| Fault::caused("internal", &error))
+    Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Logs: to standard error only, because standard output belongs to answers and to MCP.
 
 use engine::error::Fault;
+use error_code::ErrorCode;
 use std::io::{self, IsTerminal};
 use tracing::Level;
 use tracing_subscriber::filter::filter_fn;
@@ -12,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
     let filter = match std::env::var("STOCKADE_LOG") {
         Ok(text) if !text.is_empty() => text.parse::<EnvFilter>().map_err(|error| {
-            Fault::new("bad_log_filter", format!("STOCKADE_LOG='{}': {error}", text.escape_debug())).hint(
+            Fault::new(ErrorCode::BadLogFilter, format!("STOCKADE_LOG='{}': {error}", text.escape_debug())).hint(
                 "It is a level (error, warn, info, debug, trace) or a list like stockade=debug,jail=info.",
             )
         })?,
@@ -29,7 +30,7 @@ pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
         .with(filter)
         .with(lines)
         .try_init()
-        .map_err(|error| Fault::new("internal", format!("cannot start the log: {error}")))
+        .map_err(|error| Fault::new(ErrorCode::Internal, format!("cannot start the log: {error}")))
 }
 
 /// Libraries that carry what agents, pages and vaults say, and would write it down when asked for more.

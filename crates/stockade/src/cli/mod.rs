@@ -36,6 +36,7 @@ pub use table::{Column, Table};
 use clap::{Parser, Subcommand};
 use context::Global;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -167,7 +168,11 @@ fn usage(arguments: &[OsString], error: &clap::Error) -> ExitCode {
     if error.use_stderr() && wants_json {
         let text = error.render().to_string();
         let message = text.trim().trim_start_matches("error: ").to_owned();
-        return output::print_fault(true, &Fault::new("usage", message).hint("Run: stockade --help"), USAGE);
+        return output::print_fault(
+            true,
+            &Fault::new(ErrorCode::Usage, message).hint("Run: stockade --help"),
+            USAGE,
+        );
     }
     match error.print() {
         Ok(()) if !error.use_stderr() => ExitCode::SUCCESS,

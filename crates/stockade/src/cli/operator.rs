@@ -11,6 +11,7 @@ use audit::EventKind;
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use engine::storage::{FIRST_OPERATOR, LINK_LIFETIME, OperatorToken, Storage, StorageError};
+use error_code::ErrorCode;
 use serde_json::json;
 use server::client;
 use server::operator;
@@ -77,7 +78,7 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
             }
             OperatorCommand::Link { name } => {
                 if !std::io::stdout().is_terminal() {
-                    return Err(Fault::new("terminal_required", "a link is shown on a terminal only")
+                    return Err(Fault::new(ErrorCode::TerminalRequired, "a link is shown on a terminal only")
                         .hint("Run it in a terminal of your own, not through a program."));
                 }
                 allow(context, &storage, &mut asker, &allowed_by).await?;
@@ -136,7 +137,7 @@ async fn password(
     let new = asker.ask_new(&format!("A new password for {name}"))?;
     let hash = blocking(move || new.hash()).await?;
     if !storage.set_operator_password(name, old.as_deref(), &hash).await? {
-        return Err(Fault::new("storage_busy", "somebody else changed it at the same moment")
+        return Err(Fault::new(ErrorCode::StorageBusy, "somebody else changed it at the same moment")
             .hint("Try again.")
             .retryable());
     }

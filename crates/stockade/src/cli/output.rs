@@ -3,6 +3,7 @@
 use crate::cli::{Context, FAILURE};
 use anstyle::{AnsiColor, Style};
 use engine::error::{Fault, in_quotes};
+use error_code::ErrorCode;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -54,7 +55,7 @@ pub fn print_text(text: &str) -> Result<(), Fault> {
 }
 
 fn output_lost(error: &io::Error) -> Fault {
-    Fault::io("output_lost", "cannot write to standard output", error)
+    Fault::io(ErrorCode::OutputLost, "cannot write to standard output", error)
         .hint_if_none("Something has to read it, or it has to lead to a file with room.")
 }
 

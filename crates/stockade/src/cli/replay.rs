@@ -7,6 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::Args;
 use engine::error::Fault;
 use engine::record;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -87,7 +88,9 @@ fn from_bundle(path: &Path) -> Result<Recorded, Fault> {
     let checked = record::check_bundle(path, None).map_err(|e| unreadable(&e))?;
     if let Some(bad) = checked.bad {
         let message = format!("the bundle is not as it was made: {bad}");
-        return Err(Fault::new("bundle_damaged", message).hint("Get it again from where it was made."));
+        return Err(
+            Fault::new(ErrorCode::BundleDamaged, message).hint("Get it again from where it was made.")
+        );
     }
     let mut files = record::read_bundle(path).map_err(|e| unreadable(&e))?;
     let events = files.remove("events.jsonl").unwrap_or_default();
@@ -104,6 +107,9 @@ fn entry(line: &str) -> Option<LogEntry> {
 }
 
 fn unknown(session: &str) -> Fault {
-    Fault::new("unknown_session", format!("nothing is on record of a session {:?}", audit::sanitize(session)))
-        .hint("Name it by its id; `stockade audit tail` shows the ids of sessions.")
+    Fault::new(
+        ErrorCode::UnknownSession,
+        format!("nothing is on record of a session {:?}", audit::sanitize(session)),
+    )
+    .hint("Name it by its id; `stockade audit tail` shows the ids of sessions.")
 }

@@ -10,6 +10,7 @@ use engine::control::Control;
 use engine::error::Fault;
 use engine::stop::Stop;
 use engine::storage::{AgentKey, FIRST_OPERATOR, Storage};
+use error_code::ErrorCode;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -73,7 +74,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
 
 /// Serves the shop on a free port and lets the browser reach it by name.
 pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault> {
-    let failed = |e: std::io::Error| Fault::io("cannot_listen", "cannot serve the demo shop", &e);
+    let failed = |e: std::io::Error| Fault::io(ErrorCode::CannotListen, "cannot serve the demo shop", &e);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     for host in [shop::HOST, shop::FRAME_HOST] {

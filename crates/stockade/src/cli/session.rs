@@ -4,6 +4,7 @@ use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Actor, Scope, Tenant};
 use serde_json::{Value, json};
 use server::client;
@@ -128,7 +129,7 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
 fn grant() -> Result<Option<Zeroizing<String>>, Fault> {
     let mut line = Zeroizing::new(String::with_capacity(LONGEST_GRANT));
     let read = std::io::stdin().lock().take(LONGEST_GRANT as u64).read_line(&mut line);
-    read.map_err(|error| Fault::io("usage", "cannot read the grant from standard input", &error))?;
+    read.map_err(|error| Fault::io(ErrorCode::Usage, "cannot read the grant from standard input", &error))?;
     let grant = line.trim();
     Ok((!grant.is_empty()).then(|| Zeroizing::new(grant.to_owned())))
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use engine::control::Control;
 use engine::error::Fault;
 use engine::storage::Storage;
+use error_code::ErrorCode;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
         control.shut_down().await;
         Ok(report)
     })?;
-    let json = serde_json::to_value(&report).map_err(|e| Fault::caused("internal", &e))?;
+    let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
     Ok(Reply { human: closing(&report), json, ok: report.ok })
 }
 

@@ -6,6 +6,7 @@ use ::jail::template::{BuildOptions, Flavour, Store, Template, TemplateError};
 use clap::{Args, Subcommand, ValueEnum};
 use engine::error::{Fault, with_causes};
 use engine::state;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -84,7 +85,7 @@ fn verify(context: &Context, store: &Store, id: Option<&str>) -> Result<Reply, F
         let message =
             id.map_or_else(|| "there is no template".to_owned(), |id| format!("there is no template '{id}'"));
         let hint = if id.is_some() { "Run: stockade template list" } else { "Run: stockade template build" };
-        return Err(Fault::new("template_missing", message).hint(hint));
+        return Err(Fault::new(ErrorCode::TemplateMissing, message).hint(hint));
     }
     let ids: Vec<String> = chosen.keys().cloned().collect();
     for template in chosen.into_values() {

@@ -3,6 +3,7 @@
 //! `/dev/tty` and not standard input, so that a password is typed by whoever sits there, whatever the pipes are.
 
 use engine::error::Fault;
+use error_code::ErrorCode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
@@ -26,7 +27,7 @@ pub struct Keys {
 impl Keys {
     pub fn open() -> Result<Keys, Fault> {
         let none = |error: io::Error| {
-            Fault::new("terminal_required", format!("there is no terminal to ask at: {error}"))
+            Fault::new(ErrorCode::TerminalRequired, format!("there is no terminal to ask at: {error}"))
                 .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
         };
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(none)?;
@@ -167,20 +168,20 @@ impl Asker {
         let first = self.ask(prompt)?;
         first.check()?;
         if matches!(self, Asker::Terminal) && !first.is(&self.ask("The same again")?) {
-            return Err(Fault::new("bad_password", "the two are not the same").hint("Try again."));
+            return Err(Fault::new(ErrorCode::BadPassword, "the two are not the same").hint("Try again."));
         }
         Ok(first)
     }
 }
 
 fn gave_up() -> Fault {
-    Fault::new("cancelled", "nothing was done").hint("Run it again when you like.")
+    Fault::new(ErrorCode::Cancelled, "nothing was done").hint("Run it again when you like.")
 }
 
 fn not_text() -> Fault {
-    Fault::new("bad_password", "what was typed is no text in UTF-8").hint("Try again.")
+    Fault::new(ErrorCode::BadPassword, "what was typed is no text in UTF-8").hint("Try again.")
 }
 
 fn lost(error: &io::Error) -> Fault {
-    Fault::io("output_lost", "the terminal is gone", error).hint_if_none("Run it in a terminal.")
+    Fault::io(ErrorCode::OutputLost, "the terminal is gone", error).hint_if_none("Run it in a terminal.")
 }

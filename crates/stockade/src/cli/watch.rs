@@ -5,6 +5,7 @@ use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::terminal::Keys;
 use crate::cli::{Context, Reply};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 use server::client::OperatorClient;
 use std::collections::HashSet;
@@ -120,7 +121,16 @@ async fn one(visit: &OperatorClient<'_>, keys: &mut Keys, question: &Value) -> R
                 format!("  {GOOD}{}{GOOD:#}\n", answer["approval"]["state"].as_str().unwrap_or_default())
             }
             // Somebody was quicker, or the time was up: the next question is another matter.
-            Err(fault) if fault.code.starts_with("approval_") => output::told(&fault),
+            Err(fault)
+                if matches!(
+                    fault.code,
+                    ErrorCode::ApprovalDecided
+                        | ErrorCode::ApprovalExpired
+                        | ErrorCode::ApprovalPending { .. }
+                ) =>
+            {
+                output::told(&fault)
+            }
             Err(fault) => return Err(fault),
         };
         output::print_text(&told)?;

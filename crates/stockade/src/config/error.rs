@@ -2,6 +2,7 @@
 
 use crate::config::reader::Origin;
 use engine::error::{Fault, with_causes};
+use error_code::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 
@@ -36,17 +37,17 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            ConfigError::UnknownKey { .. } => "config_unknown_key",
-            ConfigError::Value { .. } => "config_value",
-            ConfigError::DuplicateKey { .. } => "config_duplicate_key",
-            ConfigError::Malformed { .. } => "config_malformed",
-            ConfigError::Unreadable { .. } => "config_unreadable",
-            ConfigError::TooLarge { .. } => "config_too_large",
-            ConfigError::WritableByAll { .. } => "config_writable_by_all",
-            ConfigError::NotOurs { .. } => "config_not_ours",
-            ConfigError::Disabled { .. } => "disabled",
+            ConfigError::UnknownKey { .. } => ErrorCode::ConfigUnknownKey,
+            ConfigError::Value { .. } => ErrorCode::ConfigValue,
+            ConfigError::DuplicateKey { .. } => ErrorCode::ConfigDuplicateKey,
+            ConfigError::Malformed { .. } => ErrorCode::ConfigMalformed,
+            ConfigError::Unreadable { .. } => ErrorCode::ConfigUnreadable,
+            ConfigError::TooLarge { .. } => ErrorCode::ConfigTooLarge,
+            ConfigError::WritableByAll { .. } => ErrorCode::ConfigWritableByAll,
+            ConfigError::NotOurs { .. } => ErrorCode::ConfigNotOurs,
+            ConfigError::Disabled { .. } => ErrorCode::Disabled,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::config::Config;
 use engine::control::native_options;
 use engine::error::Fault;
 use engine::state::{self, State};
+use error_code::ErrorCode;
 use jail::{Finding, Outcome, RuntimeBackend};
 use std::net::TcpListener;
 use std::path::Path;
@@ -34,7 +35,7 @@ fn check(Finding { name, outcome }: Finding) -> Check {
         Outcome::Good { found } => Check::good(name, found),
         Outcome::Advice { found, fix } => Check::hint(name, found, fix),
         Outcome::Weaker { found, code, fix } => {
-            Check { name, verdict: Verdict::Bad, found, code: Some(code.into()), mend: Some(fix) }
+            Check { name, verdict: Verdict::Bad, found, code: Some(code), mend: Some(fix) }
         }
         Outcome::Failed { error } => Check::bad(name, error.into()),
     }
@@ -56,7 +57,7 @@ fn space(name: &'static str, folder: &Path) -> Check {
             let free = disk.f_bavail * disk.f_frsize;
             let found = format!("{} MB free at {}", free / 1_000_000, folder.display());
             if free < LITTLE_SPACE {
-                Check::bad(name, Fault::new("disk_full", found).hint("Free some space on that disk."))
+                Check::bad(name, Fault::new(ErrorCode::DiskFull, found).hint("Free some space on that disk."))
             } else {
                 Check::good(name, found)
             }

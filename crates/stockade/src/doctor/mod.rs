@@ -5,6 +5,7 @@ pub mod leak;
 
 use crate::config::Config;
 use engine::state::State;
+use error_code::ErrorCode;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,7 +25,7 @@ pub struct Check {
     pub found: String,
     /// The code of what is wrong, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    pub code: Option<ErrorCode>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
@@ -41,7 +42,7 @@ impl Check {
 
     fn bad(name: &'static str, fault: engine::error::Fault) -> Check {
         let mend = (!fault.hint.is_empty()).then_some(fault.hint);
-        Check { name, verdict: Verdict::Bad, found: fault.message, code: Some(fault.code.into_owned()), mend }
+        Check { name, verdict: Verdict::Bad, found: fault.message, code: Some(fault.code), mend }
     }
 }
 

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 
 const [modules, door, ...rest] = process.argv.slice(2);
-const sdk = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/${path}`));
+/** @param {string} path */
+const sdk = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/${path}`).href);
 const { Client } = await sdk('index.js');
 const { StdioClientTransport } = await sdk('stdio.js');
 const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js');
@@ -16,6 +17,7 @@ const transport = door === 'stdio'
 const client = new Client({ name: 'stockade-test', version: '1.0.0' });
 await client.connect(transport);
 
+/** @param {string} name @param {object} args */
 const call = async (name, args) => {
   const result = await client.callTool({ name, arguments: args });
   assert.ok(!result.isError, result.content[0].text);
@@ -37,7 +39,7 @@ assert.match(stock.url, /\/stock$/);
 const read = await call('browser_read', { session_id, format: 'markdown' });
 assert.ok(read.text_content.includes('#'));
 const picture = await client.callTool({ name: 'browser_screenshot', arguments: { session_id, format: 'webp' } });
-assert.ok(picture.content.some((block) => block.type === 'image' && block.mimeType === 'image/webp'));
+assert.ok(picture.content.some((/** @type {{ type: string, mimeType?: string }} */ block) => block.type === 'image' && block.mimeType === 'image/webp'));
 const refused = await client.callTool({ name: 'browser_click', arguments: { session_id, role: 'button', name: 'No such button' } });
 assert.ok(refused.isError);
 assert.equal(refused.structuredContent.error.code, 'element_not_found');

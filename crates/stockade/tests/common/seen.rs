@@ -3,10 +3,11 @@
 use std::path::Path;
 
 /// Notes a code that a command, a call or a crate has failed with: never one of an error that a test made up itself.
-pub fn seen<C: AsRef<str>>(code: C) -> C {
+pub fn seen(code: impl ToString) -> String {
+    let code = code.to_string();
     if let Some(folder) = std::env::var_os("STOCKADE_CODES_SEEN") {
-        let noted = std::fs::write(Path::new(&folder).join(code.as_ref()), "");
-        assert!(noted.is_ok(), "{}: {noted:?}", code.as_ref());
+        let noted = std::fs::write(Path::new(&folder).join(&code), "");
+        assert!(noted.is_ok(), "{code}: {noted:?}");
     }
     code
 }

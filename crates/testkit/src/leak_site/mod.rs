@@ -19,6 +19,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use canary::{Canaries, Kind};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use forms::{FORMS, Form};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;
@@ -50,7 +51,7 @@ impl Site {
 
     /// Serves on a free port of this machine, until the runtime ends.
     pub async fn serve(&self) -> Result<SocketAddr, Fault> {
-        let failed = |e: std::io::Error| Fault::io("cannot_listen", "cannot serve the echo site", &e);
+        let failed = |e: std::io::Error| Fault::io(ErrorCode::CannotListen, "cannot serve the echo site", &e);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let router = self.router();

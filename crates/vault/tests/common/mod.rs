@@ -53,7 +53,7 @@ pub fn fault<T>(result: Result<T, VaultError>) -> VaultError {
 
 /// The code of what should have failed; noted as seen.
 #[track_caller]
-pub fn code<T>(result: Result<T, VaultError>) -> &'static str {
+pub fn code<T>(result: Result<T, VaultError>) -> String {
     let error = fault(result);
     assert!(!error.hint().is_empty(), "{error}");
     assert!(!error.to_string().contains(CANARY), "{error}");

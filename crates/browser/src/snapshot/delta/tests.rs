@@ -1,19 +1,19 @@
-//! Deltas, held against pages that are made up and then changed: what they tell is all that changed, and fits.
+//! Properties of deltas on generated and mutated pages: a delta holds every change and keeps to its budget.
 
 use super::*;
 use crate::snapshot::{
     Content,
     cursor::Cursor,
-    fold::tests::Dice,
+    layout_builder::tests::PageGenerator,
     node::tests::page,
-    tests::{shown, view},
+    tests::{rendered, view},
 };
 use policy::ReadFormat;
 use std::sync::Arc;
 
-fn told(old: &Page, new: &Page) -> String {
+fn render(old: &Page, new: &Page) -> String {
     let view = view(new, ReadFormat::Outline, 1 << 20);
-    delta(old, new, &view, usize::MAX).unwrap().text
+    render_delta(old, new, &view, usize::MAX).unwrap().text
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_delta_reads_like_a_diff_of_the_outline() {
 +   - text: \"Chair\"
 +   - button \"Remove\" [ref=e14]
 ";
-    assert_eq!(told(&old, &new), expected);
-    assert_eq!(told(&new, &new), "Nothing on the page changed.\n");
+    assert_eq!(render(&old, &new), expected);
+    assert_eq!(render(&new, &new), "Nothing on the page changed.\n");
     let back = "Changed since your last snapshot:
 @@ main > list \"Cart\"
   - listitem: \"Lamp\"
@@ -56,11 +56,11 @@ fn a_delta_reads_like_a_diff_of_the_outline() {
 -   - button \"Remove\" [ref=e14]
 + - listitem: \"Pen\"
 ";
-    assert_eq!(told(&new, &old), back);
+    assert_eq!(render(&new, &old), back);
 }
 
 #[test]
-fn each_change_has_its_place_and_long_removals_are_summed_up() {
+fn each_hunk_has_its_location_and_long_removals_are_summarized() {
     let items: String = (0..40).map(|n| format!("2 listitem\n3 link Item {n}\n")).collect();
     let old = page(&format!("0 banner\n0 main\n1 list\n{items}1 text Total 40\n0 contentinfo\n1 link Help"));
     let new =
@@ -78,11 +78,11 @@ fn each_change_has_its_place_and_long_removals_are_summed_up() {
   - link \"Help\"
 + - link \"Press\"
 ";
-    assert_eq!(told(&old, &new), expected);
+    assert_eq!(render(&old, &new), expected);
 }
 
 #[test]
-fn a_row_among_rows_is_told_whole() {
+fn a_row_among_equal_rows_is_one_hunk() {
     let rows = |names: &str| {
         let rows: String = names.chars().map(|name| format!("1 row\n2 cell {name}\n2 cell same\n")).collect();
         page(&format!("0 table\n{rows}0 button Pay"))
@@ -93,27 +93,27 @@ fn a_row_among_rows_is_told_whole() {
         ("abc", "bc", "@@ table\n- - row\n-   - cell \"a\"\n-   - cell \"same\"\n"),
         ("abc", "abcx", "@@ table\n  - row\n+ - row\n+   - cell \"x\"\n+   - cell \"same\"\n"),
     ] {
-        let told = told(&rows(old), &rows(new));
-        assert_eq!(told.strip_prefix(CHANGED), Some(expected), "{old} to {new}");
+        let text = render(&rows(old), &rows(new));
+        assert_eq!(text.strip_prefix(CHANGED), Some(expected), "{old} to {new}");
     }
 }
 
 #[test]
-fn a_page_that_cannot_be_read_to_its_end_says_so_in_a_delta_too() {
-    let incomplete = |lines: &str| Page { left: 7, ..page(lines) };
-    let told = told(&incomplete("0 main\n1 button A"), &incomplete("0 main\n1 button B"));
-    assert!(told.ends_with("… 7 parts of the page are beyond what a snapshot can hold\n"), "{told}");
+fn a_delta_of_an_incomplete_page_says_so() {
+    let incomplete = |lines: &str| Page { omitted_nodes: 7, ..page(lines) };
+    let text = render(&incomplete("0 main\n1 button A"), &incomplete("0 main\n1 button B"));
+    assert!(text.ends_with("… 7 parts of the page are beyond what a snapshot can hold\n"), "{text}");
 }
 
 #[test]
-fn what_is_added_is_folded_to_the_budget_and_the_page_is_shown_when_that_is_shorter() {
+fn added_lines_are_folded_to_the_budget_and_no_delta_is_longer_than_the_page() {
     let list = |count: usize| {
         let items: String = (0..count).map(|n| format!("2 listitem\n3 link Item number {n}\n")).collect();
         page(&format!("0 heading Long\n0 main\n1 list\n{items}0 contentinfo\n"))
     };
     let (old, new) = (list(1_000), list(3_000));
     let view = view(&new, ReadFormat::Outline, 6_000);
-    let delta = delta(&old, &new, &view, 6_000).unwrap();
+    let delta = render_delta(&old, &new, &view, 6_000).unwrap();
     assert!(delta.text.len() < 6_000 && delta.text.len() > 5_000 && delta.folds, "{}", delta.text.len());
     assert!(
         delta
@@ -125,15 +125,15 @@ fn what_is_added_is_folded_to_the_budget_and_the_page_is_shown_when_that_is_shor
         "{}",
         delta.text
     );
-    let whole = shown(&page("0 main\n1 button A"), ReadFormat::Outline, 6_000);
+    let whole = rendered(&page("0 main\n1 button A"), ReadFormat::Outline, 6_000);
     let (old, new) = (page("0 main\n1 button B"), page("0 main\n1 button A"));
-    assert!(super::delta(&old, &new, &view, whole.len()).is_none(), "a page of two lines is shorter");
+    assert!(super::render_delta(&old, &new, &view, whole.len()).is_none(), "a page of two lines is shorter");
 }
 
-/// A page whose lines are all different, so that a reader can find each of them.
-fn distinct(dice: &mut Dice, next: &mut usize) -> Page {
+/// A page without equal lines, so that each line can be found by its text.
+fn page_of_distinct_lines(generator: &mut PageGenerator, next: &mut usize) -> Page {
     let mut made = Page { complete: true, ..Page::default() };
-    for node in dice.page().nodes {
+    for node in generator.page().nodes {
         made.nodes.push(rename(&node, next));
     }
     let mut deepest = 0;
@@ -154,23 +154,23 @@ fn rename(node: &Node, next: &mut usize) -> Arc<Node> {
 }
 
 fn subtree(page: &Page, at: usize) -> Range<usize> {
-    match page.subtree(at) {
+    match page.subtree_span(at) {
         Span::Nodes { first, end } => first..end,
         Span::Text { .. } => unreachable!(),
     }
 }
 
 /// Removes, adds, renames and moves a few elements.
-fn mutated(dice: &mut Dice, page: &Page, next: &mut usize) -> Page {
+fn mutate(generator: &mut PageGenerator, page: &Page, next: &mut usize) -> Page {
     let mut nodes = page.nodes.clone();
-    for _ in 0..dice.roll(6) {
+    for _ in 0..generator.roll(6) {
         let now = Page { nodes: nodes.clone(), ..Page::default() };
         if nodes.is_empty() {
             break;
         }
-        let at = dice.roll(nodes.len());
+        let at = generator.roll(nodes.len());
         let whole = subtree(&now, at);
-        match dice.roll(4) {
+        match generator.roll(4) {
             0 => drop(nodes.drain(whole)),
             1 => nodes[at] = rename(&nodes[at], next),
             2 => {
@@ -179,7 +179,7 @@ fn mutated(dice: &mut Dice, page: &Page, next: &mut usize) -> Page {
             }
             _ => {
                 let moved: Vec<_> = nodes.drain(whole).collect();
-                let to = dice.roll(nodes.len() + 1);
+                let to = generator.roll(nodes.len() + 1);
                 let above = to.checked_sub(1).map_or(0, |before| nodes[before].depth + 1);
                 let below = nodes.get(to).map_or(0, |after| after.depth);
                 let depth = above.max(below);
@@ -195,21 +195,23 @@ fn mutated(dice: &mut Dice, page: &Page, next: &mut usize) -> Page {
     Page { nodes, complete: true, ..Page::default() }
 }
 
-fn written(page: &Page) -> Vec<String> {
-    let lines = Lines::of(page, &RandomState::new());
-    (0..lines.lines.len()).map(|line| outline::line(lines.node(line), lines.inside(line))).collect()
+fn outline_lines(page: &Page) -> Vec<String> {
+    let lines = OutlineLines::new(page, &RandomState::new());
+    (0..lines.lines.len())
+        .map(|line| outline::render_line(lines.node(line), lines.inlined_text(line)))
+        .collect()
 }
 
 fn depth_of(line: &str) -> usize {
     (line.len() - line.trim_start().len()) / 2
 }
 
-/// Does to the old lines what a reader of the delta would do.
+/// Applies a delta to the old lines, as its reader would.
 fn apply(mut lines: Vec<String>, delta: &str) -> Vec<String> {
     let mut hunks: Vec<Vec<&str>> = Vec::new();
     for line in delta.lines().skip(1) {
         match line.strip_prefix("@@ ") {
-            Some(place) => hunks.push(vec![place]),
+            Some(location) => hunks.push(vec![location]),
             None => hunks.last_mut().unwrap().push(line),
         }
     }
@@ -252,49 +254,49 @@ fn apply(mut lines: Vec<String>, delta: &str) -> Vec<String> {
 }
 
 #[test]
-fn applying_a_delta_to_what_the_caller_had_gives_the_page_as_it_is() {
+fn applying_a_delta_to_the_old_page_gives_the_new_one() {
     for seed in 1..=400 {
-        let mut dice = Dice(seed ^ 0x9E37_79B9_7F4A_7C15);
+        let mut generator = PageGenerator(seed ^ 0x9E37_79B9_7F4A_7C15);
         let mut next = 0;
-        let old = distinct(&mut dice, &mut next);
-        let new = mutated(&mut dice, &old, &mut next);
-        let text = told(&old, &new);
-        assert_eq!(apply(written(&old), &text), written(&new), "seed {seed}:\n{text}");
+        let old = page_of_distinct_lines(&mut generator, &mut next);
+        let new = mutate(&mut generator, &old, &mut next);
+        let text = render(&old, &new);
+        assert_eq!(apply(outline_lines(&old), &text), outline_lines(&new), "seed {seed}:\n{text}");
     }
 }
 
-/// Where many lines read the same, changes are moved and widened; what is between them must still be the same.
+/// Among equal lines, hunks slide and widen; the lines between them must still be equal.
 #[test]
-fn what_no_change_covers_is_the_same_in_both_pages() {
+fn lines_outside_hunks_are_equal_in_both_pages() {
     for seed in 1..=2_000 {
-        let mut dice = Dice(seed ^ 0x00C0_FFEE_0BAD_F00D);
+        let mut generator = PageGenerator(seed ^ 0x00C0_FFEE_0BAD_F00D);
         let mut some = |count: usize| {
             let mut depth = 0;
             let node = |_| {
-                depth = dice.roll((depth + 2).min(5));
+                depth = generator.roll((depth + 2).min(5));
                 Node {
                     depth,
                     role: "row".into(),
-                    name: ["", "a", "b"][dice.roll(3)].into(),
+                    name: ["", "a", "b"][generator.roll(3)].into(),
                     ..Node::default()
                 }
             };
             Page { nodes: (0..count).map(node).map(Arc::new).collect(), complete: true, ..Page::default() }
         };
         let (old, mut new) = (some(40), some(6));
-        let (at, cut) = (dice.roll(30), dice.roll(8));
+        let (at, cut) = (generator.roll(30), generator.roll(8));
         let added = std::mem::take(&mut new.nodes);
-        new.nodes = [&old.nodes[..at], &added[..dice.roll(6)], &old.nodes[at + cut..]].concat();
+        new.nodes = [&old.nodes[..at], &added[..generator.roll(6)], &old.nodes[at + cut..]].concat();
         let hasher = RandomState::new();
-        let (old, new) = (Lines::of(&old, &hasher), Lines::of(&new, &hasher));
-        let found = changes(&old.prints, &new.prints);
-        let (now, then) = (new.prints.clone(), old.prints.clone());
-        let telling = Telling { old, new, max_depth: 10, serial: 1, parts: Vec::new(), place: None };
+        let (old, new) = (OutlineLines::new(&old, &hasher), OutlineLines::new(&new, &hasher));
+        let found = diff(&old.hashes, &new.hashes);
+        let (now, then) = (new.hashes.clone(), old.hashes.clone());
+        let writer = DeltaWriter { old, new, max_depth: 10, serial: 1, parts: Vec::new(), location: None };
         let (mut made, mut from) = (Vec::<u64>::new(), 0);
-        for change in telling.whole_elements(&found) {
-            made.extend(&then[from..change.old.start]);
-            made.extend(&now[change.new.clone()]);
-            from = change.old.end;
+        for hunk in writer.widen_to_elements(&found) {
+            made.extend(&then[from..hunk.old.start]);
+            made.extend(&now[hunk.new.clone()]);
+            from = hunk.old.end;
         }
         made.extend(&then[from..]);
         assert_eq!(made, now, "seed {seed}");
@@ -302,17 +304,19 @@ fn what_no_change_covers_is_the_same_in_both_pages() {
 }
 
 #[test]
-fn a_delta_is_smaller_than_the_page_within_the_budget_and_loses_no_ref() {
+fn a_delta_is_smaller_than_the_page_and_loses_no_ref() {
     let mut deltas = 0;
     for seed in 1..=300 {
-        let mut dice = Dice(seed ^ 0x0123_4567_89AB_CDEF);
-        let old = dice.page();
+        let mut generator = PageGenerator(seed ^ 0x0123_4567_89AB_CDEF);
+        let old = generator.page();
         let mut next = 1_000_000;
-        let new = if dice.one_in(8) { dice.page() } else { mutated(&mut dice, &old, &mut next) };
-        let bytes = [760, 2_000, 23_000][dice.roll(3)];
-        let view = View { max_depth: [2, 10, 64][dice.roll(3)], ..view(&new, ReadFormat::Outline, bytes) };
-        let Content::Outline(whole) = new.show(&view).content else { panic!("no outline") };
-        let Some(delta) = delta(&old, &new, &view, whole.len()) else { continue };
+        let new =
+            if generator.one_in(8) { generator.page() } else { mutate(&mut generator, &old, &mut next) };
+        let bytes = [760, 2_000, 23_000][generator.roll(3)];
+        let view =
+            View { max_depth: [2, 10, 64][generator.roll(3)], ..view(&new, ReadFormat::Outline, bytes) };
+        let Content::Outline(whole) = new.render(&view).content else { panic!("no outline") };
+        let Some(delta) = render_delta(&old, &new, &view, whole.len()) else { continue };
         deltas += 1;
         let text = &delta.text;
         assert!(text.len() <= bytes && text.len() < whole.len(), "seed {seed}: {} bytes\n{text}", text.len());
@@ -324,8 +328,8 @@ fn a_delta_is_smaller_than_the_page_within_the_budget_and_loses_no_ref() {
             .map(|line| Cursor::parse(line.rsplit_once("cursor=").unwrap().1.trim_end_matches(']')).unwrap())
             .collect();
         assert_eq!(folds.is_empty(), !delta.folds, "seed {seed}");
-        let known = written(&old);
-        let lines = Lines::of(&new, &RandomState::new());
+        let known = outline_lines(&old);
+        let lines = OutlineLines::new(&new, &RandomState::new());
         for line in 0..lines.lines.len() {
             let (at, node) = (lines.lines[line].0, lines.node(line));
             let Some(reference) = &node.reference else { continue };
@@ -336,16 +340,16 @@ fn a_delta_is_smaller_than_the_page_within_the_budget_and_loses_no_ref() {
             let in_text = text
                 .lines()
                 .any(|line| line.starts_with('+') && line.contains(&format!("[ref={reference}]")));
-            let same = known.contains(&outline::line(node, lines.inside(line)));
+            let same = known.contains(&outline::render_line(node, lines.inlined_text(line)));
             assert!(in_fold || in_text || same, "seed {seed}: {reference} is lost\n{text}");
         }
     }
     assert!(deltas > 100, "{deltas}");
 }
 
-/// Lines are counted, not seconds: the work is a few passes, whatever the two pages are.
+/// OutlineBounds the output, not the time: the diff makes a fixed number of passes.
 #[test]
-fn a_hundred_thousand_nodes_are_compared_with_any_others() {
+fn pages_of_a_hundred_thousand_nodes_are_compared() {
     let large = |name: fn(usize) -> usize| {
         let node = |at: usize| Node {
             depth: at % 40,
@@ -360,9 +364,9 @@ fn a_hundred_thousand_nodes_are_compared_with_any_others() {
     let old = large(|at| at);
     for (number, way) in ways.into_iter().enumerate() {
         let new = large(way);
-        let told = delta(&old, &new, &view(&new, ReadFormat::Outline, 23_000), 23_000);
-        // The first two are hardly another page.
+        let rendered = render_delta(&old, &new, &view(&new, ReadFormat::Outline, 23_000), 23_000);
+        // The first two pages hardly differ from the old one.
         let most = if number < 2 { 500 } else { 23_000 };
-        assert!(told.map_or(number >= 2, |delta| delta.text.len() < most), "{number}");
+        assert!(rendered.map_or(number >= 2, |delta| delta.text.len() < most), "{number}");
     }
 }

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use engine::approvals::{Approval, ApprovalId, Decider, Door, Filter, Verdict};
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use maud::Markup;
 
@@ -78,7 +79,7 @@ pub async fn picture(State(state): State<OperatorState>, Path(id): Path<String>)
     match picture {
         Some(picture) => ([(header::CONTENT_TYPE, picture.mime)], picture.bytes).into_response(),
         None => {
-            let fault = Fault::new("not_found", "there is no such picture")
+            let fault = Fault::new(ErrorCode::NotFound, "there is no such picture")
                 .hint("A picture is gone when its question is decided.");
             (status(&fault), Json(fault)).into_response()
         }
@@ -105,7 +106,7 @@ pub async fn answer(
 
 pub async fn find(control: &Control, id: &str) -> Result<Approval, Fault> {
     let unknown = || {
-        Fault::new("unknown_approval", "there is no such question")
+        Fault::new(ErrorCode::UnknownApproval, "there is no such question")
             .hint("`stockade approvals` and /console list them.")
     };
     let id = ApprovalId::parse(id).ok_or_else(unknown)?;
@@ -125,7 +126,7 @@ pub async fn decide(
     let note = Some(note.trim()).filter(|note| !note.is_empty()).map(str::to_owned);
     let verdict = match verdict {
         "approve" | "approve_session" if asked.card.irreversible => {
-            return Err(Fault::new("confirmation_required", "this cannot be undone, and was approved like what can")
+            return Err(Fault::new(ErrorCode::ConfirmationRequired, "this cannot be undone, and was approved like what can")
                 .hint("Look at it once more; then say so: the second step in the console, `--irreversible` on the command line, `approve_irreversible` by webhook."));
         }
         "approve" | "approve_irreversible" => Verdict::Approve { for_session: false },
@@ -134,7 +135,7 @@ pub async fn decide(
         "resume" => Verdict::Resume { note },
         "end" => Verdict::End,
         _ => {
-            return Err(Fault::new("bad_verdict", "there is no such verdict")
+            return Err(Fault::new(ErrorCode::BadVerdict, "there is no such verdict")
                 .hint("It is approve, approve_irreversible, approve_session, deny, resume or end."));
         }
     };

@@ -8,6 +8,7 @@ use axum::extract::{Extension, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use futures_util::stream;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -20,7 +21,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 pub async fn stream(State(state): State<OperatorState>, Extension(caller): Extension<Caller>) -> Response {
     let Ok(permit) = state.streams.clone().try_acquire_owned() else {
-        let fault = Fault::new("too_many_streams", "too many consoles are open")
+        let fault = Fault::new(ErrorCode::TooManyStreams, "too many consoles are open")
             .hint("This one asks for news every few seconds instead; close some.")
             .retryable();
         return (status(&fault), Json(fault)).into_response();

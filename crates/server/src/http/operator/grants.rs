@@ -8,6 +8,7 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use engine::error::Fault;
 use engine::logins::{By, parse_lifetime, told};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Name, Tenant};
 use serde::Deserialize;
@@ -112,9 +113,10 @@ fn lifetime(text: &str) -> Result<Option<Duration>, Fault> {
 }
 
 fn bad(why: &str) -> Fault {
-    Fault::new("bad_arguments", why).hint("Fields: form, hosts, and if you like for, many and tenant.")
+    Fault::new(ErrorCode::BadArguments, why)
+        .hint("Fields: form, hosts, and if you like for, many and tenant.")
 }
 
 fn name(text: &str) -> Result<Name, Fault> {
-    Name::parse(text).map_err(|error| Fault::caused("internal", &error))
+    Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error))
 }

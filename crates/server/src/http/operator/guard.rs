@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use engine::error::Fault;
 use engine::storage::Visit;
+use error_code::ErrorCode;
 use maud::Markup;
 use std::collections::BTreeMap;
 
@@ -88,8 +89,11 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
 /// Refuses any `Authorization` header: only agents have keys.
 fn reject_agent_keys(headers: &HeaderMap) -> Result<(), Fault> {
     if headers.contains_key(header::AUTHORIZATION) {
-        return Err(Fault::new("operator_only", "this is for operators; an agent's key opens nothing here")
-            .hint("A person decides, in the console or with `stockade approve`. Wait for them."));
+        return Err(Fault::new(
+            ErrorCode::OperatorOnly,
+            "this is for operators; an agent's key opens nothing here",
+        )
+        .hint("A person decides, in the console or with `stockade approve`. Wait for them."));
     }
     Ok(())
 }
@@ -97,7 +101,7 @@ fn reject_agent_keys(headers: &HeaderMap) -> Result<(), Fault> {
 /// Refuses requests from other origins, other ports of this machine included: cookies ignore ports.
 fn require_same_origin(method: &Method, headers: &HeaderMap, access: RouteAccess) -> Result<(), Fault> {
     let refused = || {
-        Err(Fault::new("origin_refused", "a page of another site may not do this")
+        Err(Fault::new(ErrorCode::OriginRefused, "a page of another site may not do this")
             .hint("Open /console yourself."))
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -122,13 +126,13 @@ fn require_same_origin(method: &Method, headers: &HeaderMap, access: RouteAccess
 /// Reads the form, and checks its anti-forgery token where the route needs one.
 async fn read_form(request: Request, access: RouteAccess, caller: Option<&Caller>) -> Result<Request, Fault> {
     let (parts, body) = request.into_parts();
-    let too_large = |_| Fault::new("bad_arguments", "the form is too large").hint("Write less.");
+    let too_large = |_| Fault::new(ErrorCode::BadArguments, "the form is too large").hint("Write less.");
     let bytes = axum::body::to_bytes(body, MAX_FORM_BYTES).await.map_err(too_large)?;
     let form: BTreeMap<String, String> = url::form_urlencoded::parse(&bytes).into_owned().collect();
     let form = Form(form);
     let expected = caller.map(|caller| form_token(&caller.token)).unwrap_or_default();
     if access == RouteAccess::SessionForm && !constant_time_eq(form.get("form"), &expected) {
-        return Err(Fault::new("form_refused", "this form was not made for this log-in")
+        return Err(Fault::new(ErrorCode::FormRefused, "this form was not made for this log-in")
             .hint("Open /console again, and use what it shows now."));
     }
     let mut request = Request::from_parts(parts, Body::empty());
@@ -244,7 +248,7 @@ mod tests {
         }
         reject_agent_keys(&headers)
             .and_then(|()| require_same_origin(&method.parse().unwrap(), &headers, access))
-            .map_err(|fault| fault.code.into_owned())
+            .map_err(|fault| fault.code.to_string())
     }
 
     #[test]

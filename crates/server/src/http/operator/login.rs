@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use engine::error::Fault;
 use engine::storage::OperatorToken;
+use error_code::ErrorCode;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -81,14 +82,22 @@ fn console_path(next: &str) -> &str {
 
 /// The HTTP status of a fault on operator routes.
 pub fn status(fault: &Fault) -> StatusCode {
-    match fault.code.as_ref() {
-        "login_failed" | "link_spent" | "login_required" | "webhook_refused" => StatusCode::UNAUTHORIZED,
-        "login_throttled" => StatusCode::TOO_MANY_REQUESTS,
-        "form_refused" | "origin_refused" | "operator_only" => StatusCode::FORBIDDEN,
-        "unknown_approval" | "unknown_grant" | "not_found" => StatusCode::NOT_FOUND,
-        "approval_decided" | "approval_expired" | "ambiguous_grant" => StatusCode::CONFLICT,
-        "bad_arguments" | "bad_verdict" | "bad_grant" | "confirmation_required" => StatusCode::BAD_REQUEST,
-        "too_many_streams" | "webhook_busy" => StatusCode::SERVICE_UNAVAILABLE,
+    match fault.code {
+        ErrorCode::LoginFailed
+        | ErrorCode::LinkSpent
+        | ErrorCode::LoginRequired
+        | ErrorCode::WebhookRefused => StatusCode::UNAUTHORIZED,
+        ErrorCode::LoginThrottled => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::FormRefused | ErrorCode::OriginRefused | ErrorCode::OperatorOnly => StatusCode::FORBIDDEN,
+        ErrorCode::UnknownApproval | ErrorCode::UnknownGrant | ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::ApprovalDecided | ErrorCode::ApprovalExpired | ErrorCode::AmbiguousGrant => {
+            StatusCode::CONFLICT
+        }
+        ErrorCode::BadArguments
+        | ErrorCode::BadVerdict
+        | ErrorCode::BadGrant
+        | ErrorCode::ConfirmationRequired => StatusCode::BAD_REQUEST,
+        ErrorCode::TooManyStreams | ErrorCode::WebhookBusy => StatusCode::SERVICE_UNAVAILABLE,
         // The vault or the database is down.
         _ if fault.retryable => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,

@@ -11,6 +11,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use engine::approvals::{Decider, Door};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -34,9 +35,8 @@ pub async fn post(State(state): State<OperatorState>, headers: HeaderMap, body: 
 
 async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Result<Response, Fault> {
     let Some(webhook) = &state.webhook else {
-        return Err(
-            Fault::new("not_found", "no webhook is set up").hint("`hitl.webhook` in the configuration.")
-        );
+        return Err(Fault::new(ErrorCode::NotFound, "no webhook is set up")
+            .hint("`hitl.webhook` in the configuration."));
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let message = SignedMessage {
@@ -47,7 +47,7 @@ async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Resu
     };
     webhook.nonces.check(&webhook.secret, &message, Timestamp::now().as_second())?;
     let bad = |why: String| {
-        Fault::new("bad_arguments", why)
+        Fault::new(ErrorCode::BadArguments, why)
             .hint("{\"approval\": \"ap-…\", \"verdict\": \"approve\", \"by\": \"ada\"}")
     };
     let answer: WebhookVerdict = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;

@@ -37,6 +37,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::control::Control;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use futures_util::future::BoxFuture;
 use policy::{ActionClass, Modifiers, TokenBudget};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -112,7 +113,8 @@ pub fn find_tool(name: &str) -> Result<&'static RegisteredTool, Fault> {
     let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest
         .map_or_else(String::new, |registered| format!("The nearest tool is {}.", registered.tool.name));
-    Err(Fault::new("unknown_tool", format!("there is no tool {:?}", audit::sanitize(name))).hint(hint))
+    Err(Fault::new(ErrorCode::UnknownTool, format!("there is no tool {:?}", audit::sanitize(name)))
+        .hint(hint))
 }
 
 /// The tools that this control plane lists. A disabled tool returns an error when called.
@@ -247,7 +249,7 @@ pub fn parse<T: DeserializeOwned + JsonSchema>(tool: &str, arguments: JsonObject
 }
 
 fn bad_arguments(tool: &str, why: &str) -> Fault {
-    Fault::new("bad_arguments", format!("{tool}: {}", audit::sanitize(why)))
+    Fault::new(ErrorCode::BadArguments, format!("{tool}: {}", audit::sanitize(why)))
         .hint("Look at the tool's input schema and call it again.")
 }
 

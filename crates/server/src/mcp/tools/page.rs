@@ -1,10 +1,13 @@
 //! The reply of every action that may change the page.
 
 use super::super::tool_reply::{ErrorReply, ToolReply};
-use browser::{After, Content, Incident, Outcome, PageText, Question, head_line, page_block};
+use browser::{
+    Content, Incident, Outcome, PageAfterAction, PageText, PendingDialog, header_line_bytes, page_block,
+};
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
+use error_code::ErrorCode;
 use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -123,9 +126,9 @@ pub fn render(
     let mut notes = Vec::new();
     let (after, status) = match reply.outcome {
         Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
-            let (snapshot, question) = (Some(snapshot), None);
+            let (snapshot, dialog, note) = (Some(snapshot), None, None);
             (
-                After { url: final_url, title, navigated: true, snapshot, question, told: None, incidents },
+                PageAfterAction { url: final_url, title, navigated: true, snapshot, dialog, note, incidents },
                 status,
             )
         }
@@ -137,7 +140,7 @@ pub fn render(
         }
         other => return Err(unexpected_outcome(other)),
     };
-    notes.extend(after.told);
+    notes.extend(after.note);
     notes.extend(after.incidents.iter().map(describe_incident));
     if reply.matches > 1 {
         let used = match index {
@@ -174,8 +177,8 @@ pub fn render(
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
     let mut text = header_line(&reply.session, &after.url, &after.title, TokenBudget::default());
-    if let Some(question) = &after.question {
-        text.push_str(&describe_dialog(question));
+    if let Some(dialog) = &after.dialog {
+        text.push_str(&describe_dialog(dialog));
     }
     if let Some(id) = &after_screenshot {
         text.push_str(&format!("Picture: {id}\n"));
@@ -188,7 +191,7 @@ pub fn render(
         Some(Content::Outline(text)) => (Some(page_block(&text)), None),
         Some(Content::Changes { since, text }) => (Some(page_block(&text)), Some(since)),
         Some(Content::Markdown(_) | Content::Tree(_)) => {
-            return Err(Fault::new("internal", "a page came in another format"));
+            return Err(Fault::new(ErrorCode::Internal, "a page came in another format"));
         }
         None => (None, None),
     };
@@ -215,9 +218,9 @@ pub fn render(
             delta: since.map(|_| true),
             since: since.map(snapshot_id),
             snapshot_id: serial.map(snapshot_id),
-            dialog: after.question.map(|question| DialogReply {
-                r#type: question.kind.to_owned(),
-                message: question.message.as_str().to_owned(),
+            dialog: after.dialog.map(|dialog| DialogReply {
+                r#type: dialog.kind.to_owned(),
+                message: dialog.message.as_str().to_owned(),
             }),
             opened_tabs: (!opened.is_empty()).then_some(opened),
             after_screenshot,
@@ -232,10 +235,10 @@ pub fn render(
 /// The fault for an outcome of another kind: a dialog opened meanwhile, or a bug of ours.
 pub fn unexpected_outcome(outcome: Outcome) -> Fault {
     match outcome {
-        Outcome::Acted(After { question: Some(Question { kind, message }), .. }) => {
+        Outcome::Acted(PageAfterAction { dialog: Some(PendingDialog { kind, message }), .. }) => {
             browser::BrowserError::DialogOpen { kind, message }.into()
         }
-        _ => Fault::new("internal", "an action came to something else"),
+        _ => Fault::new(ErrorCode::Internal, "an action came to something else"),
     }
 }
 
@@ -247,12 +250,12 @@ pub fn snapshot_id(serial: u64) -> String {
 /// The line above a snapshot, cut to its part of the budget; the fields have the whole values.
 pub fn header_line(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
-    let room = head_line(tokens).saturating_sub(ours.len() + "\n".len());
+    let room = header_line_bytes(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
     format!("{ours}{theirs}\n")
 }
 
-fn describe_dialog(Question { kind, message }: &Question) -> String {
+fn describe_dialog(PendingDialog { kind, message }: &PendingDialog) -> String {
     let message = excerpt(message);
     format!(
         "The page has opened a {kind} dialog and waits for the answer; it says {message}\nAnswer it with browser_dialog: \
@@ -318,17 +321,17 @@ mod tests {
 
     #[test]
     fn an_open_dialog_is_reported_as_one() {
-        let question = Some(Question { kind: "confirm", message: "Sure?".into() });
-        let after = After {
+        let dialog = Some(PendingDialog { kind: "confirm", message: "Sure?".into() });
+        let after = PageAfterAction {
             url: String::new(),
             title: String::new(),
             navigated: false,
             snapshot: None,
-            question,
-            told: None,
+            dialog,
+            note: None,
             incidents: Vec::new(),
         };
-        assert_eq!(unexpected_outcome(Outcome::Acted(after)).code, "dialog_open");
-        assert_eq!(unexpected_outcome(Outcome::Tabs(Vec::new())).code, "internal");
+        assert_eq!(unexpected_outcome(Outcome::Acted(after)).code, ErrorCode::DialogOpen);
+        assert_eq!(unexpected_outcome(Outcome::Tabs(Vec::new())).code, ErrorCode::Internal);
     }
 }

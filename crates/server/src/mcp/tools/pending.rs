@@ -7,6 +7,7 @@ use super::{bad_arguments, describe};
 use browser::Outcome;
 use engine::approvals::{Approval, ApprovalId, Filter, Kind, State, unknown};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -84,7 +85,7 @@ pub async fn run(call: &Call<'_>, arguments: PendingArguments) -> Result<ToolRep
     };
     match arguments.pending_id {
         Some(wanted) => match fetch_result(call, &wanted, patience).await {
-            Err(fault) if fault.code.starts_with("approval_pending:") => {
+            Err(fault) if matches!(fault.code, ErrorCode::ApprovalPending { .. }) => {
                 status_reply(find(call, &wanted).await?, None)
             }
             fetched => fetched,

@@ -6,6 +6,7 @@ use super::reading::{ReadingArguments, ReadingReply};
 use super::{bad_arguments, describe, page};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Action, ActionKind, Part, Read, ReadFormat};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -122,13 +123,16 @@ pub async fn run(call: &Call<'_>, arguments: ReadArguments) -> Result<ToolReply,
             text
         }
         Content::Tree(tree) => {
-            let text = serde_json::to_string(&tree.snapshot).map_err(|e| Fault::caused("internal", &e))?;
+            let text =
+                serde_json::to_string(&tree.snapshot).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
             fields.snapshot = serde_json::to_value(tree.snapshot).ok();
             fields.interactive_elements = serde_json::to_value(tree.interactive_elements).ok();
             fields.text_content = Some(tree.text_content);
             page_block(&text)
         }
-        Content::Changes { .. } => return Err(Fault::new("internal", "a reading came to changes only")),
+        Content::Changes { .. } => {
+            return Err(Fault::new(ErrorCode::Internal, "a reading came to changes only"));
+        }
     };
     ToolReply::new(format!("{head}{shown}"), &fields)
 }

@@ -4,8 +4,9 @@ use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::reading::{ReadingArguments, ReadingReply};
 use super::{describe, page};
-use browser::{FENCE_BYTES, Outcome, head_line, page_block};
+use browser::{FENCE_BYTES, Outcome, header_line_bytes, page_block};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Action, ActionKind, ReadDom};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -44,7 +45,7 @@ than browser_read and has no refs: use it only when a snapshot lacks what you ne
 
 /// The fault while the operator has not enabled the tool.
 pub fn disabled() -> Fault {
-    Fault::new("read_dom_disabled", "reading a page's HTML is turned off here")
+    Fault::new(ErrorCode::ReadDomDisabled, "reading a page's HTML is turned off here")
         .hint("Use browser_read; an operator can turn this on with `read_dom: true` in the configuration.")
 }
 
@@ -55,7 +56,7 @@ pub async fn run(call: &Call<'_>, arguments: ReadDomArguments) -> Result<ToolRep
     let reading = arguments.reading.check(NAME)?;
     let tokens = reading.tokens;
     // The delimiters around the HTML take lines of their own.
-    let bytes = tokens.bytes().saturating_sub(head_line(tokens) + FENCE_BYTES + "\n\n\n".len());
+    let bytes = tokens.bytes().saturating_sub(header_line_bytes(tokens) + FENCE_BYTES + "\n\n\n".len());
     let reply = reading.act(call, Action::ReadDom(ReadDom { bytes })).await?;
     let dom = match reply.outcome {
         Outcome::Dom(dom) => dom,

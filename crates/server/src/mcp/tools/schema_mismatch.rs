@@ -187,7 +187,7 @@ mod tests {
             other => panic!("{other}"),
         };
         let fault = parsed.expect("they do not fit");
-        assert_eq!(fault.code, "bad_arguments");
+        assert_eq!(fault.code, ErrorCode::BadArguments);
         fault.message.strip_prefix("t: ").unwrap().to_owned()
     }
 

@@ -2,6 +2,7 @@
 
 use super::{bad_arguments, check_argument_names};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Selector, Target};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -89,7 +90,7 @@ impl TargetArguments {
 
 fn selector_of(tool: &str, text: &str) -> Result<Selector, Fault> {
     Selector::parse(text).map_err(|refusal| {
-        Fault::new("bad_selector", format!("{tool}: {}", audit::sanitize(&refusal.to_string())))
+        Fault::new(ErrorCode::BadSelector, format!("{tool}: {}", audit::sanitize(&refusal.to_string())))
             .hint("Use tags, ids, classes and structure, or name the element by role and name.")
     })
 }
@@ -129,7 +130,7 @@ mod tests {
     fn read(fields: Value) -> Result<Option<Target>, String> {
         let Value::Object(fields) = fields else { panic!("{fields}") };
         let arguments: TargetArguments = super::super::parse("t", fields).map_err(|f| f.code.to_string())?;
-        arguments.optional("t").map_err(|fault| fault.code.into_owned())
+        arguments.optional("t").map_err(|fault| fault.code.to_string())
     }
 
     #[test]
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(there.unwrap(), Target::Ref("e2".into()));
         for wrong in [json!({}), json!({"reff": "e2"}), json!({"ref": 2})] {
             let fault = nested("t", "to", fields(wrong)).unwrap_err();
-            assert_eq!(fault.code, "bad_arguments");
+            assert_eq!(fault.code, ErrorCode::BadArguments);
             assert!(fault.message.starts_with("t: to: "), "{fault}");
         }
     }

@@ -10,6 +10,7 @@ use crate::cli::{Context, Reply};
 use audit::EventFilter;
 use clap::{Args, Subcommand};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug, Args)]
@@ -107,7 +108,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
 
 /// A log that cannot be read.
 pub(super) fn unreadable(error: &std::io::Error) -> Fault {
-    Fault::io("audit_unreadable", "cannot read the audit log", error)
+    Fault::io(ErrorCode::AuditUnreadable, "cannot read the audit log", error)
         .hint_if_none("Run this as the user that runs Stockade; --state names another state folder.")
 }
 
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn a_log_that_is_closed_to_us_has_a_code_and_a_next_step() {
         let fault = unreadable(&std::io::Error::from(std::io::ErrorKind::PermissionDenied));
-        assert_eq!(fault.code, "audit_unreadable");
+        assert_eq!(fault.code, ErrorCode::AuditUnreadable);
         assert!(!fault.hint.is_empty());
     }
 }

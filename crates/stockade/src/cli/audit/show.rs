@@ -6,6 +6,7 @@ use crate::cli::{Context, Reply};
 use audit::{EventFilter, LogEntry};
 use clap::Args;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 
 /// Events of one correlation id: an intent, its outcome, and room for a mistake.
@@ -34,7 +35,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
     audit::read_all(&audit, &EventFilter::default(), take).map_err(|e| unreadable(&e))?;
     if found.is_empty() {
         let message = format!("no event {:?} is on record", audit::sanitize(&args.event));
-        return Err(Fault::new("unknown_event", message)
+        return Err(Fault::new(ErrorCode::UnknownEvent, message)
             .hint("`stockade audit tail` shows numbers; its JSON has correlation ids."));
     }
     let human: String = found.iter().map(told).collect();

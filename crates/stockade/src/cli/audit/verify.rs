@@ -8,6 +8,7 @@ use audit::{Head, Key, PublicKey, Report};
 use clap::Args;
 use engine::error::Fault;
 use engine::record::Checked;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     if reports.is_empty() && args.path.is_some() && anchors.heads.is_empty() {
         let place = audit::sanitize(&folder.display().to_string());
         return Err(Fault::new(
-            "audit_unreadable",
+            ErrorCode::AuditUnreadable,
             format!("there is no audit log and no bundle at {place}"),
         )
         .hint("Name a bundle, a chain's folder, or the audit folder of a state folder."));
@@ -77,7 +78,7 @@ impl Anchors {
     fn read(file: &Path, only: Option<&PublicKey>) -> Result<Anchors, Fault> {
         let place = audit::sanitize(&file.display().to_string());
         let all = engine::record::read_anchors(file).map_err(|e| {
-            Fault::io("audit_unreadable", format!("cannot read the anchor file {place}"), &e)
+            Fault::io(ErrorCode::AuditUnreadable, format!("cannot read the anchor file {place}"), &e)
                 .hint_if_none("Name a file of anchored heads that this user may read.")
         })?;
         let genuine = all.len();
@@ -88,7 +89,7 @@ impl Anchors {
             return Ok(anchors);
         }
         let whose = if genuine > 0 { " of that key" } else { "" };
-        Err(Fault::new("bad_arguments", format!("the anchor file {place} has no signed head{whose}"))
+        Err(Fault::new(ErrorCode::BadArguments, format!("the anchor file {place} has no signed head{whose}"))
             .hint("Name the file of audit.anchor.file or a copy of it, or the lines of a syslog."))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::cli::terminal::Keys;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use redact::{SameSite, Secret};
 use vault::{BasicAuth, Cookie, Credential, Host, NamedValue, Value, VaultError};
 use zeroize::Zeroizing;
@@ -91,7 +92,8 @@ fn one_of(keys: &mut Keys, wanted: &[u8]) -> Result<u8, Fault> {
         match keys.next()? {
             3 | 4 | 28 => {
                 keys.say("\r\n")?;
-                return Err(Fault::new("cancelled", "nothing was stored").hint("Run it again when you like."));
+                return Err(Fault::new(ErrorCode::Cancelled, "nothing was stored")
+                    .hint("Run it again when you like."));
             }
             key if wanted.contains(&key) => {
                 keys.say(&format!("{}\r\n", char::from(key)))?;

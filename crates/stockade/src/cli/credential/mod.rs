@@ -9,6 +9,7 @@ use crate::cli::{Column, Context, Reply, Table};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use engine::logins::{By, Logins, told};
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::Tenant;
 use serde_json::{Value, json};
@@ -166,7 +167,9 @@ async fn put(
     };
     if domain.is_some_and(|domain| domain != credential.domain) {
         let message = format!("the document is for {}", credential.domain);
-        return Err(Fault::new("usage", message).hint("Leave --domain out, or give the document's own."));
+        return Err(
+            Fault::new(ErrorCode::Usage, message).hint("Leave --domain out, or give the document's own.")
+        );
     }
     keep(logins, by, id, &credential, Vec::new()).await
 }
@@ -199,8 +202,9 @@ async fn keep(
 ) -> Result<Reply, Fault> {
     let id = match id {
         Some(id) => id,
-        None => CredentialId::parse(credential.domain.as_str())
-            .map_err(|_| Fault::new("usage", "this domain cannot be an id").hint("Choose one with --id."))?,
+        None => CredentialId::parse(credential.domain.as_str()).map_err(|_| {
+            Fault::new(ErrorCode::Usage, "this domain cannot be an id").hint("Choose one with --id.")
+        })?,
     };
     logins.put(by, &id, credential).await?;
     notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
@@ -327,7 +331,7 @@ fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
         .lock()
         .take(MOST_INPUT as u64)
         .read_to_end(&mut text)
-        .map_err(|error| Fault::io("usage", "cannot read standard input", &error))?;
+        .map_err(|error| Fault::io(ErrorCode::Usage, "cannot read standard input", &error))?;
     Ok(text)
 }
 

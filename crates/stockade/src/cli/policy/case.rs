@@ -3,6 +3,7 @@
 use crate::config::read_yaml;
 use clap::Args;
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{
     Action, AnswerDialog, Check, Chord, Click, DialogFacts, Drag, ElementFacts, Facts, Find, FormButton,
     FormFacts, Hover, LoadState, Navigate, OptionFacts, Origin, Press, Read, Screenshot, Scroll, Select,
@@ -139,7 +140,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Case>, Fault> {
 }
 
 pub(super) fn bad(message: String) -> Fault {
-    Fault::new("bad_policy_case", message)
+    Fault::new(ErrorCode::BadPolicyCase, message)
         .hint("docs/policy.md has the form of a case; stockade policy explain --help lists what one can say.")
 }
 

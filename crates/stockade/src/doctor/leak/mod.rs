@@ -15,6 +15,7 @@ pub use testkit::leak_site::{BEHAVIOURS, PLACEMENTS};
 use drive::{Drive, PASSWORD};
 use engine::error::Fault;
 use engine::state::State;
+use error_code::ErrorCode;
 use jiff::Timestamp;
 use ledger::Ledger;
 use policy::Name;
@@ -60,7 +61,7 @@ pub struct Report {
 
 /// What an operator would do if one byte got out.
 fn leak_found(finds: usize) -> Fault {
-    Fault::new("leak_found", format!("canaries were found in {finds} places where none may be"))
+    Fault::new(ErrorCode::LeakFound, format!("canaries were found in {finds} places where none may be"))
         .hint("Sign nobody in with this build. Report the list; no value is in it.")
 }
 
@@ -71,7 +72,7 @@ pub async fn run(options: Options, mut tell: impl FnMut(&str) + Send + 'static) 
     let address = site.serve().await?;
     // Processes and pipes are waited for in the plain way, beside the site.
     let work = move || whole(options, &canaries, &site, address, &mut tell);
-    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused("internal", &error))?
+    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
 }
 
 fn whole(
@@ -150,8 +151,8 @@ fn grant(home: &Home, canaries: &Canaries, ledger: &mut Ledger) -> Result<String
     let document = canaries.credential(HOST).to_string();
     let put = done(home.run(&["credential", "put", "--json"], &document)?, "credential put")?;
     ledger.text(Category::Commands, "stockade credential put", &put);
-    let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused("internal", &error));
-    let host = GrantedHost::parse(HOST).map_err(|error| Fault::caused("internal", &error))?;
+    let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error));
+    let host = GrantedHost::parse(HOST).map_err(|error| Fault::caused(ErrorCode::Internal, &error))?;
     let request = GrantRequest {
         tenant: engine::storage::default_scope()?.tenant,
         issuer: Issuer::Operator,

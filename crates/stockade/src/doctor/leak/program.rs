@@ -3,6 +3,7 @@
 //! Processes, so that standard error at its most verbose, exit codes and what commands print are searched as they are.
 
 use engine::error::Fault;
+use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,7 +22,7 @@ const MOST_UNREAD: usize = 64;
 
 /// A run that could not be done whole proves nothing.
 pub fn unfinished(why: impl Into<String>) -> Fault {
-    Fault::new("leak_unfinished", why)
+    Fault::new(ErrorCode::LeakUnfinished, why)
         .hint("Nothing is proven. See `stockade doctor` and the end of the log, then try again.")
 }
 

@@ -1,0 +1,61 @@
+//! Requests to the page script for the snapshot of one frame.
+
+use crate::{
+    browser::{Browser, SnapshotOptions},
+    cdp::Id,
+    snapshot::{FrameBaseline, FrameSnapshot, MAX_NODES},
+};
+use serde::Serialize;
+
+/// Limit for the main frame's reply, in bytes of JSON.
+const MAX_MAIN_FRAME_BYTES: usize = 24 << 20;
+
+/// Arguments of the page script's snapshot function for one frame.
+#[derive(Serialize)]
+pub(crate) struct FrameSnapshotRequest<'a> {
+    prefix: &'a str,
+    /// The script keeps to both limits, and counts what it omits.
+    nodes: usize,
+    pub bytes: usize,
+    options: &'a SnapshotOptions,
+    pub links: bool,
+    /// Whether garbage was collected; the script reads a large page only then.
+    pub swept: bool,
+    /// The reply that this one may be a diff against.
+    pub known: Option<u64>,
+}
+
+impl Browser {
+    pub(crate) fn snapshot_request<'a>(
+        &'a self,
+        prefix: &'a str,
+        nodes: usize,
+        bytes: usize,
+    ) -> FrameSnapshotRequest<'a> {
+        let options = &self.options.snapshot;
+        FrameSnapshotRequest { prefix, nodes, bytes, options, links: false, swept: false, known: None }
+    }
+
+    /// The request for the main frame, and the baseline that its reply may be a diff against.
+    pub(crate) fn main_frame_request<'a>(
+        &'a self,
+        frame: &str,
+        prefix: &'a str,
+    ) -> (FrameSnapshotRequest<'a>, Option<FrameBaseline>) {
+        let known = self.known_world(frame).and_then(|world| self.snapshots().frame_baseline(&world));
+        let serial = known.as_ref().filter(|baseline| !baseline.links).map(|baseline| baseline.serial);
+        let request = self.snapshot_request(prefix, MAX_NODES, MAX_MAIN_FRAME_BYTES);
+        (FrameSnapshotRequest { known: serial, ..request }, known)
+    }
+
+    pub(crate) fn set_frame_baseline(&self, frame: &str, snapshot: &FrameSnapshot, links: bool) {
+        let world = self.known_world(frame);
+        self.snapshots().set_frame_baseline(world.and_then(|world| snapshot.baseline(world, links)));
+    }
+
+    fn known_world(&self, frame: &str) -> Option<Id> {
+        let state = self.shared.lock();
+        let world = state.tab.as_ref()?.frames.get(frame)?.world.as_ref()?;
+        Some(world.unique.clone())
+    }
+}

@@ -1,0 +1,121 @@
+// States: checked, expanded, disabled, focused and the like.
+
+import { valuesExposed } from './accessible_name.js';
+import { callCache } from './call_cache.js';
+import {
+  attribute, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
+  tagOf,
+} from './flat_tree.js';
+import {
+  activeElement, closest, DETAILS, INPUT, isContentEditable, isHtml, matches, OPTION, querySelectorAll,
+  rootActiveElement,
+} from './intrinsics.js';
+import { INPUT_ROLES, INTERACTIVE, isEditingHost } from './roles.js';
+
+/** @param {Element} el @param {string} key */
+const booleanAttribute = (el, key) => {
+  const value = attribute(el, key);
+  return value === 'true' ? true : value === 'false' ? false : null;
+};
+
+// Few pages use aria-disabled; then ancestors need not be searched.
+const pageHasAriaDisabled = () => {
+  const now = callCache();
+  now.disables ??= shadowRootsSeen || querySelectorAll(document, '[aria-disabled="true"]').length > 0;
+  return now.disables;
+};
+
+/** @param {Element} el */
+export const isDisabled = (el) => {
+  if (!(el instanceof HTMLAnchorElement) && matches(el, ':disabled')) return true;
+  if (!pageHasAriaDisabled()) return false;
+  for (let at = /** @type {Element | null} */ (el), steps = 0; at && steps < 50; at = shadowHost(at), steps += 1) {
+    if (closest(at, '[aria-disabled="true"]')) return true;
+  }
+  return false;
+};
+
+/** @param {Element} el @param {string} role */
+const isMultiline = (el, role) =>
+  el instanceof HTMLTextAreaElement ||
+  (role === 'textbox' && (booleanAttribute(el, 'aria-multiline') ?? (isHtml(el) && isEditingHost(el))) === true);
+
+// Only states that are set: an absent key means false or not applicable.
+/** @param {Element} el @param {string} role @returns {States} */
+export const statesOf = (el, role) => {
+  const states = {};
+  if (role === 'heading') {
+    const level = Number(attribute(el, 'aria-level')) || Number(/^h([1-6])$/.exec(tagOf(el))?.[1]) || 2;
+    states.level = Math.min(Math.max(Math.trunc(level), 1), 99);
+    return states;
+  }
+  if (STATELESS_ROLES.has(role)) return states;
+  const type = inputType(el);
+  if (el instanceof HTMLInputElement && (type === 'checkbox' || type === 'radio')) {
+    states.checked = INPUT.indeterminate(el) ? 'mixed' : INPUT.checked(el) ? 'true' : 'false';
+  } else if (CHECKED_ROLES.has(role)) {
+    const checked = attribute(el, 'aria-checked');
+    states.checked = checked === 'mixed' || checked === 'true' ? checked : 'false';
+  }
+  const pressed = attribute(el, 'aria-pressed');
+  if (pressed === 'true' || pressed === 'mixed') states.pressed = true;
+  const details = tagOf(el) === 'summary' ? flatParent(el) : null;
+  const expanded = details instanceof HTMLDetailsElement ? DETAILS.open(details) : booleanAttribute(el, 'aria-expanded');
+  if (expanded !== null) states.expanded = expanded;
+  // The selected option is a value of its list.
+  const chosen = el instanceof HTMLOptionElement ? OPTION.selected(el) : booleanAttribute(el, 'aria-selected');
+  if (chosen && (valuesExposed || role !== 'option')) states.selected = true;
+  if ((INTERACTIVE.has(role) || role === 'group') && isDisabled(el)) states.disabled = true;
+  if (isFormControl(el) ? hasAttribute(el, 'required') || booleanAttribute(el, 'aria-required') : booleanAttribute(el, 'aria-required')) states.required = true;
+  if ((isFormControl(el) && hasAttribute(el, 'readonly')) || booleanAttribute(el, 'aria-readonly')) states.readonly = true;
+  const invalid = attribute(el, 'aria-invalid');
+  // Constraint validation, once a person has edited the field or tried to submit its form.
+  const refused = isFormControl(el) && matches(el, ':user-invalid');
+  if ((invalid && invalid !== 'false') || refused) states.invalid = true;
+  const current = attribute(el, 'aria-current');
+  if (current && current !== 'false') states.current = true;
+  if (isMultiline(el, role)) states.multiline = true;
+  if (INTERACTIVE.has(role) && activeElements().has(el)) states.focused = true;
+  return states;
+};
+
+// The focused element, and the shadow hosts around it.
+const activeElements = () => {
+  const now = callCache();
+  if (!now.active) {
+    now.active = new Set();
+    for (let at = activeElement(document); at && !now.active.has(at);) {
+      now.active.add(at);
+      const root = shadowRootOf(at);
+      at = root ? rootActiveElement(root) : null;
+    }
+  }
+  return now.active;
+};
+
+const CHECKED_ROLES = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio']);
+
+// Roles without states; most of a long page consists of them.
+const STATELESS_ROLES = new Set('code definition list listitem paragraph rowgroup table term'.split(' '));
+
+/** @param {Element} el @param {string} role */
+export const isActionable = (el, role) =>
+  (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) ||
+  (hasAttribute(el, 'tabindex') && Number(attribute(el, 'tabindex')) >= 0) ||
+  hasAttribute(el, 'onclick') ||
+  (isHtml(el) && isEditingHost(el));
+
+/** @param {Element} el */
+export const isEditable = (el) => {
+  if (el instanceof HTMLTextAreaElement) return !hasAttribute(el, 'readonly');
+  if (el instanceof HTMLInputElement) {
+    const role = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
+    return (role === 'textbox' || role === 'searchbox' || role === 'spinbutton') && !hasAttribute(el, 'readonly');
+  }
+  return isHtml(el) && isContentEditable(el);
+};
+
+/** @param {Element} el @returns {el is HTMLSelectElement} */
+export const isSelect = (el) => el instanceof HTMLSelectElement;
+
+export const CHECKABLE = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio']);

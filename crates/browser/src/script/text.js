@@ -1,0 +1,52 @@
+// Page text and URLs: normalized, truncated, and measured as JSON.
+
+// Control characters but for white space, and all that is drawn as nothing or reorders what is around it.
+const INVISIBLE_CHARACTERS = /[\0-\x08\x0e-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]/gu;
+
+// Most text is plain ASCII, and needs nothing, or only line breaks removed.
+const NEEDS_NORMALIZING = /[^ -~]| {2}/;
+const NON_ASCII = /[^\t\n\r -~]/;
+// Line breaks first: they are rarer than single spaces.
+/** @param {string} text */
+const collapseWhitespace = (text) => {
+  const line = text.replace(/[^\S ]\s*/g, ' ');
+  return line.includes('  ') ? line.replace(/  +/g, ' ') : line;
+};
+
+// Page text on one line, without invisible characters.
+/** @param {string} text @param {number} limit */
+export const normalizeText = (text, limit) => {
+  if (text.length <= limit && !NEEDS_NORMALIZING.test(text)) return text;
+  const whole = text.length > limit * 4 + 64 ? text.slice(0, limit * 4 + 64) : text;
+  const plain = collapseWhitespace(NON_ASCII.test(whole) ? whole.replace(INVISIBLE_CHARACTERS, '') : whole);
+  return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
+};
+
+// Truncates a URL without changing its site, and without user name and password: those precede the host, where a part
+// of them could pass for another one.
+/** @param {string} text @param {number} limit */
+export const truncateUrl = (text, limit) => {
+  if (text.length <= limit && !text.includes('@')) return text;
+  if (!URL.canParse(text)) return text.length <= limit ? text : text.slice(0, 32).replace(/:.*|$/s, ':');
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  const whole = url.href;
+  if (whole.length <= limit) return whole;
+  const cut = whole.slice(0, limit);
+  /** @param {URL} address */
+  const site = ({ protocol, host }) => `${protocol}//${host}/`;
+  if (URL.canParse(cut) && site(new URL(cut)) === site(url)) return cut;
+  return site(url).length <= limit ? site(url) : url.protocol;
+};
+
+/** @param {string} text @param {number} most */
+export const boundedJsonLength = (text, most) => (text.length > 100000 ? 6 * Math.min(text.length, most) : jsonLength(text));
+
+// Length as JSON by Chromium, which escapes non-ASCII as six characters, and some of ASCII with a backslash.
+/** @param {string | undefined} text */
+export const jsonLength = (text) => {
+  if (!text) return 0;
+  if (/[^ -~]/.test(text)) return text.length + 5 * (text.match(/[^ !#-[\]-~]/g)?.length ?? 0);
+  return /["\\]/.test(text) ? 2 * text.length : text.length;
+};

@@ -1,0 +1,100 @@
+// The walk over the accessible tree of one frame, for snapshots and searches.
+
+import { isInnerElement } from './accessible_name.js';
+import { accessibleChildren, ownership } from './aria_owns.js';
+import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, visibility } from './element_visibility.js';
+import { MAX_VISITED, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
+import { generatedContent, GeneratedContent } from './generated_content.js';
+import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
+import { closest, firstElementChild, isElement, isHtml, isText, parentNode, querySelectorAll } from './intrinsics.js';
+import { roleOf } from './roles.js';
+import { HIDE, possibleEffects } from './style_hints.js';
+
+const MAX_WALK_MILLISECONDS = 2000;
+
+/** @param {Node | null} node */
+const isInModal = (node) => node !== null && isElement(node) && closest(node, 'dialog:modal') !== null;
+
+// While a modal dialog is open nothing else can be reached, and nothing else is listed. Last first, as on a stack.
+const modalDialogs = () => {
+  const open = Array.from(querySelectorAll(document, 'dialog:modal'));
+  const outer = open.filter((dialog) => !isInModal(parentNode(dialog)));
+  return outer.length ? outer.reverse() : null;
+};
+
+// Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
+// text(node, depth, hidden) for text. Iterative: depth 10,000 is a page like any other.
+/**
+ * @param {Element} root
+ * @param {WalkVisitor} visit
+ * @param {WalkText} text
+ * @param {() => void} breakText
+ * @param {boolean} [includeHidden]
+ */
+export const walk = (root, visit, text, breakText, includeHidden = false) => {
+  try {
+    return walkAll(root, visit, text, breakText, includeHidden);
+  } finally {
+    setCurrentElement(null);
+  }
+};
+
+/**
+ * @param {Element} root
+ * @param {WalkVisitor} visit
+ * @param {WalkText} text
+ * @param {() => void} breakText
+ * @param {boolean} includeHidden
+ */
+const walkAll = (root, visit, text, breakText, includeHidden) => {
+  const started = performance.now();
+  /** @type {(WalkItem | null)[]} */
+  const nodes = modalDialogs() ?? [root];
+  const depths = nodes.map(() => 0);
+  const silents = nodes.map(() => false);
+  const hiddens = nodes.map(() => SHOWN);
+  // Whether the parent is rendered, and renders its children.
+  const drawns = nodes.map(() => false);
+  const BREAK = null;
+  let visited = 0;
+  while (nodes.length) {
+    const node = /** @type {WalkItem | null} */ (nodes.pop());
+    const depth = /** @type {number} */ (depths.pop());
+    const silent = /** @type {boolean} */ (silents.pop());
+    const around = /** @type {number} */ (hiddens.pop());
+    const drawn = drawns.pop();
+    if (node === BREAK) { breakText(); continue; }
+    visited += 1;
+    if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
+      return { visited, complete: false };
+    }
+    if (typeof node === 'string' || node instanceof GeneratedContent || isText(node)) { if (!silent) text(node, depth, around); continue; }
+    if (!isElement(node)) continue;
+    setCurrentElement(node);
+    const seen = (drawn && isDrawnWithParent(node)) || visibility(node);
+    const hidden = classifyHidden(node, seen, around, includeHidden);
+    if (hidden === EXCLUDED) continue;
+    const below = seen === 'inside' && hidden !== REVEALED ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
+    if (!below) continue;
+    const block = !INLINE_TAGS.has(tagOf(node));
+    if (block) { breakText(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
+    // It only contains text that is its name already.
+    if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
+    /** @type {WalkItem[]} */
+    const children = includeHidden ? allChildren(node) : accessibleChildren(node);
+    if (seen === true && !below.silent) {
+      const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
+      if (before) children.unshift(before);
+      if (after) children.push(after);
+    }
+    const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !(possibleEffects(node) & HIDE) && ownership().ownerOf.size === 0;
+    for (let i = children.length - 1; i >= 0; i -= 1) {
+      nodes.push(children[i]);
+      drawns.push(draws);
+      depths.push(below.depth);
+      silents.push(seen === 'inside' && hidden !== REVEALED && isInnerElement(children[i]) ? silent : below.silent);
+      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : includeHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
+    }
+  }
+  return { visited, complete: true };
+};

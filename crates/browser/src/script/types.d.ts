@@ -1,0 +1,148 @@
+// Types of the script's modules, for `tsc` only. The requests mirror what Rust serializes.
+
+/** In CSS pixels of the frame's viewport. */
+interface Box { left: number; top: number; right: number; bottom: number }
+interface Point { x: number; y: number }
+/** Red, green and blue from 0 to 255, alpha from 0 to 1. */
+type Rgba = number[];
+type TextField = HTMLInputElement | HTMLTextAreaElement;
+type PaintState = import('./paint_state.js').PaintState;
+type GeneratedContent = import('./generated_content.js').GeneratedContent;
+/** false: neither the element nor its content; 'inside': perhaps its content; true: rendered. */
+type Visibility = boolean | 'inside';
+
+interface CallCache {
+  tables: WeakMap<Element, boolean>;
+  generates: boolean | null;
+  owned: Ownership | null;
+  slots: Map<ShadowRoot, Map<Node, HTMLSlotElement>>;
+  dotFonts: boolean | null;
+  styleHints: StyleHints | null;
+  paint: PaintCache | null;
+  labels: Map<Node, Map<Element | null, HTMLLabelElement[]>>;
+  active: Set<Element> | null;
+  disables: boolean | null;
+  edits: boolean | null;
+}
+interface Ownership { ownerOf: Map<Node, Element>; ownedBy: Map<Element, Element[]> }
+interface StyleHints { tags: Map<string, number>; elements: Map<Element, number>; all: boolean }
+/** An effect, the properties that can cause it, and the values that do. */
+type EffectRule = [effects: number, properties: RegExp, values?: RegExp];
+
+interface PaintCache {
+  of: Map<Element, PaintState>;
+  texts: Map<Node, number>;
+  range: Range;
+  measured: number;
+  hits: number;
+  root: PaintState;
+  painted: PaintedBoxes | null;
+  covered: boolean | null;
+  scroll: { rtl: boolean; locked: boolean } | null;
+  shaded: boolean | null;
+}
+interface PaintedBox { el: Element; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
+interface PaintedBoxes { bands: Map<number, PaintedBox[]>; tall: PaintedBox[]; covers: number }
+interface Scroller { el: Element; outer: Scroller | null; clip: Box | null }
+
+/** `exclude` is the control being named; `referenced`: reached by aria-labelledby; `whole`: from a hidden root. */
+interface ContentOptions { exclude: Element | null; referenced: boolean; whole: boolean }
+
+type WalkItem = Node | string | GeneratedContent;
+interface WalkBelow { depth: number; silent: boolean }
+type WalkVisitor = (el: Element, role: string, depth: number, silent: boolean, hidden: number) => WalkBelow | null;
+type WalkText = (node: WalkItem, depth: number, hidden: number) => void;
+
+interface States {
+  level?: number; checked?: string; pressed?: boolean; expanded?: boolean; selected?: boolean; disabled?: boolean;
+  required?: boolean; readonly?: boolean; invalid?: boolean; current?: boolean; multiline?: boolean; focused?: boolean;
+  secret?: boolean; hidden?: boolean; unseen?: boolean;
+}
+/** Depth, role, name, value, ref, URL, differing visible text, child frame, states. */
+interface SnapshotNode {
+  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States;
+}
+interface SnapshotOptions { values?: boolean; exclude_hidden_elements?: boolean; exclude_password_fields?: boolean }
+interface SnapshotRequest {
+  prefix: string; nodes: number; bytes: number; options?: SnapshotOptions; links?: boolean; swept?: boolean;
+  known?: number | null;
+  /** Tests only: receives the DOM node of each snapshot node. */
+  sources?: (Node | null)[] | null;
+}
+
+interface RefRequest { number: number }
+
+interface Requirements {
+  enabled?: boolean; hit?: boolean; keys?: boolean; anywhere?: boolean; fits?: (el: Element) => boolean; problem?: string;
+}
+interface AimOptions { purpose: string; point?: Point | null }
+interface ActionabilityRequest {
+  prefix: string; number: number; how: AimOptions; steady: boolean; wait: number; arming: ArmRequest | null;
+  options: SnapshotOptions;
+}
+interface ElementFacts {
+  element: string; role: string; name: string; text: string; tag: string; input_type: string | null; editable: boolean;
+  secret: boolean; href: string | null; form: FormFacts | null; form_state: string;
+}
+interface FormFacts { method: string; action: string; payment: boolean; button: { name: string; text: string } | null }
+interface Problem { problem: string; by?: string | null }
+interface Actionable {
+  problem?: undefined;
+  x: number; y: number; left: number; top: number;
+  around: { left: number; top: number; width: number; height: number };
+  hides: boolean; pointless: boolean; facts: ElementFacts;
+}
+type Actionability = (Problem & { x?: undefined; y?: undefined }) | Actionable;
+/** Where an element was in one frame of animation. */
+interface Sighting {
+  x: number | undefined; y: number | undefined; at: number; frames: number; times: number[]; pending: boolean;
+}
+
+interface ArmRequest { number: number | null; keys: boolean; page: boolean; drop: number | null }
+interface Armed {
+  /** For keys that go to the page itself, the document stands in. */
+  el: Element | Document | null; drop: Element | null; keys: boolean;
+  /** Called with `el`. */
+  holds: ((target: Node, el: any) => boolean) | null;
+  met: boolean; began: boolean; stopped: boolean; by: string | null;
+}
+interface SettleRequest { expecting: boolean; anew: boolean; wanted: SnapshotRequest | null; count: boolean }
+
+type FindBy =
+  | { kind: 'role'; role: string; name: string | null }
+  | { kind: 'selector'; selector: string }
+  | { kind: 'text'; text: string };
+interface FindRequest {
+  prefix: string; by: FindBy; index: number; look: AimOptions | null; words?: boolean; options: SnapshotOptions;
+}
+interface FindReply {
+  exact: string[]; close: string[]; part: string[]; near: { role: string; name: string }[]; total: number[];
+  complete: boolean; looked: (Actionability & { ref: string }) | null; still: boolean; words?: string[][];
+}
+interface Matches { add(tier: number, el: Element): void; near(role: string, name: string): void }
+interface Search {
+  visit(el: Element, role: string, matches: Matches): void;
+  text(node: WalkItem, matches: Matches): void;
+}
+
+interface WantedOption { index?: number; label?: string }
+interface SelectionRequest {
+  prefix: string; number: number; options: WantedOption[]; hidden: number[]; read: number | null;
+  decided: { label: string; value: string }[];
+}
+
+interface MaskTextRequest { words: boolean; drawings: boolean; secrets: boolean; again: boolean }
+interface FramePlacement { x: number; y: number; across: number; down: number; box: number[]; upright: boolean }
+interface WatchedBox { el: Element; observer: IntersectionObserver | null; at: number[]; records: IntersectionObserverEntry[] }
+/** The mask of one screenshot: what was collected, what was measured, and what is watched meanwhile. */
+interface Mask {
+  starts: number[]; nodes: (Node | null)[]; fields: Element[]; drawn: Element[]; roots: (Document | ShadowRoot)[];
+  generates: boolean; observer: MutationObserver; passed: string | null; changes: number; read: number;
+  watched: WatchedBox[]; inputs: TextField[]; values: [TextField, string][]; filled: boolean; frame: number;
+  sizes: ResizeObserver | null;
+  measured: { ranges: number[]; boxes: number[][]; places: (FramePlacement | null)[] } | null;
+  carried: boolean;
+}
+
+// Not yet in the DOM library.
+interface CSSStyleDeclaration { webkitTextSecurity: string; webkitBoxReflect: string }
