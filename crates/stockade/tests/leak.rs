@@ -68,9 +68,9 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
     let categories: BTreeSet<LeakCategory> = report.finds.iter().map(|find| find.category).collect();
     assert_eq!(categories, LeakCategory::ALL.into_iter().filter(|category| *category != never).collect());
     let echoed: BTreeSet<&str> = report.finds.iter().filter_map(|find| find.echoed.as_deref()).collect();
-    let wrong: Vec<&str> = leak::PLACES
+    let wrong: Vec<&str> = leak::PLACEMENTS
         .iter()
-        .filter(|it| it.told != echoed.contains(it.name))
+        .filter(|it| it.in_replies != echoed.contains(it.name))
         .map(|place| place.name)
         .collect();
     assert_eq!(wrong, [""; 0], "found or not, other than the table says");

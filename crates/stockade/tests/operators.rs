@@ -6,7 +6,7 @@ use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and
 use common::machine::PATIENCE;
 use common::terminal::RunningProgram;
 use common::{Home, PROGRAM, known};
-use server::http::{OPERATOR_ROUTES, OperatorNeeds};
+use server::http::{OPERATOR_ROUTES, OperatorRouteAccess};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -46,9 +46,11 @@ fn without_a_login_only_the_login_page_is_shown_and_nothing_is_decided() {
         let origin = format!("origin: http://{}\r\n", server.address());
         let answer = request(&server, route.method, &path, &origin, "form=x&verdict=approve");
         let (status, code) = status_and_code(&answer);
-        match route.needs {
-            OperatorNeeds::Nothing => assert!(matches!(status, 200 | 401), "{path}: {status} {code}"),
-            OperatorNeeds::Signature => assert_eq!((status, code.as_str()), (404, "not_found"), "{path}"),
+        match route.access {
+            OperatorRouteAccess::Public => assert!(matches!(status, 200 | 401), "{path}: {status} {code}"),
+            OperatorRouteAccess::Signature => {
+                assert_eq!((status, code.as_str()), (404, "not_found"), "{path}")
+            }
             _ => assert_eq!((status, code.as_str()), (401, "login_required"), "{path}"),
         }
         for header in [

@@ -9,7 +9,7 @@ use engine::error::Fault;
 use engine::storage::FIRST_OPERATOR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use server::client::{Visit, path_segment};
+use server::client::{OperatorClient, path_segment};
 use server::operator;
 
 #[derive(Debug, Args)]
@@ -113,9 +113,9 @@ fn request_as_operator(
     let state = context.open_state()?;
     let password = ask_password(login)?;
     context.block_on(async {
-        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        let visit = OperatorClient::log_in(&state, &login.operator, &password).await?;
         let answered = visit.ask(method, path, body).await;
-        visit.leave().await?;
+        visit.log_out().await?;
         answered
     })
 }

@@ -66,8 +66,8 @@ pub async fn check_password(
         return Ok(());
     }
     let what = "a wrong password at the command line";
-    operator::changed(&context.open_log()?, EventKind::OperatorRefused, name, what).await?;
-    tokio::time::sleep(operator::SLOW.saturating_sub(begun.elapsed())).await;
+    operator::record_operator_event(&context.open_log()?, EventKind::OperatorRefused, name, what).await?;
+    tokio::time::sleep(operator::FAILED_LOGIN_DELAY.saturating_sub(begun.elapsed())).await;
     Err(login_failed())
 }
 

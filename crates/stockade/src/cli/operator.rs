@@ -175,5 +175,5 @@ pub fn link_address(console: &str, token: &OperatorToken) -> String {
 }
 
 async fn record_event(context: &Context, kind: EventKind, operator: &str, what: &str) -> Result<(), Fault> {
-    operator::changed(&context.open_log()?, kind, operator, what).await
+    operator::record_operator_event(&context.open_log()?, kind, operator, what).await
 }

@@ -4,7 +4,7 @@ use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply, operator};
 use crate::config::{Config, Override};
 use ::server::http as server;
-use ::server::operator::Desk;
+use ::server::operator::OperatorAuth;
 use clap::Args;
 use engine::control::Control;
 use engine::error::Fault;
@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         flags.push(Override::new("--open", "server.open", "true")?);
     }
     let mut config = context.load_config(flags)?.enabled()?;
-    let webhook = server::WebhookEnd::read(&config)?;
+    let webhook = server::WebhookEndpoint::read(&config)?;
     let state = context.open_state()?;
     let lock = state.lock()?;
     context.block_on(async {
@@ -56,16 +56,16 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         }
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start(&config, &state, storage).await?);
-        let desk = Desk::new(control.storage.clone(), control.log.clone());
+        let auth = OperatorAuth::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
-        let login = login_instructions(context, &desk, &control.storage, bound.address).await?;
+        let login = login_instructions(context, &auth, &control.storage, bound.address).await?;
         let details = BannerDetails { key: key.as_ref(), login: &login, mcp_args: &mcp_client_args(context) };
         let banner = render_banner(&config, bound.address, details, args.demo, control.is_weaker());
         output::print_now(context, &banner)?;
         drop((key, banner, login));
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), desk, &config, webhook, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), auth, &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;
@@ -92,7 +92,7 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
 /// operator has a password: afterwards, starting a server must not be a way to log in.
 async fn login_instructions(
     context: &Context,
-    desk: &Desk,
+    auth: &OperatorAuth,
     storage: &Storage,
     address: SocketAddr,
 ) -> Result<String, Fault> {
@@ -105,7 +105,7 @@ async fn login_instructions(
             "           {DIM}no operator has a password yet; in a terminal: {PASSWORD}{DIM:#}\n"
         ));
     }
-    let token = desk.link_at_start(FIRST_OPERATOR).await?;
+    let token = auth.create_startup_link(FIRST_OPERATOR).await?;
     let link = operator::link_address(&operator::console_address(address), &token);
     Ok(format!(
         "  {BOLD}Log in{BOLD:#}   {link}\n           {DIM}works once, within ten minutes; then set a password: {PASSWORD}{DIM:#}\n"

@@ -7,7 +7,7 @@ use crate::cli::{Context, Reply};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use serde_json::{Value, json};
-use server::client::Visit;
+use server::client::OperatorClient;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> 
     let state = context.open_state()?;
     let password = ask_password(login)?;
     context.block_on(async {
-        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        let visit = OperatorClient::log_in(&state, &login.operator, &password).await?;
         drop(password);
         let mut terminal = RawTerminal::open()?;
         output::print_text(&format!(
@@ -29,13 +29,13 @@ pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> 
         ))?;
         let watched = watch(&visit, &mut terminal).await;
         drop(terminal);
-        visit.leave().await?;
+        visit.log_out().await?;
         watched
     })?;
     Ok(Reply::new(format!("{DIM}Logged out.{DIM:#}\n"), json!({ "watched": true })))
 }
 
-async fn watch(visit: &Visit<'_>, terminal: &mut RawTerminal) -> Result<(), Fault> {
+async fn watch(visit: &OperatorClient<'_>, terminal: &mut RawTerminal) -> Result<(), Fault> {
     let mut passed = HashSet::new();
     loop {
         let list = visit.ask("GET", "/operator/approvals", None).await?;
@@ -70,7 +70,7 @@ enum WatchStep {
 
 /// Shows one approval request until it is answered, skipped or expired.
 async fn answer_question(
-    visit: &Visit<'_>,
+    visit: &OperatorClient<'_>,
     terminal: &mut RawTerminal,
     question: &Value,
 ) -> Result<WatchStep, Fault> {

@@ -10,7 +10,7 @@ mod search;
 pub use findings::{LeakCategory, LeakFinding};
 pub use testkit::leak_site::canary::{Canaries, Kind};
 pub use testkit::leak_site::forms::FORMS;
-pub use testkit::leak_site::{BEHAVIOURS, PLACES};
+pub use testkit::leak_site::{BEHAVIOURS, PLACEMENTS};
 
 use engine::error::Fault;
 use engine::state::State;

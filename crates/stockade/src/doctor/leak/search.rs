@@ -269,7 +269,7 @@ mod tests {
         let searcher = CanarySearcher::new(&canaries);
         for form in &FORMS {
             for canary in canaries.all() {
-                for shown in [form.text(&canary.value), form.html(&canary.value)] {
+                for shown in [form.text(&canary.value), form.html(&canary.value).into_string()] {
                     for text in [
                         shown.clone(),
                         format!("<p>Your key is {}{shown}!</p>", mark("text")),

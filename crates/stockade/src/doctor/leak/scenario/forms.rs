@@ -4,7 +4,7 @@ use super::LeakScenario;
 use engine::error::Fault;
 use serde_json::{Value, json};
 use testkit::leak_site::forms::FORMS;
-use testkit::leak_site::{Answer, BEHAVIOURS, Behaviour};
+use testkit::leak_site::{BEHAVIOURS, Behaviour, FollowUp};
 
 /// Behaviours that are triggered with every encoding: each affects another part of a reply.
 const IN_EVERY_FORM: [&str; 4] = ["alert", "confirm", "newtext", "newhash"];
@@ -40,7 +40,7 @@ impl LeakScenario<'_> {
 
     fn trigger(&mut self, behaviour: &Behaviour) -> Result<(), Fault> {
         self.click(&format!("#{}", behaviour.name))?;
-        if behaviour.answer == Answer::Dialog {
+        if behaviour.follow_up == FollowUp::Dialog {
             self.call("browser_read", json!({}))?;
             self.call("browser_dialog", json!({"accept": true}))?;
         }
