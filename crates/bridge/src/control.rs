@@ -8,14 +8,15 @@ use crate::http::{HeadError, Reply, Request, Status};
 use crate::log::Log;
 use crate::state::{RestartRefusal, Run, Stage, State};
 use crate::supervisor::Supervisor;
+use crate::verifier::SharedVerifier;
 use crate::websocket::{relay, remaining};
-use bridge::token::{Claims, Refusal, Verifier};
+use bridge::token::Claims;
 use bridge::wire::{
     BROWSER_PATH, MAX_HEAD, RESTART_PATH, Report, STATUS_PATH, StageName, VERSION_PATH, Version,
 };
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -34,19 +35,6 @@ const ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Without the host's socket for this long, the host is gone.
 const HOST_TIMEOUT: Duration = Duration::from_secs(5);
 const REDIAL_DELAY: Duration = Duration::from_millis(50);
-
-/// Verifies tokens, for requests and for renewals.
-pub struct SharedVerifier(Mutex<Verifier>);
-
-impl SharedVerifier {
-    pub fn new(verifier: Verifier) -> SharedVerifier {
-        SharedVerifier(Mutex::new(verifier))
-    }
-
-    pub fn accept(&self, token: &[u8]) -> Result<Claims, Refusal> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).accept(token)
-    }
-}
 
 pub struct Control {
     pub args: Arc<Args>,

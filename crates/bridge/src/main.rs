@@ -13,15 +13,17 @@ mod pipe;
 mod proxy;
 mod state;
 mod supervisor;
+mod verifier;
 mod websocket;
 mod xkbcomp;
 
 use crate::args::{Args, ArgsError};
 use crate::children::Children;
-use crate::control::{Control, HostGone, SharedVerifier};
+use crate::control::{Control, HostGone};
 use crate::log::Log;
 use crate::state::State;
 use crate::supervisor::Supervisor;
+use crate::verifier::SharedVerifier;
 use bridge::token::{TokenError, Verifier};
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use std::error::Error;

@@ -69,7 +69,7 @@ struct Client {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct CommandReply {
     id: u32,
     result: BrowserVersion,
 }
@@ -190,7 +190,7 @@ async fn deliver(message: Vec<u8>, shared: &Mutex<Shared>, log: &Log) {
     let client = {
         let mut shared = lock(shared);
         if !shared.own_calls.is_empty()
-            && let Ok(reply) = serde_json::from_slice::<Reply>(&message)
+            && let Ok(reply) = serde_json::from_slice::<CommandReply>(&message)
             && let Some(call) = shared.own_calls.remove(&reply.id)
         {
             // Whoever asked may have run out of time.

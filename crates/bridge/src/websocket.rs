@@ -1,7 +1,7 @@
 //! A WebSocket to the control plane, relaying Chromium's pipe for as long as its token is renewed.
 
-use crate::control::SharedVerifier;
 use crate::pipe::{Attachment, Ending};
+use crate::verifier::SharedVerifier;
 use bridge::token::{Claims, now_ms};
 use bridge::wire::{CLOSE_BROWSER_GONE, CLOSE_REPLACED, CLOSE_TOKEN, CLOSE_TOO_LARGE, MAX_MESSAGE};
 use bytes::Bytes;

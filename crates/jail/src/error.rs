@@ -1,16 +1,16 @@
 //! Errors of jails and runtimes, each with a stable code and the next command to run.
 
-use crate::JailId;
+use crate::disk_full::is_disk_full;
+use crate::id::{InvalidId, JailId};
 use crate::template::TemplateError;
 use error_code::ErrorCode;
-use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum JailError {
-    #[error("an id has 1 to 64 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
-    BadId,
+    #[error(transparent)]
+    BadId(#[from] InvalidId),
     #[error("bubblewrap is not installed")]
     BubblewrapMissing,
     #[error("bubblewrap {version} is too old: it has no --ro-bind-fd")]
@@ -48,7 +48,7 @@ pub enum JailError {
 impl JailError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            JailError::BadId => ErrorCode::BadJailId,
+            JailError::BadId(_) => ErrorCode::BadJailId,
             JailError::BubblewrapMissing => ErrorCode::BubblewrapMissing,
             JailError::BubblewrapOld { .. } => ErrorCode::BubblewrapOld,
             JailError::NamespacesForbidden { .. } => ErrorCode::NamespacesForbidden,
@@ -78,7 +78,7 @@ impl JailError {
     /// What to do next, as a command where there is one.
     pub fn hint(&self) -> String {
         match self {
-            JailError::BadId => "Choose another id.".to_owned(),
+            JailError::BadId(_) => "Choose another id.".to_owned(),
             JailError::BubblewrapMissing => "Run: apt-get install bubblewrap".to_owned(),
             JailError::BubblewrapOld { .. } => {
                 "Run: apt-get update && apt-get install bubblewrap (the security updates of Debian 12 and \
@@ -125,11 +125,6 @@ impl JailError {
     }
 }
 
-/// Whether the disk or the user's quota is full.
-pub(crate) fn is_disk_full(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,9 +133,9 @@ mod tests {
     fn every_failure_has_its_code_and_a_next_step() {
         let id = || JailId::parse("a").unwrap();
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let full = || io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error());
+        let full = || io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
         for (error, code) in [
-            (JailError::BadId, "bad_jail_id"),
+            (JailError::BadId(InvalidId), "bad_jail_id"),
             (JailError::BubblewrapOld { version: "0.4".into() }, "bubblewrap_old"),
             (JailError::RuntimeLost { why: "killed".into() }, "keeper_lost"),
             (JailError::UnknownJail { id: id() }, "jail_unknown"),

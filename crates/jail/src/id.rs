@@ -1,8 +1,12 @@
 //! Names of jails and instances, parsed once: each becomes a folder and a cgroup.
 
-use crate::JailError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// A text that is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id has 1 to 64 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
+pub struct InvalidId;
 
 /// Lower-case letters, digits, `-`, `_` and `.`, up to 64 of them, starting with a letter or digit.
 fn is_safe_name(text: &str) -> bool {
@@ -19,8 +23,8 @@ macro_rules! safe_name {
         pub struct $name(String);
 
         impl $name {
-            pub fn parse(text: &str) -> Result<$name, JailError> {
-                if is_safe_name(text) { Ok($name(text.to_owned())) } else { Err(JailError::BadId) }
+            pub fn parse(text: &str) -> Result<$name, InvalidId> {
+                if is_safe_name(text) { Ok($name(text.to_owned())) } else { Err(InvalidId) }
             }
 
             pub fn as_str(&self) -> &str {
@@ -29,8 +33,8 @@ macro_rules! safe_name {
         }
 
         impl TryFrom<String> for $name {
-            type Error = JailError;
-            fn try_from(text: String) -> Result<$name, JailError> {
+            type Error = InvalidId;
+            fn try_from(text: String) -> Result<$name, InvalidId> {
                 $name::parse(&text)
             }
         }
@@ -61,9 +65,9 @@ safe_name! {
 
 impl InstanceId {
     /// A new name that no other instance has.
-    pub(crate) fn random() -> Result<InstanceId, JailError> {
+    pub(crate) fn random() -> Result<InstanceId, getrandom::Error> {
         let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|source| JailError::NoRandomness { source })?;
+        getrandom::fill(&mut bytes)?;
         Ok(InstanceId(format!("i{:016x}", u64::from_ne_bytes(bytes))))
     }
 }

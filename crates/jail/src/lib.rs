@@ -7,9 +7,11 @@
 
 mod bwrap;
 mod cgroup;
+mod disk_full;
 mod error;
 mod folder;
 mod id;
+mod jail_user;
 pub mod keeper;
 pub mod launch;
 mod limits;
@@ -24,7 +26,7 @@ mod wait;
 
 pub use cgroup::{CgroupChoice, Enforcement, JailStats};
 pub use error::JailError;
-pub use id::{InstanceId, JailId};
+pub use id::{InstanceId, InvalidId, JailId};
 pub use keeper::{KeeperCommand, ProcessInfo};
 pub use launch::{InstanceReport, JailReport, Reaped, default_runtime_dir, list, reap};
 pub use limits::Limits;

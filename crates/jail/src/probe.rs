@@ -1,7 +1,7 @@
 //! Checks whether this machine can run jails, for `doctor` and for the start of an instance.
 
 use crate::cgroup::Cgroups;
-use crate::launch::random_user;
+use crate::jail_user::random_user;
 use crate::spawn::{Launch, launch};
 use crate::wait::wait_for_tool;
 use crate::{CgroupChoice, Enforcement, InstanceId, JailError, bwrap};
@@ -28,7 +28,9 @@ pub fn probe_host(cgroup: &CgroupChoice) -> HostProbe {
         Ok(program) => try_namespaces(program),
         Err(_) => Err(JailError::BubblewrapMissing),
     };
-    let limits = InstanceId::random().and_then(|id| Cgroups::find(cgroup, id));
+    let limits = InstanceId::random()
+        .map_err(|source| JailError::NoRandomness { source })
+        .and_then(|id| Cgroups::find(cgroup, id));
     HostProbe {
         bubblewrap: program.and_then(|program| bwrap::check(&program)),
         namespaces,

@@ -304,6 +304,10 @@ fn a_process_that_cannot_be_killed_is_reported_and_kept_for_the_next_reaping() {
 #[test]
 fn an_id_that_would_lead_out_of_its_folder_is_none() {
     for bad in ["..", "a/b", ""] {
-        assert_eq!(seen(jail::JailId::parse(bad).unwrap_err().code()), "bad_jail_id", "{bad:?}");
+        assert_eq!(
+            seen(jail::JailId::parse(bad).map_err(jail::JailError::from).unwrap_err().code()),
+            "bad_jail_id",
+            "{bad:?}"
+        );
     }
 }

@@ -12,12 +12,10 @@ mod secret_key;
 mod secret_tree;
 mod store;
 
-pub use backend::{
-    EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, SopsBackend, SopsKeys, Summary, Vault,
-};
+pub use backend::{EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, SopsBackend, SopsKeys, Vault};
 pub use credential::{
     BadCredentialId, BadHost, BasicAuth, Cookie, Credential, CredentialId, GrantScope, Host, NamedValue,
-    PageCondition, Probe, SignInState, TenantPath, Totp, TotpAlgorithm, Value,
+    PageCondition, Probe, SignInState, Summary, TenantPath, Totp, TotpAlgorithm, Value,
 };
 pub use error::{Malformed, VaultError};
 pub use grant::{ConsumedGrant, Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer};

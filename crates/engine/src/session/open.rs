@@ -74,7 +74,8 @@ impl Registry {
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
             .map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-        let jail = JailId::parse(&format!("j-{}", crate::random::token(12)))?;
+        let jail =
+            JailId::parse(&format!("j-{}", crate::random::token(12))).map_err(jail::JailError::from)?;
         let begun = Instant::now();
         let about = EventSubject::session(scope, &id, Some(jail.as_str()));
         let leave = match &request.login {

@@ -115,7 +115,7 @@ impl LocalInstance {
         let _held = hold(runtime_dir)?;
         let reaped = reap_held(runtime_dir)?;
 
-        let id = InstanceId::random()?;
+        let id = InstanceId::random().map_err(|source| JailError::NoRandomness { source })?;
         let dir = runtime_dir.join(id.as_str());
         let cgroups = Cgroups::find(choice, id.clone())?;
         let made = LocalInstance::fill(id, dir.clone(), cgroups, bwrap);

@@ -16,11 +16,3 @@ mod supervisor;
 pub use instance::{InstanceReport, JailReport, LocalInstance, Reaped, default_runtime_dir, list, reap};
 pub use process::{JailProcess, Launcher};
 pub use supervisor::Supervisor;
-
-pub(crate) use sockets::random_user;
-
-use std::ops::Range;
-
-/// Users that no distribution, no container tool and no systemd hands out. A jail gets one at random: the
-/// odds that two of a thousand jails on a machine share one are 1 in 200.
-const JAIL_USERS: Range<u32> = 1_900_000_000..2_000_000_000;

@@ -1,10 +1,10 @@
 //! One jail's processes: launched, watched, ended.
 
-use super::JAIL_USERS;
 use super::instance::ignore_missing;
 use super::log::LogTail;
 use crate::bwrap::{self, PassedFds};
 use crate::cgroup::{Cgroups, Group};
+use crate::jail_user::JAIL_USERS;
 use crate::spawn::{Launch, launch};
 use crate::wait::{pidfd, wait_readable};
 use crate::{JailError, JailId, JailSpec, JailState, JailStats, seccomp};

@@ -1,6 +1,6 @@
 //! A jail's folder and the two sockets in it, on the host's side.
 
-use super::JAIL_USERS;
+use crate::jail_user::random_user;
 use crate::{JailError, JailId, PreparedJail};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
@@ -53,11 +53,4 @@ fn listen(dir: &Path, name: &str, user: Option<u32>) -> Result<UnixListener, Jai
         lchown(&path, user, user).map_err(fail)?;
     }
     Ok(listener)
-}
-
-/// A user that runs nothing else, very likely.
-pub(crate) fn random_user() -> Result<u32, JailError> {
-    let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes).map_err(|source| JailError::NoRandomness { source })?;
-    Ok(JAIL_USERS.start + u32::from_ne_bytes(bytes) % (JAIL_USERS.end - JAIL_USERS.start))
 }

@@ -1,7 +1,7 @@
 //! What can go wrong with a template, with a stable code and the next command for each.
 
 use super::Flavour;
-use crate::error::is_disk_full;
+use crate::disk_full::is_disk_full;
 use error_code::ErrorCode;
 use std::fmt;
 use std::io;

@@ -9,7 +9,7 @@ pub use env::EnvBackend;
 pub use kv::{KvAuth, KvBackend, KvSecret, KvSettings};
 pub use sops::{SopsBackend, SopsKeys};
 
-use crate::credential::{Credential, CredentialId, GrantScope, Host};
+use crate::credential::{Credential, CredentialId, GrantScope, Summary};
 use crate::error::VaultError;
 use crate::grant::{ConsumedGrant, Issuer};
 use crate::store::{Store, with_timeout};
@@ -26,31 +26,6 @@ pub enum Vault {
     Env(EnvBackend),
     /// Our own table.
     Store(Store),
-}
-
-/// The public part of a credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub id: CredentialId,
-    /// Known without opening it in our own table only.
-    pub domain: Option<Host>,
-    pub grant_scope: Option<GrantScope>,
-    pub created_at: Option<Timestamp>,
-    pub last_refreshed_at: Option<Timestamp>,
-    pub last_injected_at: Option<Timestamp>,
-}
-
-impl Summary {
-    fn of(id: CredentialId) -> Summary {
-        Summary {
-            id,
-            domain: None,
-            grant_scope: None,
-            created_at: None,
-            last_refreshed_at: None,
-            last_injected_at: None,
-        }
-    }
 }
 
 impl Vault {

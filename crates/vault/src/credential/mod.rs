@@ -4,6 +4,7 @@ mod cookie;
 mod document;
 mod host;
 mod probe;
+mod summary;
 mod totp;
 
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 pub use cookie::Cookie;
 pub use host::{BadCredentialId, BadHost, CredentialId, Host, TenantPath};
 pub use probe::{PageCondition, Probe, SignInState};
+pub use summary::Summary;
 pub use totp::{Totp, TotpAlgorithm};
 
 pub(crate) use cookie::MOST_COOKIES;

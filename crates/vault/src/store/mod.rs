@@ -14,7 +14,7 @@ pub use rotated::PendingRotation;
 
 pub(crate) use database::time;
 
-use crate::backend::Summary;
+use crate::credential::Summary;
 use crate::credential::{Credential, CredentialId, GrantScope, Host};
 use crate::error::{Malformed, VaultError};
 use crate::secret_tree::LARGEST_DOCUMENT;
