@@ -36,6 +36,7 @@ pub use table::{Column, Table};
 use clap::{Parser, Subcommand};
 use context::Global;
 use engine::error::Fault;
+use engine::provider::sandbox::BackendFactory;
 use error_code::ErrorCode;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -123,12 +124,17 @@ enum Command {
 
 /// Runs the command that this process was started with.
 pub fn main() -> ExitCode {
+    main_on(engine::provider::sandbox::native)
+}
+
+/// The same program on another runtime, for tests.
+pub fn main_on(factory: BackendFactory) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&arguments, &error),
     };
-    let context = Context::new(cli.global);
+    let context = Context::new(cli.global, factory);
     context.choose_colors();
     let done = logging::start(context.verbosity()).and_then(|()| run(&context, cli.command));
     match done {
@@ -157,7 +163,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Grant(args) => grant::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
-        Command::Jail(args) => jail::run(args),
+        Command::Jail(args) => jail::run(context, args),
         Command::Demo(args) => demo::run(context, &args),
     }
 }
