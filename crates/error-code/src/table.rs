@@ -75,7 +75,7 @@ pub const SECTIONS: &[Section] = &[
         intro: "",
         columns: &["when"],
         rows: &[
-            row(&["unknown_tool", "unknown_action"], &["there is no such tool, or no such action on the HTTP API; the hint has the nearest"]),
+            row(&["unknown_tool", "unknown_action"], &["there is no such tool, or no such action on the HTTP API or of `stockade page` and `stockade session`; the hint has the nearest"]),
             row(&["bad_arguments"], &["the call does not fit; the message names the argument with what would fit, or the nearest there is"]),
             row(&["bad_selector"], &["a CSS selector that is none, or that asks for attributes, values or states"]),
             row(&["bad_address"], &["not a whole `http:` or `https:` address, or one with a password in it"]),

@@ -1,4 +1,4 @@
-//! The command line's way to a running server: HTTP over the socket in the state folder.
+//! The command line's client of a running server: HTTP over the control socket in the state folder.
 
 use crate::control_protocol::{ACTIONS_PATH, SCOPE_HEADER, TOKEN_HEADER};
 use crate::operator::Password;
@@ -16,47 +16,51 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::net::UnixStream;
 
-/// Archiving copies pictures; everything else is quick.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// An action may wait for others before it, and has two minutes of its own.
-const PATIENCE_WITH_AN_ACTION: Duration = Duration::from_secs(300);
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// Long enough for archiving, which copies images.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// An action may queue behind others before its own limit of two minutes starts.
+const ACTION_TIMEOUT: Duration = Duration::from_secs(300);
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Asks the server that runs from this state folder.
+/// Sends a request to the server that runs from this state folder.
 pub async fn ask(state: &State, method: &str, path: &str) -> Result<Value, Fault> {
     let request = Request::builder().method(method).uri(path).body(Full::default());
-    let (ok, answer) = exchange(state, request, PATIENCE).await?;
-    if ok { Ok(answer) } else { Err(fault_of(answer)) }
+    let (ok, response) = exchange(state, request, REQUEST_TIMEOUT).await?;
+    if ok { Ok(response) } else { Err(parse_fault(response)) }
 }
 
-/// Has it do one action for a scope; the whole result if that went well.
+/// Runs one action for a scope, and returns the whole result if it succeeded.
 pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value, Fault> {
     let request = Request::builder()
         .method("POST")
         .uri(ACTIONS_PATH)
         .header(SCOPE_HEADER, scope.to_string())
         .body(Full::from(request.to_string()));
-    let (_, mut answer) = exchange(state, request, PATIENCE_WITH_AN_ACTION).await?;
-    match answer.get_mut("error").map(Value::take) {
-        Some(error) => Err(fault_of(error)),
-        None if answer["success"] == true => Ok(answer),
-        None => Err(fault_of(answer)),
+    let (_, mut response) = exchange(state, request, ACTION_TIMEOUT).await?;
+    match response.get_mut("error").map(Value::take) {
+        Some(error) => Err(parse_fault(error)),
+        None if response["success"] == true => Ok(response),
+        None => Err(parse_fault(response)),
     }
 }
 
-/// An operator who is logged in at the running server, for as long as one command takes.
-pub struct Visit<'a> {
+/// A client with an operator's login session, which lasts for one command.
+pub struct OperatorClient<'a> {
     state: &'a State,
     token: Secret,
 }
 
-impl<'a> Visit<'a> {
-    pub async fn enter(state: &'a State, operator: &str, password: &Password) -> Result<Visit<'a>, Fault> {
-        let mut visit = Visit { state, token: Secret::new(String::new()) };
+impl<'a> OperatorClient<'a> {
+    pub async fn log_in(
+        state: &'a State,
+        operator: &str,
+        password: &Password,
+    ) -> Result<OperatorClient<'a>, Fault> {
+        let mut client = OperatorClient { state, token: Secret::new(String::new()) };
         let login = json!({ "operator": operator, "password": password.expose() });
-        let answer = visit.ask("POST", "/operator/login", Some(&login)).await?;
-        visit.token = Secret::new(answer["token"].as_str().unwrap_or_default().to_owned());
-        Ok(visit)
+        let response = client.ask("POST", "/operator/login", Some(&login)).await?;
+        client.token = Secret::new(response["token"].as_str().unwrap_or_default().to_owned());
+        Ok(client)
     }
 
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Fault> {
@@ -66,55 +70,55 @@ impl<'a> Visit<'a> {
             .header(TOKEN_HEADER, self.token.expose_secret())
             .header("content-type", "application/json")
             .body(Full::from(body.map(Value::to_string).unwrap_or_default()));
-        let (ok, answer) = exchange(self.state, request, PATIENCE).await?;
-        if ok { Ok(answer) } else { Err(fault_of(answer)) }
+        let (ok, response) = exchange(self.state, request, REQUEST_TIMEOUT).await?;
+        if ok { Ok(response) } else { Err(parse_fault(response)) }
     }
 
-    /// Logs out; what was held is worth nothing from then on.
-    pub async fn leave(self) -> Result<(), Fault> {
+    /// Logs out, which invalidates the token.
+    pub async fn log_out(self) -> Result<(), Fault> {
         self.ask("POST", "/operator/logout", None).await.map(|_| ())
     }
 }
 
-fn fault_of(answer: Value) -> Fault {
-    serde_json::from_value(answer).unwrap_or_else(|error| no_answer(&error))
+fn parse_fault(response: Value) -> Fault {
+    serde_json::from_value(response).unwrap_or_else(|error| not_responding(&error))
 }
 
-fn no_answer(error: &dyn std::error::Error) -> Fault {
+fn not_responding(error: &dyn std::error::Error) -> Fault {
     Fault::caused(ErrorCode::NotResponding, error).hint("Look at the server's log, or restart it.")
 }
 
 async fn exchange(
     state: &State,
     request: Result<Request<Full<Bytes>>, hyper::http::Error>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(bool, Value), Fault> {
-    let mut request = request.map_err(|e| no_answer(&e))?;
+    let mut request = request.map_err(|e| not_responding(&e))?;
     request.headers_mut().insert("host", HeaderValue::from_static("stockade"));
     let Some(stream) = state.join()? else {
         return Err(Fault::new(ErrorCode::NotRunning, "no server runs from this state folder")
             .hint("Start one with `stockade serve`, or name its state folder with --state."));
     };
-    send(stream, request, patience).await
+    send(stream, request, timeout).await
 }
 
-/// Whether it was answered with success, and the answer.
+/// Returns whether the status is a success, and the body.
 async fn send(
     stream: std::os::unix::net::UnixStream,
     request: Request<Full<Bytes>>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(bool, Value), Fault> {
-    stream.set_nonblocking(true).map_err(|e| no_answer(&e))?;
-    let stream = UnixStream::from_std(stream).map_err(|e| no_answer(&e))?;
-    let limits = Limits { connect: patience, total: patience, largest_body: Some(LARGEST_ANSWER) };
+    stream.set_nonblocking(true).map_err(|e| not_responding(&e))?;
+    let stream = UnixStream::from_std(stream).map_err(|e| not_responding(&e))?;
+    let limits = Limits { connect: timeout, total: timeout, largest_body: Some(MAX_RESPONSE_BYTES) };
     let response = http_client::send_over(stream, request, limits).await.map_err(|error| match error {
         http_client::HttpError::Timeout { .. } => {
             Fault::new(ErrorCode::NotResponding, "the server does not answer")
                 .hint("Look at its log, or restart it.")
         }
-        error => no_answer(&error),
+        error => not_responding(&error),
     })?;
-    let value = serde_json::from_slice(&response.body).map_err(|e| no_answer(&e))?;
+    let value = serde_json::from_slice(&response.body).map_err(|e| not_responding(&e))?;
     Ok((response.status.is_success(), value))
 }
 
@@ -129,7 +133,7 @@ mod tests {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(theirs);
         let request = Request::builder().uri("/").body(Full::default()).unwrap();
-        let fault = send(ours, request, PATIENCE).await.unwrap_err();
+        let fault = send(ours, request, REQUEST_TIMEOUT).await.unwrap_err();
         assert_eq!(fault.code, ErrorCode::NotResponding);
         assert!(!fault.hint.is_empty());
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The keeper forks, and so must have one thread: it is told apart before anything else is started.
+    // The keeper forks, so it needs a process with one thread: it runs before anything else starts.
     if std::env::args_os().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }

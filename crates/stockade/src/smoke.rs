@@ -1,4 +1,4 @@
-//! The smoke test: start → goto → extract → screenshot → archive, through the same gate as any agent.
+//! The smoke test: start → goto → extract → screenshot → archive, through the gate, as an agent would.
 
 use browser::{CallerId, Content, Outcome, ReplyOptions, Snapshot};
 use engine::control::Control;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// One line of the report.
+/// One step of the report.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct SmokeStep {
     pub step: &'static str,
     pub ok: bool,
     pub ms: f64,
@@ -23,12 +23,12 @@ pub struct Step {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct SmokeReport {
     pub ok: bool,
     pub url: String,
     pub title: String,
     pub text: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<SmokeStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screenshot: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,14 +37,14 @@ pub struct Report {
     pub error: Option<Fault>,
 }
 
-/// Runs all five steps, or up to the first that fails; `tell` hears of each as it is done.
+/// Runs all five steps, or up to the first that fails. Calls `report_step` after each.
 pub async fn run(
     control: &Control,
     url: &str,
     picture: Option<&Path>,
-    tell: &mut dyn FnMut(&Step),
-) -> Report {
-    let mut report = Report {
+    report_step: &mut dyn FnMut(&SmokeStep),
+) -> SmokeReport {
+    let mut report = SmokeReport {
         ok: false,
         url: url.to_owned(),
         title: String::new(),
@@ -54,40 +54,40 @@ pub async fn run(
         archive: None,
         error: None,
     };
-    match steps(control, url, picture, &mut report, tell).await {
+    match run_steps(control, url, picture, &mut report, report_step).await {
         Ok(()) => report.ok = true,
         Err(fault) => report.error = Some(fault),
     }
     report
 }
 
-async fn steps(
+async fn run_steps(
     control: &Control,
     url: &str,
     picture: Option<&Path>,
-    report: &mut Report,
-    tell: &mut dyn FnMut(&Step),
+    report: &mut SmokeReport,
+    report_step: &mut dyn FnMut(&SmokeStep),
 ) -> Result<(), Fault> {
     let scope = control.default_scope()?;
     let begun = Instant::now();
     let opened = control.gate.open(&scope, OpenRequest::default()).await;
     let detail = |session: &Arc<Session>| format!("session {}", session.id);
-    let session = finish(report, tell, "start", begun, opened, detail)?;
-    let done = on_page(control, &scope, &session, url, picture, report, tell).await;
+    let session = record_step(report, report_step, "start", begun, opened, detail)?;
+    let done = run_page_steps(control, &scope, &session, url, picture, report, report_step).await;
     if done.is_err() {
         control.gate.sessions.end(&session, EndReason::Closed).await;
     }
     done
 }
 
-async fn on_page(
+async fn run_page_steps(
     control: &Control,
     scope: &Scope,
     session: &Arc<Session>,
     url: &str,
     picture: Option<&Path>,
-    report: &mut Report,
-    tell: &mut dyn FnMut(&Step),
+    report: &mut SmokeReport,
+    report_step: &mut dyn FnMut(&SmokeStep),
 ) -> Result<(), Fault> {
     let act = async |action| {
         let viewer = ReplyOptions { caller: CallerId::new("smoke"), full: true };
@@ -100,7 +100,7 @@ async fn on_page(
         Ok(url) => act(Action::Navigate(Navigate { url, wait_for: LoadState::Load })).await,
         Err(refusal) => Err(engine::error::bad_address(&refusal)),
     };
-    let went = finish(report, tell, "goto", begun, went, |reply| match &reply.outcome {
+    let went = record_step(report, report_step, "goto", begun, went, |reply| match &reply.outcome {
         Outcome::Navigated { final_url, status: Some(status), .. } => format!("{status} {final_url}"),
         _ => String::new(),
     })?;
@@ -112,31 +112,34 @@ async fn on_page(
     let begun = Instant::now();
     let read = act(Action::Read(Read { format: ReadFormat::Markdown, ..Read::default() })).await;
     let title = report.title.clone();
-    let read = finish(report, tell, "extract", begun, read, |reply| {
+    let read = record_step(report, report_step, "extract", begun, read, |reply| {
         let length = text_of(reply).chars().count();
         format!("title {title:?}, {length} characters of text")
     })?;
     report.text = text_of(&read).to_owned();
 
     let begun = Instant::now();
-    let shot = act(Action::Screenshot(Screenshot::default())).await.and_then(|reply| keep(reply, picture));
-    let shot = finish(report, tell, "screenshot", begun, shot, |shot| {
+    let shot = act(Action::Screenshot(Screenshot::default()))
+        .await
+        .and_then(|reply| save_screenshot(reply, picture));
+    let shot = record_step(report, report_step, "screenshot", begun, shot, |shot| {
         format!("{}x{} pixels", shot.width, shot.height)
     })?;
 
     let begun = Instant::now();
     let archived = control.gate.sessions.archive(session).await;
-    let archived =
-        finish(report, tell, "archive", begun, archived, |a: &Archived| format!("{} files", a.files))?;
+    let archived = record_step(report, report_step, "archive", begun, archived, |a: &Archived| {
+        format!("{} files", a.files)
+    })?;
     report.screenshot = shot.copy;
     report.archive = Some(archived.path);
     Ok(())
 }
 
-/// Notes the step, whichever way it went.
-fn finish<T>(
-    report: &mut Report,
-    tell: &mut dyn FnMut(&Step),
+/// Adds a step to the report, done or failed.
+fn record_step<T>(
+    report: &mut SmokeReport,
+    report_step: &mut dyn FnMut(&SmokeStep),
     step: &'static str,
     begun: Instant,
     done: Result<T, Fault>,
@@ -147,8 +150,8 @@ fn finish<T>(
         Ok(value) => detail(value),
         Err(fault) => fault.code.to_string(),
     };
-    let step = Step { step, ok: done.is_ok(), ms, detail };
-    tell(&step);
+    let step = SmokeStep { step, ok: done.is_ok(), ms, detail };
+    report_step(&step);
     report.steps.push(step);
     done
 }
@@ -160,14 +163,14 @@ fn text_of(reply: &Reply) -> &str {
     }
 }
 
-struct Shot {
+struct SavedScreenshot {
     width: u32,
     height: u32,
-    /// Where a copy was asked for.
+    /// The path of the copy, if one was requested.
     copy: Option<PathBuf>,
 }
 
-fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
+fn save_screenshot(reply: Reply, picture: Option<&Path>) -> Result<SavedScreenshot, Fault> {
     let Outcome::Screenshot(image) = reply.outcome else {
         return Err(Fault::new(ErrorCode::Internal, "a screenshot came to something else"));
     };
@@ -175,5 +178,5 @@ fn keep(reply: Reply, picture: Option<&Path>) -> Result<Shot, Fault> {
         std::fs::write(path, &image.bytes)
             .map_err(|e| Fault::unwritable(format!("cannot write {}", path.display()), &e))?;
     }
-    Ok(Shot { width: image.width, height: image.height, copy: picture.map(Path::to_path_buf) })
+    Ok(SavedScreenshot { width: image.width, height: image.height, copy: picture.map(Path::to_path_buf) })
 }

@@ -125,7 +125,7 @@ fn every_tool_does_its_work_and_shows_the_page_after_it() {
 }
 
 #[test]
-fn one_element_is_hit_whichever_way_it_is_named() {
+fn every_way_to_name_an_element_reaches_the_same_element() {
     let (_home, mut mcp, session, _site) = start("");
     for target in [
         json!({"ref": ""}),
@@ -212,7 +212,7 @@ fn dialogs_tabs_and_refusals_are_reported_and_end() {
 }
 
 #[test]
-fn waiting_ends_when_it_is_so_or_when_its_time_is_up() {
+fn waiting_ends_when_the_condition_holds_or_at_the_timeout() {
     let (_home, mut mcp, session, _site) = start("");
     for wanted in [
         json!({"text": "Ready"}),
@@ -256,7 +256,7 @@ fn a_picture_after_an_action_is_an_action_of_its_own() {
 }
 
 #[test]
-fn what_is_typed_is_in_no_record_and_what_is_chosen_is() {
+fn typed_text_is_not_recorded_and_chosen_options_are() {
     let (home, mut mcp, session, _site) = start("");
     mcp.goto(&session, "http://a.test/form");
     ok(&mut mcp, &session, "browser_type", json!({"selector": "#name", "text": "zebra"}));

@@ -5,7 +5,7 @@ use crate::common;
 use common::approval_fixture::ApprovalFixture;
 use common::login::{PASSWORD, request, status_and_code};
 use common::operator::Operator;
-use common::terminal::Shown;
+use common::terminal::RunningProgram;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -47,9 +47,9 @@ fn the_command_line_approves_and_denies_and_no_answer_is_a_denial() {
 }
 
 #[test]
-fn watch_shows_each_question_and_takes_keys_that_were_meant_for_it() {
+fn watch_shows_each_request_and_ignores_keys_pressed_before_it() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
-    let mut terminal = Shown::on_a_terminal(&asking.home, &["watch", "--no-color"]);
+    let mut terminal = RunningProgram::on_a_terminal(&asking.home, &["watch", "--no-color"]);
     terminal.until("The password of operator");
     terminal.press(&format!("{PASSWORD}\r"));
     terminal.until("Logged in as operator");

@@ -178,6 +178,32 @@ fn outcome_of_wait(home: &Home) -> Option<String> {
 }
 
 #[test]
+fn a_timeout_names_the_action_as_its_caller_did() {
+    let site = Site::serve(&[("/", "HANG")]);
+    let home = Home::new(&site.setting(&["silent.test"]));
+    let server = home.serve(&[]);
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    let url = "http://silent.test/";
+    for (action, expected) in [
+        (json!({"action": "page.goto", "url": url}), "browser_action_timeout:goto:1.5s"),
+        (json!({"action": "page.wait_for", "text": "never"}), "browser_action_timeout:wait_for:1.5s"),
+    ] {
+        let mut request = action;
+        request["session"] = json!(session);
+        request["timeout_seconds"] = json!(1.5);
+        let (_, result) = http::post(&server.address(), server.key(), "/v1/actions", &request.to_string());
+        assert_eq!(result["error"]["code"], expected, "{result}");
+    }
+    let (_, printed) = home.json(&["page", "goto", &session, url, "--timeout-seconds", "1.5"]);
+    assert_eq!(printed["error"]["code"], "browser_action_timeout:goto:1.5s", "{printed}");
+    let message = printed["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("goto "), "{printed}");
+    let arguments = json!({"session_id": session, "url": url, "timeout_seconds": 1.5});
+    assert_eq!(mcp.code("browser_navigate", arguments), "browser_action_timeout:navigate:1.5s");
+}
+
+#[test]
 fn a_caller_that_hangs_up_stops_the_work() {
     let api = Api::start("");
     let (_, started) = api.post(&json!({"action": "session.start"}));

@@ -25,7 +25,7 @@ fn delete() -> Value {
 }
 
 #[test]
-fn an_approval_is_carried_out_a_denial_is_final_and_no_answer_is_a_denial() {
+fn an_approved_action_runs_a_denied_one_does_not_and_a_timeout_denies() {
     let site = shop();
     let home = home(&site, "      approval_timeout: 300\n      approvals_per_minute: 60\n");
     let mut mcp = home.mcp();
@@ -97,7 +97,7 @@ fn an_approval_is_carried_out_a_denial_is_final_and_no_answer_is_a_denial() {
 
 /// Ways to do with a button what a click on it does, none of which may be done without a person.
 #[test]
-fn whichever_way_a_button_is_set_off_a_person_is_asked_and_sees_the_button() {
+fn every_way_to_press_a_button_asks_a_person_about_that_button() {
     let page = "<form method=post action=/gone><button id=b><i>Delete</i> <svg role=img aria-label=x width=20 height=20></svg></button></form>
         <select aria-label=What id=s onchange=\"location = '/gone'\"><option>Nothing<option>Delete account</select>
         <form method=post action=/gone><button role=switch aria-label=Delete id=t>x</button></form>";
@@ -234,7 +234,7 @@ fn too_many_questions_are_denied_unseen_and_the_session_is_flagged() {
 }
 
 #[test]
-fn what_is_done_about_a_risk_is_the_operators_to_say() {
+fn the_settings_decide_what_each_risk_level_does() {
     let page = format!("{ITEM}<button onclick=\"document.title='saved'\">Save</button>");
     let site = Site::serve(&[("/", &page), ("/gone", "gone")]);
     let home = home(&site, "      medium: deny\n      high: allow\n");
@@ -261,7 +261,7 @@ fn what_is_done_about_a_risk_is_the_operators_to_say() {
 }
 
 #[test]
-fn a_page_that_no_form_led_to_is_loaded_again_unasked() {
+fn reloading_a_page_without_a_posted_form_asks_nobody() {
     let page = "<a href=/other>Next</a> <a href=/other target=_blank>Aside</a> <a href=/moved>Further</a> <a href=#x>Here</a>";
     let moved = "HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let site = Site::serve(&[("/", page), ("/other", "<h1>Other</h1>"), ("/moved", moved)]);
@@ -293,7 +293,7 @@ fn without_operators_to_ask_a_risky_action_is_denied() {
 }
 
 #[test]
-fn a_domain_off_the_list_is_asked_for_and_a_credential_alerts() {
+fn an_unlisted_domain_asks_and_a_typed_credential_alerts() {
     let site = shop();
     let setting = site.setting(&["item.test", "news.test", "evil.test"]);
     let home = Home::asking(&format!(

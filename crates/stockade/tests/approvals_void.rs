@@ -9,7 +9,7 @@ use common::site::Site;
 use serde_json::json;
 
 /// What the page does to the button when the mouse is over the heading, and how the page differs from the plain one.
-struct Way {
+struct ButtonChange {
     name: &'static str,
     page: &'static str,
     change: &'static str,
@@ -28,38 +28,38 @@ const CLOSED: &str = "<div id=host></div><script>\
     const draw = () => { root.innerHTML = '<form method=post action=/right><button>Delete item</button></form>'; };\
     draw();</script>";
 
-const WAYS: [Way; 20] = [
-    Way { name: "text", page: FORM, change: "it.textContent = 'Buy everything'" },
-    Way { name: "role", page: FORM, change: "it.setAttribute('role', 'link')" },
-    Way { name: "label", page: FORM, change: "it.setAttribute('aria-label', 'Delete all items')" },
-    Way { name: "form target", page: FORM, change: "document.forms[0].action = '/wrong'" },
-    Way { name: "form method", page: FORM, change: "document.forms[0].method = 'get'" },
-    Way { name: "formaction", page: FORM, change: "it.setAttribute('formaction', '/wrong')" },
-    Way { name: "hidden field", page: FORM, change: "document.forms[0].amount.value = '1000000'" },
-    Way {
+const WAYS: [ButtonChange; 20] = [
+    ButtonChange { name: "text", page: FORM, change: "it.textContent = 'Buy everything'" },
+    ButtonChange { name: "role", page: FORM, change: "it.setAttribute('role', 'link')" },
+    ButtonChange { name: "label", page: FORM, change: "it.setAttribute('aria-label', 'Delete all items')" },
+    ButtonChange { name: "form target", page: FORM, change: "document.forms[0].action = '/wrong'" },
+    ButtonChange { name: "form method", page: FORM, change: "document.forms[0].method = 'get'" },
+    ButtonChange { name: "formaction", page: FORM, change: "it.setAttribute('formaction', '/wrong')" },
+    ButtonChange { name: "hidden field", page: FORM, change: "document.forms[0].amount.value = '1000000'" },
+    ButtonChange {
         name: "another form",
         page: FORM,
         change: "document.body.insertAdjacentHTML('beforeend', '<form method=post action=/wrong id=f2></form>'); it.setAttribute('form', 'f2')",
     },
-    Way { name: "position", page: FORM, change: "it.style.marginLeft = '200px'" },
-    Way { name: "size", page: FORM, change: "it.style.padding = '60px'" },
-    Way {
+    ButtonChange { name: "position", page: FORM, change: "it.style.marginLeft = '200px'" },
+    ButtonChange { name: "size", page: FORM, change: "it.style.padding = '60px'" },
+    ButtonChange {
         name: "overlay",
         page: FORM,
         change: "document.body.insertAdjacentHTML('beforeend', '<button style=\"position:fixed;inset:0\" onclick=\"fetch(\\'/wrong\\')\">Delete item!</button>')",
     },
-    Way { name: "removed", page: FORM, change: "it.remove()" },
-    Way { name: "swapped for its twin", page: FORM, change: "it.outerHTML = it.outerHTML" },
-    Way { name: "disabled", page: FORM, change: "it.disabled = true" },
-    Way { name: "href", page: LINK, change: "it.href = '/wrong'" },
-    Way { name: "frame navigation", page: FRAME, change: "frame.src = '/twin'" },
-    Way { name: "redirect", page: FORM, change: "location.replace('/same')" },
-    Way { name: "shadow swap", page: SHADOW, change: "draw()" },
-    Way { name: "closed shadow swap", page: CLOSED, change: "draw()" },
-    Way { name: "address", page: FORM, change: "history.pushState(null, '', '/elsewhere')" },
+    ButtonChange { name: "removed", page: FORM, change: "it.remove()" },
+    ButtonChange { name: "swapped for its twin", page: FORM, change: "it.outerHTML = it.outerHTML" },
+    ButtonChange { name: "disabled", page: FORM, change: "it.disabled = true" },
+    ButtonChange { name: "href", page: LINK, change: "it.href = '/wrong'" },
+    ButtonChange { name: "frame navigation", page: FRAME, change: "frame.src = '/twin'" },
+    ButtonChange { name: "redirect", page: FORM, change: "location.replace('/same')" },
+    ButtonChange { name: "shadow swap", page: SHADOW, change: "draw()" },
+    ButtonChange { name: "closed shadow swap", page: CLOSED, change: "draw()" },
+    ButtonChange { name: "address", page: FORM, change: "history.pushState(null, '', '/elsewhere')" },
 ];
 
-fn page_of(way: &Way) -> String {
+fn page_of(way: &ButtonChange) -> String {
     let change = way.change.replace('&', "&amp;").replace('"', "&quot;");
     format!(
         "<title>{}</title><h1 onmouseover=\"{change}; this.textContent = 'Changed'\">Plain</h1>{}",
@@ -132,7 +132,7 @@ fn a_button_that_changes_between_question_and_answer_is_never_pressed() {
 }
 
 #[test]
-fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
+fn approved_keys_go_to_the_element_that_had_focus_or_nowhere() {
     let page = "<h1 onmouseover=\"other.focus()\">Plain</h1><form method=post action=/right><button id=it>Delete item</button></form>\
         <form method=post action=/wrong><button id=other>Delete item</button></form>";
     let field = "<h1 onmouseover=\"document.forms[0].action = '/wrong'\">Plain</h1><form action=/right>\
@@ -180,7 +180,7 @@ fn keys_go_to_what_had_the_focus_when_a_person_was_asked_or_to_nothing() {
 }
 
 #[test]
-fn an_option_is_asked_about_by_what_it_says_and_no_other_is_chosen() {
+fn an_approved_option_is_chosen_by_its_label_or_not_at_all() {
     let page = "<h1 onmouseover=\"list.append(list.options[1])\">Plain</h1>\
         <select id=list aria-label=Role onchange=\"fetch('/' + this.value)\">\
         <option value=reader>Reader<option value=right>Owner<option value=wrong>Guest</select>";

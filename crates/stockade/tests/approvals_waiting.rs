@@ -101,7 +101,7 @@ fn a_client_hears_that_a_person_is_asked_and_is_led_to_the_page_where_they_answe
 }
 
 #[test]
-fn a_client_that_hangs_up_comes_back_for_its_answer_and_nobody_else_gets_it() {
+fn a_disconnected_client_can_fetch_its_result_and_no_other_client_can() {
     let site = shop();
     let home = home(&site);
     let server = home.serve(&[]);
@@ -126,7 +126,7 @@ fn a_client_that_hangs_up_comes_back_for_its_answer_and_nobody_else_gets_it() {
 }
 
 #[test]
-fn a_session_that_is_closed_takes_its_question_back() {
+fn closing_a_session_withdraws_its_approval_request() {
     let site = shop();
     let home = home(&site);
     let mut mcp = home.mcp();
@@ -152,7 +152,7 @@ fn a_session_that_is_closed_takes_its_question_back() {
 }
 
 #[test]
-fn a_call_that_is_taken_back_takes_its_question_back() {
+fn cancelling_a_call_withdraws_its_approval_request() {
     let site = shop();
     let home = home(&site);
     let mut mcp = home.mcp();
@@ -215,7 +215,7 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
 }
 
 #[test]
-fn a_browser_that_gives_no_sign_of_life_ends_its_session() {
+fn an_unresponsive_browser_ends_its_session() {
     let site = shop();
     let hosts = site.setting(&["item.test"]);
     // A machine so busy that a healthy browser misses two checks ends the session as well, and sooner.

@@ -197,14 +197,14 @@ fn each_head_in_an_anchor_file_has_to_be_part_of_a_log_that_is_here() {
 }
 
 /// A small file system in place of the state folder; the user that runs the tests has to be allowed to mount.
-struct Small(std::path::PathBuf);
+struct SmallFilesystem(std::path::PathBuf);
 
-impl Small {
-    fn mount(folder: std::path::PathBuf) -> Option<Small> {
+impl SmallFilesystem {
+    fn mount(folder: std::path::PathBuf) -> Option<SmallFilesystem> {
         std::fs::create_dir_all(&folder).unwrap();
         let mut mount = std::process::Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs"]).arg(&folder);
-        mount.output().is_ok_and(|done| done.status.success()).then_some(Small(folder))
+        mount.output().is_ok_and(|done| done.status.success()).then_some(SmallFilesystem(folder))
     }
 
     fn fill(&self) -> std::path::PathBuf {
@@ -216,7 +216,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for SmallFilesystem {
     fn drop(&mut self) {
         drop(std::process::Command::new("umount").arg("--lazy").arg(&self.0).status());
     }
@@ -226,7 +226,7 @@ impl Drop for Small {
 fn a_disk_that_fills_up_loses_no_outcome_stops_the_next_action_and_comes_back_by_itself() {
     let site = Site::serve(&[("/", "<title>One</title><button>b</button>")]);
     let home = Home::new(&site.setting(&["a.test"]));
-    let Some(disk) = Small::mount(home.state()) else {
+    let Some(disk) = SmallFilesystem::mount(home.state()) else {
         assert_ne!(common::machine::uid(), 0, "root can mount a tmpfs");
         return;
     };

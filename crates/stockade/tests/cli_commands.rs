@@ -163,6 +163,17 @@ fn a_mistake_in_the_command_line_is_a_usage_error_and_not_a_failure() {
 }
 
 #[test]
+fn an_unknown_verb_of_page_or_session_is_an_unknown_action() {
+    let user = User::new();
+    for arguments in [["page", "clik", "shop"], ["session", "lst", "shop"], ["page", "--tenant=acme", "go"]] {
+        assert_eq!(user.fails(&arguments, 2), "unknown_action", "{arguments:?}");
+    }
+    let printed = user.command(&["page", "clik", "shop"]).output().unwrap();
+    let text = String::from_utf8(printed.stderr).unwrap();
+    assert!(text.contains("unknown_action") && text.contains("`stockade page click`"), "{text}");
+}
+
+#[test]
 fn config_show_says_where_each_value_came_from() {
     let user = User::new();
     let file =
@@ -188,7 +199,7 @@ fn config_show_says_where_each_value_came_from() {
 }
 
 #[test]
-fn the_nearest_file_counts() {
+fn the_configuration_file_with_the_highest_precedence_is_used() {
     let user = User::new();
     fs::create_dir_all(user.path(".config/stockade")).unwrap();
     assert!(user.json(&["config", "path"])["file"].is_null());
@@ -312,7 +323,7 @@ fn policy_explain_names_the_rule_and_the_facts() {
 }
 
 #[test]
-fn a_key_that_is_ignored_is_said_to_be_on_standard_error() {
+fn an_ignored_setting_is_reported_on_standard_error() {
     let user = User::new();
     user.write("stockade.yaml", "security: {browser: {runtime_required: false}}\n");
     let output = user.run(&["config", "show", "--json"]);
@@ -416,7 +427,7 @@ fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
 }
 
 #[test]
-fn help_shows_examples_and_keeps_the_keeper_to_itself() {
+fn help_shows_examples_and_hides_the_keeper_command() {
     let user = User::new();
     let help = user.ok(&["--help"]);
     for part in ["key", "config", "template", "jail", "demo", "Examples:", "--json"] {
@@ -441,7 +452,7 @@ fn logs_never_reach_standard_output() {
 }
 
 #[test]
-fn a_reader_that_went_away_and_a_full_disk_are_no_reason_to_panic() {
+fn a_closed_pipe_and_a_full_disk_do_not_panic() {
     let user = User::new();
     for arguments in [
         &["config", "show"][..],

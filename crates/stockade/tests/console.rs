@@ -38,7 +38,7 @@ const SHOWN: &str = "document.readyState === 'complete' && document.querySelecto
     && !document.getAnimations().some((it) => it.animationName === 'settle')";
 
 #[test]
-fn a_question_appears_by_itself_and_approve_deny_and_no_answer_each_reach_the_agent() {
+fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
 
@@ -123,7 +123,7 @@ fn a_question_that_nobody_answers_is_denied_at_its_deadline() {
 }
 
 #[test]
-fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is() {
+fn an_irreversible_action_needs_a_second_confirmation_and_a_session_approval_names_its_scope() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete account");
@@ -170,7 +170,7 @@ fn what_cannot_be_undone_takes_a_second_step_and_for_the_session_says_what_it_is
 }
 
 #[test]
-fn markup_of_a_page_is_text_in_the_console_and_never_looks_like_ours() {
+fn page_markup_is_escaped_in_the_console() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = hurried(&asking);
     person.eval("window.broken = 0; addEventListener('securitypolicyviolation', () => window.broken++); 0");
@@ -350,7 +350,7 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
 
 /// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.
 #[test]
-fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
+fn the_console_renders_in_both_sizes_and_colour_schemes() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 120\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");
@@ -389,7 +389,7 @@ fn the_console_is_fit_to_be_seen_in_both_sizes_and_colours() {
 }
 
 #[test]
-fn a_press_in_the_moment_in_which_the_page_comes_to_the_front_is_not_meant() {
+fn a_click_right_after_the_page_gains_focus_is_ignored() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
     let call = asking.click("Delete");

@@ -68,7 +68,7 @@ fn said() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_table_has_every_code_that_the_program_can_say() {
+fn the_error_table_lists_every_code_of_the_program() {
     let table: BTreeSet<String> = table::codes().iter().map(|code| table::kind(code).to_owned()).collect();
     let missing: Vec<_> = said().into_iter().filter(|code| !table.contains(code)).collect();
     assert!(missing.is_empty(), "not in docs/errors.md: {missing:?}");
@@ -83,7 +83,7 @@ const PAGE: &str = "<title>Trouble</title>
 <a href=/file download=x>Load</a><input type=password aria-label=Secret><input type=file id=file><input aria-label=Note>";
 
 #[test]
-fn what_goes_wrong_on_a_page_has_its_code() {
+fn page_failures_have_their_codes() {
     let site = Site::serve(&[("/", PAGE), ("/spin", "<script>while (true);</script>")]);
     let home = Home::new(&format!("    max_actions_per_session: 300\n{}", site.setting(&["a.test"])));
     let mut mcp = home.mcp();
@@ -249,7 +249,7 @@ fn commands_refuse_with_their_codes() {
 }
 
 #[test]
-fn the_table_is_read_as_people_read_it() {
+fn the_error_table_parser_reads_the_documented_form() {
     for (code, known) in [
         ("element_not_found", true),
         ("session_ended:closed", true),

@@ -48,7 +48,7 @@ fn ours(text: &str, mark: &str) -> String {
 }
 
 #[test]
-fn no_page_gets_its_words_out_of_the_fence() {
+fn page_text_cannot_escape_its_fence() {
     let site = Site::serve(&[("/", &hostile())]);
     let home = Home::new(&site.setting(&["evil.test"]));
     let mut mcp = home.mcp();
@@ -103,7 +103,7 @@ fn no_page_gets_its_words_out_of_the_fence() {
 }
 
 #[test]
-fn a_reply_tells_what_the_page_said_and_where() {
+fn a_reply_marks_page_text_and_its_origin() {
     let site = Site::serve(&[("/", &hostile())]);
     let home = Home::new(&site.setting(&["evil.test"]));
     let mut mcp = home.mcp();
@@ -141,7 +141,7 @@ fn a_reply_tells_what_the_page_said_and_where() {
 }
 
 #[test]
-fn what_the_marks_mean_is_said_to_every_client() {
+fn every_client_is_informed_about_the_page_marks() {
     let home = Home::new("");
     let mut mcp = home.mcp();
     let listed = mcp.request("tools/list", json!({}));

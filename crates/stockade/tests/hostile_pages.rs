@@ -14,7 +14,7 @@ const BOUND: u64 = 20;
 const SHORT_BOUND: u64 = 2;
 
 /// What a call comes to.
-enum End {
+enum ExpectedResult {
     /// It fails with this code.
     Code(&'static str),
     /// It works, and all of these stand in its reply.
@@ -24,20 +24,20 @@ enum End {
     Either(&'static str, &'static [&'static str]),
 }
 
-use End::{Code, Either, Tells};
+use ExpectedResult::{Code, Either, Tells};
 
-type Step = (&'static str, Value, End);
+type Step = (&'static str, Value, ExpectedResult);
 
-fn visit(path: &str, end: End) -> Step {
+fn visit(path: &str, end: ExpectedResult) -> Step {
     ("browser_navigate", json!({"url": format!("http://hostile.test/{path}")}), end)
 }
 
 /// Of a site that browsers trust with more.
-fn visit_safe(path: &str, end: End) -> Step {
+fn visit_safe(path: &str, end: ExpectedResult) -> Step {
     ("browser_navigate", json!({"url": format!("http://safe.localhost/{path}")}), end)
 }
 
-fn click(name: &str, end: End) -> Step {
+fn click(name: &str, end: ExpectedResult) -> Step {
     ("browser_click", json!({"visible_text": name}), end)
 }
 
@@ -105,7 +105,7 @@ const HOP: &str = "<input aria-label=One oninput='two.focus()'><input id=two ari
 
 const FREEZES: &str = "<button onclick='for (;;) {}'>Now</button><button onclick='setTimeout(() => { for (;;) {} }, 5000)'>Soon</button>";
 
-const DRAG: &str = "<p id=out>-</p><div id=a role=button style='width:90px;height:40px'>Knob</div><div role=group aria-label=End style='width:90px;height:90px'>end</div>
+const DRAG: &str = "<p id=out>-</p><div id=a role=button style='width:90px;height:40px'>Knob</div><div role=group aria-label=ExpectedResult style='width:90px;height:90px'>end</div>
 <script>let once = true; a.onmousedown = () => { onmousemove = () => { if (once) { once = false; out.textContent = `said ${confirm(1)}`; } }; };
 onmouseup = () => { out.textContent += ' let go'; };</script>";
 
@@ -214,7 +214,7 @@ fn asking() -> Vec<(&'static str, Vec<Step>)> {
 
 /// Pages that never come to an end, or change under the hand.
 fn restless() -> Vec<(&'static str, Vec<Step>)> {
-    let drag = json!({"role": "button", "name": "Knob", "to": {"role": "group", "name": "End"}});
+    let drag = json!({"role": "button", "name": "Knob", "to": {"role": "group", "name": "ExpectedResult"}});
     let one = json!({"role": "textbox", "name": "One", "text": "123456"});
     let read = |end| ("browser_read", json!({}), end);
     vec![
@@ -271,12 +271,12 @@ fn restless() -> Vec<(&'static str, Vec<Step>)> {
 }
 
 /// A session of its own, a call after the other, and the good page behind them.
-struct Visitor {
+struct HostileSession {
     mcp: Mcp,
     session: String,
 }
 
-impl Visitor {
+impl HostileSession {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Value> {
         let mut arguments = arguments.clone();
         arguments["session_id"] = json!(self.session);
@@ -327,7 +327,7 @@ fn a_call_on_a_page_that_asks_for_something_comes_to_its_end_and_the_next_page_w
     let mut mcp = home.mcp();
     let session = mcp.open();
     // All in one session, which none of them may end.
-    let mut visitor = Visitor { mcp, session };
+    let mut visitor = HostileSession { mcp, session };
     let mut failures = Vec::new();
     for (name, steps) in asking() {
         failures.extend(visitor.visit(&steps).err().map(|why| format!("{name}: {why}")));
@@ -343,7 +343,7 @@ fn a_call_on_a_page_without_rest_comes_to_its_end_and_the_next_page_works() {
     // Each in a session of its own: some of them leave tabs behind.
     for (name, steps) in restless() {
         let session = mcp.open();
-        let mut visitor = Visitor { mcp, session };
+        let mut visitor = HostileSession { mcp, session };
         failures.extend(visitor.visit(&steps).err().map(|why| format!("{name}: {why}")));
         mcp = visitor.mcp;
         mcp.ok("browser_close_session", json!({"session_id": visitor.session}));
@@ -369,7 +369,7 @@ fn a_renderer_that_crashes_fails_the_call_on_its_tab_and_none_on_another() {
     assert_eq!(answer["id"], waiting);
     let error = known(answer["result"]["structuredContent"]["error"].clone());
     assert_eq!(error["code"], "tab_crashed", "{answer}");
-    let mut visitor = Visitor { mcp, session };
+    let mut visitor = HostileSession { mcp, session };
     visitor.goes_on().unwrap();
 
     visitor.step(&visit("heavy", Tells(&["heavy"]))).unwrap();

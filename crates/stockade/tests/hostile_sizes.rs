@@ -147,7 +147,7 @@ fn one_text_of_20_megabytes_is_readable_where_chromium_can_hold_it_and_crashes_i
 }
 
 #[test]
-fn pages_that_never_rest_do_not_hold_up_the_session() {
+fn pages_that_never_become_idle_do_not_block_the_session() {
     let add = "const more = () => { for (let n = 0; n < 50; n += 1) document.body.append(Object.assign(document.createElement('button'), { textContent: 'more' })); };";
     let pages = [
         ("/timer", format!("{add} setInterval(more, 1);")),

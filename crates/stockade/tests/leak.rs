@@ -4,13 +4,13 @@ use crate::common;
 
 use common::{Home, PROGRAM, known, templates};
 use std::collections::BTreeSet;
-use stockade::doctor::leak::{self, Category, Options, Report};
+use stockade::doctor::leak::{self, LeakCategory, LeakOptions, LeakReport};
 
 #[test]
 fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
     let (code, report) = Home::new("").json(&["doctor", "--leak"]);
     assert_eq!((code, &report["ok"]), (0, &true.into()), "{report:#}");
-    for category in Category::ALL {
+    for category in LeakCategory::ALL {
         let searched = report["searched"][category.as_str()].as_u64();
         assert!(searched.is_some_and(|places| places > 0), "{}: {report:#}", category.as_str());
     }
@@ -20,9 +20,9 @@ fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
 }
 
 /// The whole run, in a session that was given none of the values, so that nothing takes them out again.
-fn without_the_redactor() -> Report {
+fn without_the_redactor() -> LeakReport {
     let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
-    let options = Options { program: PROGRAM.into(), environment, signed_in: false };
+    let options = LeakOptions { program: PROGRAM.into(), environment, signed_in: false };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(leak::run(options, |_| {})).unwrap()
 }
@@ -64,13 +64,13 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
     let fault = known(serde_json::to_value(report.error.as_ref().unwrap()).unwrap());
     assert_eq!((report.ok, fault["code"].as_str()), (false, Some("leak_found")));
     // Keys, locks and times: nothing of a page is ever written there, redactor or not.
-    let never = Category::Files;
-    let categories: BTreeSet<Category> = report.finds.iter().map(|find| find.category).collect();
-    assert_eq!(categories, Category::ALL.into_iter().filter(|category| *category != never).collect());
+    let never = LeakCategory::Files;
+    let categories: BTreeSet<LeakCategory> = report.finds.iter().map(|find| find.category).collect();
+    assert_eq!(categories, LeakCategory::ALL.into_iter().filter(|category| *category != never).collect());
     let echoed: BTreeSet<&str> = report.finds.iter().filter_map(|find| find.echoed.as_deref()).collect();
-    let wrong: Vec<&str> = leak::PLACES
+    let wrong: Vec<&str> = leak::PLACEMENTS
         .iter()
-        .filter(|it| it.told != echoed.contains(it.name))
+        .filter(|it| it.in_replies != echoed.contains(it.name))
         .map(|place| place.name)
         .collect();
     assert_eq!(wrong, [""; 0], "found or not, other than the table says");
@@ -85,7 +85,7 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
 #[test]
 fn a_run_that_cannot_be_done_whole_proves_nothing() {
     let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
-    let options = Options { program: "/bin/false".into(), environment, signed_in: true };
+    let options = LeakOptions { program: "/bin/false".into(), environment, signed_in: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let fault = runtime.block_on(leak::run(options, |_| {})).unwrap_err();
     let fault = known(serde_json::to_value(fault).unwrap());

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::django::Admin;
-use common::granting::Granting;
+use common::grant_issuer::GrantIssuer;
 use common::{Home, Mcp};
 use policy::Tenant;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn open(mcp: &mut Mcp, grant: &str, domains: &[&str]) -> Result<Value, Value> {
 fn an_agent_reads_and_edits_as_the_signed_in_user_and_no_password_is_typed() {
     let admin = Admin::start();
     let home = books(&admin);
-    let granting = Granting::of(&home);
+    let granting = GrantIssuer::of(&home);
     let mut mcp = home.mcp();
     let opened = open(&mut mcp, &granting.token(&["books.test"]), &[]).unwrap();
     assert_eq!(
@@ -54,17 +54,17 @@ fn an_agent_reads_and_edits_as_the_signed_in_user_and_no_password_is_typed() {
 }
 
 #[test]
-fn a_grant_that_does_not_hold_is_an_error_and_no_request_carries_a_cookie() {
+fn an_invalid_grant_is_an_error_and_no_request_carries_a_cookie() {
     let admin = Admin::start();
     let home = books(&admin);
-    let granting = Granting::of(&home);
+    let granting = GrantIssuer::of(&home);
     let mut mcp = home.mcp();
     let hosts = ["books.test"];
-    let (revoked, grant) = granting.issue(Granting::request(&hosts));
+    let (revoked, grant) = granting.issue(GrantIssuer::request(&hosts));
     granting.revoke(&grant);
     let consumed = granting.token(&hosts);
     open(&mut mcp, &consumed, &hosts).unwrap();
-    let others = GrantRequest { tenant: Tenant::parse("other").unwrap(), ..Granting::request(&hosts) };
+    let others = GrantRequest { tenant: Tenant::parse("other").unwrap(), ..GrantIssuer::request(&hosts) };
     let other_domain = granting.token(&["news.test"]);
     for (grant, code) in [
         (revoked.as_str(), "grant_revoked"),
@@ -88,7 +88,7 @@ fn a_grant_that_does_not_hold_is_an_error_and_no_request_carries_a_cookie() {
 fn a_login_that_has_expired_says_so_and_nothing_is_opened() {
     let admin = Admin::start();
     let home = books(&admin);
-    let granting = Granting::of(&home);
+    let granting = GrantIssuer::of(&home);
     let mut mcp = home.mcp();
     admin.ask("[s.delete() for s in __import__('django.contrib.sessions.models').contrib.sessions.models.Session.objects.all()]");
     let error = open(&mut mcp, &granting.token(&["books.test"]), &[]).unwrap_err();

@@ -6,7 +6,7 @@ use crate::common;
 #[path = "backends/parts.rs"]
 mod parts;
 
-use common::granting::Granting;
+use common::grant_issuer::GrantIssuer;
 use common::recorder::{Recorder, html};
 use common::{Home, Mcp};
 use parts::bao::Bao;
@@ -25,18 +25,18 @@ fn document() -> Value {
 }
 
 /// A backend with the credential in it.
-struct Place {
+struct BackendCase {
     home: Home,
-    granting: Granting,
+    granting: GrantIssuer,
     /// The error code of an opening while it is down.
     down: &'static str,
     variables: Vec<(String, String)>,
-    stop: Box<dyn FnMut(Is)>,
+    stop: Box<dyn FnMut(BackendState)>,
 }
 
 /// What becomes of a backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Is {
+enum BackendState {
     Down,
     /// It takes what it is sent, and says nothing.
     Silent,
@@ -55,7 +55,7 @@ fn private(path: &std::path::Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-fn in_bao(recorder: &Recorder) -> Place {
+fn in_bao(recorder: &Recorder) -> BackendCase {
     let mut bao = Bao::start();
     bao.put("browser/till.test", &document().to_string());
     let token = bao.folder.path().join("token");
@@ -68,20 +68,20 @@ fn in_bao(recorder: &Recorder) -> Place {
             token.display()
         ),
     ));
-    let mut was = Is::Up;
-    let stop = move |is: Is| {
+    let mut was = BackendState::Up;
+    let stop = move |is: BackendState| {
         match (was, is) {
-            (Is::Silent, _) | (_, Is::Silent) => bao.hang(is == Is::Silent),
-            (_, Is::Down) => bao.kill(),
-            (_, Is::Up) => {
+            (BackendState::Silent, _) | (_, BackendState::Silent) => bao.hang(is == BackendState::Silent),
+            (_, BackendState::Down) => bao.kill(),
+            (_, BackendState::Up) => {
                 bao.run();
                 bao.unseal();
             }
         }
         was = is;
     };
-    Place {
-        granting: Granting::of(&home),
+    BackendCase {
+        granting: GrantIssuer::of(&home),
         home,
         down: "vault_unreachable",
         variables: Vec::new(),
@@ -89,7 +89,7 @@ fn in_bao(recorder: &Recorder) -> Place {
     }
 }
 
-fn in_sops(recorder: &Recorder) -> Place {
+fn in_sops(recorder: &Recorder) -> BackendCase {
     let sops = Sops::new();
     let folder = sops.folder.path().join("credentials");
     let away = sops.folder.path().join("away");
@@ -104,13 +104,13 @@ fn in_sops(recorder: &Recorder) -> Place {
             keys.display()
         ),
     ));
-    let stop = move |is: Is| {
+    let stop = move |is: BackendState| {
         let _kept = &sops;
-        let (from, to) = if is == Is::Down { (&folder, &away) } else { (&away, &folder) };
+        let (from, to) = if is == BackendState::Down { (&folder, &away) } else { (&away, &folder) };
         std::fs::rename(from, to).unwrap();
     };
-    Place {
-        granting: Granting::of(&home),
+    BackendCase {
+        granting: GrantIssuer::of(&home),
         home,
         down: "sops_unreadable",
         variables: Vec::new(),
@@ -118,19 +118,19 @@ fn in_sops(recorder: &Recorder) -> Place {
     }
 }
 
-fn in_env(recorder: &Recorder) -> Place {
+fn in_env(recorder: &Recorder) -> BackendCase {
     let folder = tempfile::tempdir().unwrap();
     let (file, away) = (folder.path().join("shop.json"), folder.path().join("away.json"));
     private(&file, &document().to_string());
     let variable = ("STOCKADE_CREDENTIAL_TILL_TEST_FILE".to_owned(), file.to_string_lossy().into_owned());
     let home = Home::new(&settings(recorder, "      vault_backend: env\n"));
-    let stop = move |is: Is| {
+    let stop = move |is: BackendState| {
         let _kept = &folder;
-        let (from, to) = if is == Is::Down { (&file, &away) } else { (&away, &file) };
+        let (from, to) = if is == BackendState::Down { (&file, &away) } else { (&away, &file) };
         std::fs::rename(from, to).unwrap();
     };
-    Place {
-        granting: Granting::of(&home),
+    BackendCase {
+        granting: GrantIssuer::of(&home),
         home,
         down: "env_unreadable",
         variables: vec![variable],
@@ -138,7 +138,7 @@ fn in_env(recorder: &Recorder) -> Place {
     }
 }
 
-fn in_postgres(recorder: &Recorder) -> Place {
+fn in_postgres(recorder: &Recorder) -> BackendCase {
     let mut postgres = Postgres::start();
     let home = Home::new(&settings(
         recorder,
@@ -149,17 +149,19 @@ fn in_postgres(recorder: &Recorder) -> Place {
     let config = std::fs::read_to_string(&home.config).unwrap();
     std::fs::write(&home.config, config.replace("URL", &file.display().to_string())).unwrap();
     home.store_credential(&document());
-    let granting = Granting::in_postgres(&postgres.url);
-    let mut was = Is::Up;
-    let stop = move |is: Is| {
+    let granting = GrantIssuer::in_postgres(&postgres.url);
+    let mut was = BackendState::Up;
+    let stop = move |is: BackendState| {
         match (was, is) {
-            (Is::Silent, _) | (_, Is::Silent) => postgres.hang(is == Is::Silent),
-            (_, Is::Down) => postgres.kill(),
-            (_, Is::Up) => postgres.run(),
+            (BackendState::Silent, _) | (_, BackendState::Silent) => {
+                postgres.hang(is == BackendState::Silent)
+            }
+            (_, BackendState::Down) => postgres.kill(),
+            (_, BackendState::Up) => postgres.run(),
         }
         was = is;
     };
-    Place {
+    BackendCase {
         home,
         granting,
         down: "credential_store_unreachable",
@@ -169,15 +171,15 @@ fn in_postgres(recorder: &Recorder) -> Place {
 }
 
 /// A file has no server to stop; what can be down is the way to it, when another holds it and does not let go.
-fn in_sqlite(recorder: &Recorder) -> Place {
+fn in_sqlite(recorder: &Recorder) -> BackendCase {
     let home = Home::new(&settings(recorder, "      vault_backend: store\n"));
     home.store_credential(&document());
     let file = home.state().join("vault.db");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut held: Option<sqlx::SqliteConnection> = None;
-    let stop = move |is: Is| {
+    let stop = move |is: BackendState| {
         drop(held.take());
-        if is == Is::Down {
+        if is == BackendState::Down {
             held = Some(runtime.block_on(async {
                 let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
                 let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
@@ -186,8 +188,8 @@ fn in_sqlite(recorder: &Recorder) -> Place {
             }));
         }
     };
-    Place {
-        granting: Granting::of(&home),
+    BackendCase {
+        granting: GrantIssuer::of(&home),
         home,
         down: "credential_store_busy",
         variables: Vec::new(),
@@ -199,8 +201,8 @@ fn open(mcp: &mut Mcp, grant: &str) -> Result<Value, Value> {
     mcp.call("browser_open_session", json!({"credential_mode": "operator", "grant": grant}))
 }
 
-fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place, ways: &[Is]) {
-    let request = GrantRequest { single_use: false, ..Granting::request(&["till.test"]) };
+fn goes_down_and_comes_back(recorder: &Recorder, mut place: BackendCase, ways: &[BackendState]) {
+    let request = GrantRequest { single_use: false, ..GrantIssuer::request(&["till.test"]) };
     let (grant, _) = place.granting.issue(request);
     let mut command = place.home.command(&["mcp"]);
     command.envs(place.variables.clone());
@@ -225,7 +227,7 @@ fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place, ways: &[Is]) 
         );
         assert!(!error["hint"].as_str().unwrap().is_empty());
         assert!(recorder.asked().is_empty(), "{is:?}: a session was opened all the same");
-        (place.stop)(Is::Up);
+        (place.stop)(BackendState::Up);
         let opened =
             common::machine::until(place.down, Duration::from_secs(60), || open(&mut mcp, &grant).ok());
         signed_in(&mut mcp, &opened);
@@ -236,7 +238,7 @@ fn goes_down_and_comes_back(recorder: &Recorder, mut place: Place, ways: &[Is]) 
 fn a_backend_that_is_down_is_an_error_of_its_own_and_works_again_when_it_is_back() {
     let recorder = Recorder::serve(|_| html("<title>shop</title><p>shop", ""));
     for place in [in_sops, in_env, in_sqlite] {
-        goes_down_and_comes_back(&recorder, place(&recorder), &[Is::Down]);
+        goes_down_and_comes_back(&recorder, place(&recorder), &[BackendState::Down]);
     }
 }
 
@@ -244,6 +246,6 @@ fn a_backend_that_is_down_is_an_error_of_its_own_and_works_again_when_it_is_back
 fn a_server_that_is_down_or_silent_is_an_error_of_its_own_and_works_again_when_it_is_back() {
     let recorder = Recorder::serve(|_| html("<title>shop</title><p>shop", ""));
     for place in [in_bao, in_postgres] {
-        goes_down_and_comes_back(&recorder, place(&recorder), &[Is::Down, Is::Silent]);
+        goes_down_and_comes_back(&recorder, place(&recorder), &[BackendState::Down, BackendState::Silent]);
     }
 }

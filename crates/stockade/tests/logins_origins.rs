@@ -2,10 +2,10 @@
 
 use crate::common;
 
-use common::granting::Granting;
+use common::grant_issuer::GrantIssuer;
 use common::machine::{PATIENCE, until};
 use common::operator::Operator;
-use common::recorder::{Asked, Recorder, html, redirect};
+use common::recorder::{RecordedRequest, Recorder, html, redirect};
 use common::{Home, Mcp};
 use serde_json::json;
 
@@ -67,7 +67,7 @@ document.getElementById('post').submit();
 addEventListener('load', () => Promise.all(sent).then(() => document.body.append('all sent')));
 </script>"#;
 
-fn site(asked: &Asked) -> String {
+fn site(asked: &RecordedRequest) -> String {
     let path = asked.path.split('?').next().unwrap_or_default();
     match (asked.host.as_str(), path) {
         ("own.test", "/busy") => html(&sends_to("other.test"), ""),
@@ -88,20 +88,20 @@ fn site(asked: &Asked) -> String {
     }
 }
 
-struct Scene {
+struct OriginFixture {
     recorder: Recorder,
     mcp: Mcp,
     session: String,
     home: Home,
 }
 
-impl Scene {
+impl OriginFixture {
     /// Where nobody is asked, and the other site may be reached.
-    fn start() -> Scene {
-        Scene::with(Home::new, "    credentials:\n      egress: [other.test]\n")
+    fn start() -> OriginFixture {
+        OriginFixture::with(Home::new, "    credentials:\n      egress: [other.test]\n")
     }
 
-    fn with(home: fn(&str) -> Home, settings: &str) -> Scene {
+    fn with(home: fn(&str) -> Home, settings: &str) -> OriginFixture {
         let recorder = Recorder::serve(site);
         let address = recorder.address;
         let hosts = format!("        own.test: {address}\n        other.test: {address}\n");
@@ -116,11 +116,11 @@ impl Scene {
             "headers": {"X-Key": HEADER},
             "basic": {"username": "me", "password": PASSWORD},
         }));
-        let token = Granting::of(&home).token(&["own.test"]);
+        let token = GrantIssuer::of(&home).token(&["own.test"]);
         let mut mcp = home.mcp();
         let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": token}));
         let session = opened["session_id"].as_str().unwrap().to_owned();
-        Scene { recorder, mcp, session, home }
+        OriginFixture { recorder, mcp, session, home }
     }
 
     /// Goes there and waits until the page says that it has sent everything.
@@ -135,7 +135,7 @@ impl Scene {
     }
 
     /// Waits until each of these was asked for, because what was not asked for shows nothing.
-    fn until_asked(&self, host: &str, paths: &[&str]) -> Vec<Asked> {
+    fn until_asked(&self, host: &str, paths: &[&str]) -> Vec<RecordedRequest> {
         for path in paths {
             until(&format!("{path} is asked for"), PATIENCE, || {
                 (self.times_asked(host, path) > 0).then_some(())
@@ -148,14 +148,14 @@ impl Scene {
         self.asked_of(host).iter().filter(|asked| asked.path.split('?').next() == Some(path)).count()
     }
 
-    fn asked_of(&self, host: &str) -> Vec<Asked> {
+    fn asked_of(&self, host: &str) -> Vec<RecordedRequest> {
         self.recorder.asked().into_iter().filter(|asked| asked.host == host).collect()
     }
 }
 
 #[test]
 fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other() {
-    let mut scene = Scene::start();
+    let mut scene = OriginFixture::start();
     scene.mcp.goto(&scene.session, "http://own.test/alone");
     // What a page has not asked for yet when it is left, it never asks for.
     scene.until_asked("own.test", &["/own-fetch", "/own-img"]);
@@ -196,7 +196,7 @@ fn a_header_a_cookie_and_a_password_are_seen_by_their_own_origin_and_by_no_other
 
 #[test]
 fn another_site_cannot_make_the_signed_in_one_act() {
-    let mut scene = Scene::start();
+    let mut scene = OriginFixture::start();
     scene.mcp.goto(&scene.session, "http://own.test/plain");
     scene.recorder.forget();
     // In the same tab, in a second one, in a popup, and in a frame's place.
@@ -220,7 +220,8 @@ fn another_site_cannot_make_the_signed_in_one_act() {
         scene.until_asked("own.test", &[leads_to]);
     }
     let all = scene.asked_of("own.test");
-    let attacked: Vec<Asked> = all.into_iter().filter(|asked| asked.path.starts_with("/attacked")).collect();
+    let attacked: Vec<RecordedRequest> =
+        all.into_iter().filter(|asked| asked.path.starts_with("/attacked")).collect();
     for asked in &attacked {
         for secret in [STRICT, HEADER, PASSWORD, BASIC] {
             assert!(!asked.carries(secret), "{} {} carries {secret}", asked.method, asked.path);
@@ -232,8 +233,8 @@ fn another_site_cannot_make_the_signed_in_one_act() {
 }
 
 #[test]
-fn a_signed_in_session_stays_at_home_unless_a_person_lets_it_go() {
-    let mut scene = Scene::with(Home::asking, "    hitl:\n      enabled: false\n");
+fn a_signed_in_session_stays_on_its_sites_unless_an_operator_extends_it() {
+    let mut scene = OriginFixture::with(Home::asking, "    hitl:\n      enabled: false\n");
     scene.run("http://own.test/busy");
     let away = json!({"session_id": scene.session, "url": "http://other.test/"});
     assert_eq!(scene.mcp.code("browser_navigate", away), "blocked_domain");
@@ -245,8 +246,8 @@ fn a_signed_in_session_stays_at_home_unless_a_person_lets_it_go() {
 }
 
 #[test]
-fn where_a_person_lets_it_go_a_signed_in_session_goes_and_carries_nothing() {
-    let mut scene = Scene::with(Home::asking, "");
+fn an_extended_session_sends_no_credentials_to_the_other_site() {
+    let mut scene = OriginFixture::with(Home::asking, "");
     scene.mcp.goto(&scene.session, "http://own.test/plain");
     let away = json!({"session_id": scene.session, "url": "http://other.test/plain"});
     let call = scene.mcp.begin("tools/call", json!({"name": "browser_navigate", "arguments": away}));

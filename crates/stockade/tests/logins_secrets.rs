@@ -4,9 +4,9 @@
 use crate::common;
 
 use base64::Engine;
-use common::granting::Granting;
+use common::grant_issuer::GrantIssuer;
 use common::machine::{self, Process, family};
-use common::recorder::{Asked, Recorder, html, redirect};
+use common::recorder::{RecordedRequest, Recorder, html, redirect};
 use common::{Home, Mcp};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const REPLIED: &str = "replied-40b7d2aa93ee";
 /// Nobody knows of it: it only looks like what it is. In two parts, so that no file of ours looks as if it held a key.
 const UNKNOWN: [&str; 2] = ["ghp_", "R8w2Lq7Zt4Yx0Nv6Bm3Kc9Jd5Hs1Fg2Pe8Ua"];
 
-fn site(asked: &Asked) -> String {
+fn site(asked: &RecordedRequest) -> String {
     let cookie = asked.header("cookie").unwrap_or_default().to_owned();
     match asked.path.as_str() {
         "/rotate" => html(
@@ -48,15 +48,15 @@ fn site(asked: &Asked) -> String {
     }
 }
 
-struct Scene {
+struct SignedInFixture {
     recorder: Recorder,
     home: Home,
-    granting: Granting,
+    granting: GrantIssuer,
     mcp: Mcp,
 }
 
-impl Scene {
-    fn start(extra: &str) -> Scene {
+impl SignedInFixture {
+    fn start(extra: &str) -> SignedInFixture {
         let recorder = Recorder::serve(site);
         let home = Home::new(&format!(
             "    recording: audit\n    read_dom: true\n    egress:\n      hosts:\n        till.test: {}\n{extra}",
@@ -70,8 +70,8 @@ impl Scene {
             "probe": {"path": "/private", "signed_out": {"path": "/login"}},
             "grant_scope": "standing",
         }));
-        let (granting, mcp) = (Granting::of(&home), home.mcp());
-        Scene { recorder, home, granting, mcp }
+        let (granting, mcp) = (GrantIssuer::of(&home), home.mcp());
+        SignedInFixture { recorder, home, granting, mcp }
     }
 
     fn open(&mut self) -> String {
@@ -109,8 +109,8 @@ fn holds(haystack: &[u8], needle: &str) -> bool {
 }
 
 #[test]
-fn what_a_site_hands_out_is_a_secret_from_then_on() {
-    let mut scene = Scene::start("");
+fn a_secret_issued_by_the_site_is_redacted_from_then_on() {
+    let mut scene = SignedInFixture::start("");
     let session = scene.open();
     let mut replies = Vec::new();
     for path in ["/", "/rotate", "/", "/store", "/unknown", "/replied"] {
@@ -162,7 +162,7 @@ fn what_a_site_hands_out_is_a_secret_from_then_on() {
 #[test]
 fn a_crash_leaves_no_core_file() {
     use std::os::unix::process::ExitStatusExt;
-    let mut scene = Scene::start("");
+    let mut scene = SignedInFixture::start("");
     let folder = tempfile::tempdir().unwrap();
     let plain = scene.home.command(&["mcp", "--demo"]);
     // As on a machine that is set up to keep what crashed.
@@ -198,9 +198,9 @@ fn is_browser(process: &Process) -> bool {
 
 #[test]
 fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation() {
-    let mut scene = Scene::start("");
+    let mut scene = SignedInFixture::start("");
     for revoked in [false, true] {
-        let (grant, known) = scene.granting.issue(Granting::request(&["till.test"]));
+        let (grant, known) = scene.granting.issue(GrantIssuer::request(&["till.test"]));
         let opened =
             scene.mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
         let session = opened["session_id"].as_str().unwrap().to_owned();
@@ -232,7 +232,7 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
 
 #[test]
 fn a_login_that_stops_working_says_so_once_and_the_page_can_be_read() {
-    let mut scene = Scene::start("");
+    let mut scene = SignedInFixture::start("");
     let session = scene.open();
     scene.goto(&session, "/private").unwrap();
     scene.goto(&session, "/logout").unwrap();
@@ -247,13 +247,13 @@ fn a_login_that_stops_working_says_so_once_and_the_page_can_be_read() {
 fn a_standing_grant_signs_in_the_agent_that_it_names_and_no_other() {
     let standing = "    credentials:\n      standing:\n        - {actor: ACTOR, hosts: [till.test]}\n";
     let operator = || json!({"credential_mode": "operator", "domains": ["till.test"]});
-    let mut scene = Scene::start(&standing.replace("ACTOR", "agent"));
+    let mut scene = SignedInFixture::start(&standing.replace("ACTOR", "agent"));
     let opened = scene.mcp.ok("browser_open_session", operator());
     assert_eq!(opened["signed_in_to"], json!(["till.test"]), "{opened}");
     let elsewhere = json!({"credential_mode": "operator", "domains": ["bank.test"]});
     assert_eq!(scene.mcp.code("browser_open_session", elsewhere), "grant_required");
     for extra in [&standing.replace("ACTOR", "somebody"), "    credentials:\n      auto_inject: false\n"] {
-        let mut scene = Scene::start(extra);
+        let mut scene = SignedInFixture::start(extra);
         assert_eq!(scene.mcp.code("browser_open_session", operator()), "grant_required", "{extra}");
     }
 }

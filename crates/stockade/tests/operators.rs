@@ -4,9 +4,9 @@ use crate::common;
 
 use common::login::{PASSWORD, cookie_of, form, request, request_with, status_and_code};
 use common::machine::PATIENCE;
-use common::terminal::Shown;
+use common::terminal::RunningProgram;
 use common::{Home, PROGRAM, known};
-use server::http::{OPERATOR_ROUTES, OperatorNeeds};
+use server::http::{OPERATOR_ROUTES, OperatorRouteAccess};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn an_agents_key_gets_403_on_every_operator_route() {
 }
 
 #[test]
-fn who_is_not_logged_in_sees_the_way_in_and_decides_nothing() {
+fn without_a_login_only_the_login_page_is_shown_and_nothing_is_decided() {
     let home = Home::new("");
     // Without keys every caller is an agent, and none is an operator.
     let server = home.serve(&["--open"]);
@@ -46,9 +46,11 @@ fn who_is_not_logged_in_sees_the_way_in_and_decides_nothing() {
         let origin = format!("origin: http://{}\r\n", server.address());
         let answer = request(&server, route.method, &path, &origin, "form=x&verdict=approve");
         let (status, code) = status_and_code(&answer);
-        match route.needs {
-            OperatorNeeds::Nothing => assert!(matches!(status, 200 | 401), "{path}: {status} {code}"),
-            OperatorNeeds::Signature => assert_eq!((status, code.as_str()), (404, "not_found"), "{path}"),
+        match route.access {
+            OperatorRouteAccess::Public => assert!(matches!(status, 200 | 401), "{path}: {status} {code}"),
+            OperatorRouteAccess::Signature => {
+                assert_eq!((status, code.as_str()), (404, "not_found"), "{path}")
+            }
             _ => assert_eq!((status, code.as_str()), (401, "login_required"), "{path}"),
         }
         for header in [
@@ -66,7 +68,7 @@ fn who_is_not_logged_in_sees_the_way_in_and_decides_nothing() {
 }
 
 #[test]
-fn a_page_of_another_site_can_neither_log_in_nor_decide_nor_look() {
+fn a_cross_site_page_can_neither_log_in_nor_decide_nor_read() {
     let home = Home::new("");
     let server = home.serve(&[]);
     home.set_password();
@@ -117,7 +119,7 @@ fn a_page_of_another_site_can_neither_log_in_nor_decide_nor_look() {
 }
 
 #[test]
-fn the_cookie_is_no_scripts_and_no_other_sites_and_ends_with_the_log_out() {
+fn the_login_cookie_is_http_only_same_site_and_ends_at_logout() {
     let home = Home::new("    server:\n      console_url: https://stockade.example.net\n");
     let server = home.serve(&[]);
     home.set_password();
@@ -290,24 +292,24 @@ fn a_link_is_shown_to_a_terminal_only_works_once_and_needs_the_password_once_the
 fn a_start_shows_a_link_to_a_terminal_until_there_is_a_password() {
     let home = Home::new("");
     let serve = ["serve", "--listen", "127.0.0.1:0", "--no-color"];
-    let whole = |shown: Shown| {
+    let whole = |shown: RunningProgram| {
         shown.until("Stop with Ctrl-C.");
         shown.stop()
     };
-    let first = whole(Shown::on_a_terminal(&home, &serve));
+    let first = whole(RunningProgram::on_a_terminal(&home, &serve));
     let (_, token) = link_in(&first);
     assert_eq!(token.len(), 43, "{first}");
     home.set_password();
-    let second = whole(Shown::on_a_terminal(&home, &serve));
+    let second = whole(RunningProgram::on_a_terminal(&home, &serve));
     assert!(second.contains("Stockade is serving") && !second.contains("link#"), "{second}");
     // To a pipe: only how to get one.
     let other = Home::new("");
-    let said = whole(Shown::on_a_pipe(other.command(&serve)));
+    let said = whole(RunningProgram::on_a_pipe(other.command(&serve)));
     assert!(said.contains("stockade operator password") && !said.contains("link#"), "{said}");
 }
 
 #[test]
-fn operators_and_passwords_are_changed_only_by_who_has_the_old_one() {
+fn changing_operators_or_passwords_needs_the_current_password() {
     let home = Home::new("");
     let run = |arguments: &[&str], lines: &str| {
         let (status, reply) = home.with_input(arguments, lines);
@@ -358,7 +360,7 @@ fn operators_and_passwords_are_changed_only_by_who_has_the_old_one() {
 }
 
 #[test]
-fn open_consoles_get_news_until_there_are_too_many() {
+fn open_consoles_get_events_up_to_a_limit() {
     let home = Home::new("");
     let server = home.serve(&[]);
     home.set_password();
@@ -392,7 +394,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_file_no_environment_and_no_argument_holds_what_lets_an_operator_in() {
+fn no_file_environment_or_argument_holds_an_operator_credential() {
     let home = Home::new("");
     let server = home.serve(&["-vv"]);
     let (_, link) = link_in(&on_a_terminal(&home, &["operator", "link"]));

@@ -49,7 +49,7 @@ fn digest(path: &Path) -> String {
 }
 
 #[test]
-fn an_audited_session_is_pictured_around_every_action_and_the_log_has_the_digests() {
+fn an_audited_session_has_images_around_every_action_and_their_digests_in_the_log() {
     let home = Home::new("    recording_floor: audit\n    audit:\n      image_format: png\n");
     let mut mcp = home.mcp();
     let lines = bought(&home, &mut mcp);

@@ -179,7 +179,7 @@ fn a_server_that_does_not_answer() {
 }
 
 #[test]
-fn an_address_that_is_not_to_be_had() {
+fn an_address_that_cannot_be_bound() {
     let home = Home::new("");
     // A port of the system's, for one who may not have such; where the kernel has its usual settings.
     let mut without = Command::new("unshare");
@@ -250,7 +250,7 @@ fn settings_that_cannot_be_read() {
 }
 
 #[test]
-fn what_no_template_can_be_built_of() {
+fn inputs_that_no_template_can_be_built_from() {
     let folder = tempfile::Builder::new().prefix("stockade-unbuilt-").tempdir_in("/var/tmp").unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let make = |name: &str, bytes: &[u8]| {
@@ -303,7 +303,7 @@ fn limits_that_cannot_be_set() {
 }
 
 #[test]
-fn a_runtime_folder_that_is_none() {
+fn a_runtime_folder_that_is_no_folder() {
     let home = Home::new("");
     let list = |folder: &str| code(home.command(&["jail", "list"]).env("STOCKADE_RUNTIME_DIR", folder));
     assert_eq!(list("/dev/null/here"), "jail_system_error");

@@ -128,7 +128,7 @@ fn replies(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
 }
 
 #[test]
-fn no_byte_of_any_reply_tells_a_secret_or_its_length() {
+fn no_reply_reveals_a_secret_or_its_length() {
     assert!(WAYS.iter().any(|(.., seen)| *seen == Seen::OnceRead));
     for (place, script) in PLACES.into_iter().filter(|(place, _)| *place != "open") {
         let [short, long] = LENGTHS.map(|length| replies(place, script, length));

@@ -37,7 +37,7 @@ fn a_page_is_taken_from_open_to_click_to_close() {
 }
 
 #[test]
-fn a_client_on_a_pipe_may_leave_its_session_out() {
+fn a_stdio_client_may_omit_the_session_id() {
     let home = Home::new("");
     let mut mcp = home.mcp();
     let first = mcp.ok("browser_navigate", json!({"url": "http://shop.test/"}));
@@ -152,7 +152,7 @@ fn a_session_ends_after_its_last_action_and_says_so() {
 }
 
 #[test]
-fn there_are_only_so_many_sessions_at_once() {
+fn the_number_of_concurrent_sessions_is_limited() {
     let home = Home::new("    max_concurrent_sessions: 2\n");
     let mut mcp = home.mcp();
     let first = mcp.open();
@@ -163,7 +163,7 @@ fn there_are_only_so_many_sessions_at_once() {
 }
 
 #[test]
-fn a_name_is_given_once_however_many_ask_for_it_at_the_same_time() {
+fn a_session_name_is_unique_under_concurrent_requests() {
     let home = Home::new("");
     let _server = home.serve(&[]);
     let clients: Vec<_> = (0..3).map(|_| home.mcp()).collect();
@@ -261,7 +261,7 @@ fn a_caller_sees_the_sessions_of_its_own_scope_only() {
 }
 
 #[test]
-fn the_http_side_wants_a_key_and_this_machine() {
+fn http_requires_a_key_and_a_loopback_origin() {
     let home = Home::new("");
     let server = home.serve(&[]);
     let address = server.address();
@@ -298,7 +298,7 @@ fn error_in(answer: &str) -> String {
 }
 
 #[test]
-fn connections_that_only_dawdle_are_bounded_and_keep_nobody_out() {
+fn slow_connections_are_limited_and_block_no_other_client() {
     let home = Home::new("");
     let server = home.serve(&[]);
     let address = server.address();
@@ -325,7 +325,7 @@ fn connections_that_only_dawdle_are_bounded_and_keep_nobody_out() {
 }
 
 #[test]
-fn an_mcp_session_id_is_worth_nothing_to_another_key() {
+fn an_mcp_session_id_is_bound_to_its_key() {
     let home = Home::new("");
     let server = home.serve(&[]);
     let (_, made) = home.json(&["key", "make", "--actor", "other"]);

@@ -83,7 +83,7 @@ fn a_subtree_is_read_by_its_ref_and_levels_by_their_number() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_before_anything_is_read() {
+fn contradictory_read_arguments_are_refused() {
     let home = Home::new("");
     let mut mcp = home.mcp();
     let session = mcp.open();

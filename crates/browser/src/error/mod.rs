@@ -287,7 +287,7 @@ mod tests {
         for (error, code, message) in [
             (
                 BrowserError::Timeout { action: "navigate", seconds: 30.0 },
-                "browser_action_timeout:navigate:30s",
+                "browser_action_timeout",
                 "navigate was not done within 30 s",
             ),
             (

@@ -1,6 +1,6 @@
 //! `page.extract`: the text or the title of the page that the session is on.
 
-use crate::mcp::{Answer, Call, tools};
+use crate::mcp::{Call, ToolReply, tools};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
 use error_code::ErrorCode;
@@ -13,12 +13,12 @@ use serde_json::Value;
 const NAME: &str = "page.extract";
 
 #[derive(Deserialize, JsonSchema)]
-pub struct Arguments {
+pub struct ExtractArguments {
     /// The session's id or name
     session_id: String,
     /// "text" (default) or "title"
     #[serde(default)]
-    mode: Mode,
+    mode: ExtractMode,
     /// What the text may cost: 250 to 50000 tokens of four bytes, 6000 if left out
     #[serde(default)]
     max_tokens: Option<u32>,
@@ -29,18 +29,18 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Mode {
+enum ExtractMode {
     #[default]
     Text,
     Title,
 }
 
 #[derive(Serialize)]
-struct Fields {
+struct ExtractReply {
     session_id: String,
     url: String,
     title: String,
-    /// The page's words, in Markdown.
+    /// The page's text, in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// Elements that did not fit.
@@ -50,33 +50,33 @@ struct Fields {
 }
 
 pub fn schema() -> Value {
-    schemars::schema_for!(Arguments).to_value()
+    schemars::schema_for!(ExtractArguments).to_value()
 }
 
-pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<ToolReply, Fault> {
     if let Some(Value::Object(known)) = schema().get("properties") {
-        tools::check_names(NAME, known, &request)?;
+        tools::check_argument_names(NAME, known, &request)?;
     }
-    let arguments: Arguments = tools::parse(NAME, request)?;
+    let arguments: ExtractArguments = tools::parse(NAME, request)?;
     let tokens = tools::tokens(NAME, arguments.max_tokens)?;
     let timeout = tools::timeout(NAME, arguments.timeout_seconds)?;
     let read = Action::Read(Read { format: ReadFormat::Markdown, tokens, ..Read::default() });
     let reply = call.act(&arguments.session_id, read, timeout, true).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
-        other => return Err(tools::unexpected(other)),
+        other => return Err(tools::unexpected_outcome(other)),
     };
     let Content::Markdown(text) = snapshot.content else {
         return Err(Fault::new(ErrorCode::Internal, "a page came in another format"));
     };
-    let wanted = arguments.mode == Mode::Text;
-    let fields = Fields {
+    let with_text = arguments.mode == ExtractMode::Text;
+    let fields = ExtractReply {
         session_id: reply.session.id.to_string(),
         url: snapshot.url,
         title: snapshot.title,
-        text: wanted.then(|| page_block(&text)),
-        left_out: wanted.then_some(snapshot.left_out),
+        text: with_text.then(|| page_block(&text)),
+        left_out: with_text.then_some(snapshot.left_out),
         actions_left: reply.actions_left,
     };
-    Answer::new(String::new(), &fields)
+    ToolReply::new(String::new(), &fields)
 }

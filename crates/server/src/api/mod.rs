@@ -1,23 +1,23 @@
-//! The HTTP API: the manager's action names, each led to the tool that does the same, through the one gate.
+//! The HTTP API: each action name runs the tool that does the same, through the one gate.
 //!
-//! A request is one object: `action`, `session` by id or name, and the action's parameters beside them. The answer
-//! has one form whatever was asked and however it went.
+//! A request is one object: `action`, `session` by id or name, and the action's parameters beside them. Every response
+//! has the same form.
 
+mod catalog;
 mod extract;
-mod names;
 mod sessions;
 
-pub use names::{ACTIONS, ApiAction, parameters};
+pub use catalog::{ACTIONS, ApiAction, parameters};
 
-use crate::mcp::{Call, fenced_fields, tools};
+use crate::mcp::{Call, delimited_fields, name_timed_out_action, tools};
+use catalog::ActionTarget;
 use engine::error::Fault;
 use error_code::ErrorCode;
-use names::Does;
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What every action is answered with.
+/// The response to every action.
 #[derive(Serialize)]
 pub struct ActionResult {
     pub success: bool,
@@ -31,7 +31,7 @@ pub struct ActionResult {
 }
 
 impl ActionResult {
-    /// A request that could not even be read.
+    /// The result of a request that could not be parsed.
     pub fn refused(fault: Fault) -> ActionResult {
         ActionResult {
             success: false,
@@ -42,8 +42,8 @@ impl ActionResult {
         }
     }
 
-    /// Whether the request is at fault, and not what it asked for.
-    pub fn is_misuse(&self) -> bool {
+    /// Whether the request itself is invalid.
+    pub fn is_bad_request(&self) -> bool {
         self.error.as_ref().is_some_and(|fault| {
             matches!(
                 fault.code,
@@ -64,9 +64,9 @@ pub async fn run(call: &Call<'_>, request: JsonObject) -> ActionResult {
     };
     let mut session_id = None;
     let done = perform(call, &action, request, &mut session_id).await;
-    match fenced_fields(done) {
+    match delimited_fields(done) {
         Ok(mut data) => {
-            // What stands beside the data is not said in it again.
+            // Fields beside the data are not repeated in it.
             if let Some(fields) = data.as_object_mut() {
                 fields.remove("success");
                 if let Some(Value::String(id)) = fields.remove("session_id") {
@@ -84,31 +84,36 @@ async fn perform(
     name: &str,
     mut request: JsonObject,
     session_id: &mut Option<String>,
-) -> Result<crate::mcp::Answer, Fault> {
-    let action = names::find(name)?;
+) -> Result<crate::mcp::ToolReply, Fault> {
+    let action = catalog::find(name)?;
     request.remove("action");
     if action.takes_session() {
         let session = take_session(&mut request)?;
-        // Told with a failure too; whether it is there is for the gate to say.
+        // A failure reports the session id too. The gate decides whether the session exists.
         *session_id =
             call.control.gate.sessions.find(&call.scope, &session).ok().map(|found| found.id.to_string());
         request.insert("session_id".to_owned(), Value::String(session));
     }
-    match action.does {
-        Does::Tool { name, preset } => {
+    let done = match action.target {
+        ActionTarget::Tool { name, preset } => {
             if let Some((key, value)) = preset {
                 request.insert(key.to_owned(), Value::String(value.to_owned()));
             }
-            tools::call(call, tools::named(name)?, request).await
+            tools::call(call, tools::find_tool(name)?, request).await
         }
-        Does::Extract => extract::run(call, request).await,
-        Does::ListSessions => sessions::list(call, request),
-        Does::ShowSession => sessions::show(call, request),
-        Does::ArchiveSession => sessions::archive(call, request).await,
+        ActionTarget::Extract => extract::run(call, request).await,
+        ActionTarget::ListSessions => sessions::list(call, request),
+        ActionTarget::ShowSession => sessions::show(call, request),
+        ActionTarget::ArchiveSession => sessions::archive(call, request).await,
+    };
+    match action.verb() {
+        // The fault of another call, which has that call's name.
+        "pending" => done,
+        verb => done.map_err(|fault| name_timed_out_action(fault, verb)),
     }
 }
 
-/// Sessions are named in every call: by one of these, with an id or a name. There is no other routing.
+/// The keys that name a session, by id or by name. Every call names one.
 const SESSION: [&str; 3] = ["session", "session_id", "session_name"];
 
 fn take_session(request: &mut JsonObject) -> Result<String, Fault> {
@@ -134,7 +139,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_session_is_named_once_and_as_text() {
+    fn a_session_is_named_once_and_as_a_string() {
         for (request, expected) in [
             (json!({"session": "s-1"}), Ok("s-1")),
             (json!({"session_id": "s-1", "url": "x"}), Ok("s-1")),

@@ -1,64 +1,55 @@
-//! One question as a card, and one decision as a line.
+//! One approval as a card, and one decision as a line.
 
-use super::picture;
-use super::words::{said, word};
+use super::page_text::{quote_block, quote_inline};
+use super::screenshot;
 use engine::approvals::{Approval, ApprovalPicture, Card, Door, Kind, OFF_THE_LIST, Said, State};
-use engine::html::Text;
 use jiff::Timestamp;
+use maud::{Markup, html};
 
 /// What a card's form carries beside the verdict.
-pub struct FormParts<'a> {
-    /// What only this operator's own pages know.
-    pub form: &'a str,
+pub struct VerdictForm<'a> {
+    /// The anti-forgery token, known only to this operator's own pages.
+    pub token: &'a str,
     pub door: Door,
 }
 
 pub fn card(
     approval: &Approval,
-    shown: Option<&ApprovalPicture>,
-    parts: &FormParts,
+    picture: Option<&ApprovalPicture>,
+    form: &VerdictForm,
     now: Timestamp,
-) -> String {
+) -> Markup {
     let Approval { id, card, kind, .. } = approval;
+    let risk = card.risk.as_str();
     let left = approval.expires_at.duration_since(now).as_millis().max(0);
     let whole = approval.expires_at.duration_since(approval.asked_at).as_millis().max(1);
     let waits = approval.state == State::Waiting;
-    let picture = shown.map(|shown| picture::figure(id, shown, card.mark)).unwrap_or_default();
-    let pictured = if picture.is_empty() { "" } else { " pictured" };
-    let verdict = if waits { verdict(approval, parts) } else { decided(approval) };
-    let clock = if waits {
-        format!(
-            "<span class=\"left\">{} s</span></header><progress class=\"bar\" max=\"{whole}\" value=\"{left}\" aria-hidden=\"true\"></progress>",
-            left / 1000
-        )
-    } else {
-        "</header>".to_owned()
-    };
-    let told = format!("{} risk: {} on {}", card.risk.as_str(), card.tool, card.domain);
-    let undone = if card.irreversible && *kind != Kind::Guidance {
-        "<p class=\"undone\">This cannot be undone.</p>"
-    } else {
-        ""
-    };
-    format!(
-        r#"<article class="card {risk}" id="{id}" data-state="{state}" data-left="{left}" data-told="{told}" aria-label="{told}">
-<header><span class="risk">{pill}</span><span>{asks}</span>{clock}
-<div class="body{pictured}"><div>
-<h2>{title}{role}</h2>
-{element}{undone}</div>{picture}{facts}</div>
-{verdict}
-</article>
-"#,
-        risk = card.risk.as_str(),
-        state = approval.state.as_str(),
-        told = Text(&told),
-        pill = pill(approval),
-        asks = Text(asks(*kind)),
-        title = Text(&title(&card.action)),
-        role = role(card),
-        element = element(card),
-        facts = facts(approval),
-    )
+    let summary = format!("{risk} risk: {} on {}", card.tool, card.domain);
+    html! {
+        article class={ "card " (risk) } id=(id) data-state=(approval.state.as_str()) data-left=(left)
+            data-summary=(summary) aria-label=(summary) {
+            header {
+                span.risk { (pill(approval)) }
+                span { (asks(*kind)) }
+                @if waits { span.left { (left / 1000) " s" } }
+            }
+            @if waits { progress.bar max=(whole) value=(left) aria-hidden="true" {} }
+            div.body.pictured[picture.is_some()] {
+                div {
+                    h2 { (title(&card.action)) (role(card)) }
+                    (element(card))
+                    @if card.irreversible && *kind != Kind::Guidance {
+                        p.undone { "This cannot be undone." }
+                    }
+                }
+                @if let Some(picture) = picture { (screenshot::figure(id, picture, card.mark)) }
+                (facts(approval))
+            }
+            div.verdict {
+                @if waits { (verdict(approval, form)) } @else { p { (state(approval)) " " (decider(approval)) } }
+            }
+        }
+    }
 }
 
 fn pill(approval: &Approval) -> String {
@@ -76,135 +67,152 @@ fn asks(kind: Kind) -> &'static str {
     }
 }
 
-/// With a capital letter, as a line of its own has it.
+/// The text with a capital first letter.
 fn title(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{}", letters.as_str())
 }
 
-/// What kind of thing it is acted on; a page says that too.
-fn role(card: &Card) -> String {
+/// The element's role, which the page chooses.
+fn role(card: &Card) -> Markup {
     let role = card.element.as_ref().map(|element| element.role.as_str()).filter(|role| !role.is_empty());
-    role.map(|role| format!(" this {}", word(role))).unwrap_or_default()
+    html! { @if let Some(role) = role { " this " (quote_inline(role)) } }
 }
 
-/// What is acted on, as the page calls it.
-fn element(card: &Card) -> String {
-    let Some(element) = &card.element else { return String::new() };
+/// The element's name and visible text, as the page gives them.
+fn element(card: &Card) -> Markup {
+    let Some(element) = &card.element else { return html! {} };
     let (name, shows) = (element.name.as_str(), element.text.as_str());
-    let mut boxes = said("The page calls it", if name.is_empty() { "(nothing)" } else { name });
-    if !shows.is_empty() && shows != name {
-        boxes.push_str(&said("And shows on it", shows));
+    html! {
+        (quote_block("The page calls it", if name.is_empty() { "(nothing)" } else { name }))
+        @if !shows.is_empty() && shows != name { (quote_block("And shows on it", shows)) }
     }
-    boxes
 }
 
-fn facts(approval: &Approval) -> String {
+fn facts(approval: &Approval) -> Markup {
     let card = &approval.card;
-    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut rows: Vec<(&str, Markup)> = Vec::new();
     if !card.tool.is_empty() {
-        rows.push(("Tool", format!("<code>{}</code>", Text(&card.tool))));
+        rows.push(("Tool", html! { code { (card.tool) } }));
     }
     if !card.domain.is_empty() {
-        rows.push(("Domain", format!("<b>{}</b>", Text(&card.domain))));
+        rows.push(("Domain", html! { b { (card.domain) } }));
     }
     if !card.url.as_str().is_empty() {
-        rows.push(("Address", word(card.url.as_str())));
+        rows.push(("Address", quote_inline(card.url.as_str())));
     }
     if let Some(element) = &card.element {
-        rows.extend(card.other_site().map(|origin| ("In a frame of", word(origin))));
-        rows.extend(element.form_target.as_ref().map(|target| ("Form", word(target.as_str()))));
-        rows.extend(element.form_button.as_ref().map(|button| ("Sent by", word(button.as_str()))));
-        rows.extend(element.href.as_ref().map(|href| ("Leads to", word(href.as_str()))));
+        rows.extend(card.other_site().map(|origin| ("In a frame of", quote_inline(origin))));
+        rows.extend(element.form_target.as_ref().map(|target| ("Form", quote_inline(target.as_str()))));
+        rows.extend(element.form_button.as_ref().map(|button| ("Sent by", quote_inline(button.as_str()))));
+        rows.extend(element.href.as_ref().map(|href| ("Leads to", quote_inline(href.as_str()))));
     }
-    rows.extend(card.input.as_ref().map(|input| ("Puts in", word(input.as_str()))));
+    rows.extend(card.input.as_ref().map(|input| ("Puts in", quote_inline(input.as_str()))));
     if approval.kind == Kind::Domain {
-        rows.push(("A yes means", Text(OFF_THE_LIST).to_string()));
+        rows.push(("A yes means", html! { (OFF_THE_LIST) }));
     }
-    let rule = if card.rule.is_empty() {
-        String::new()
-    } else {
-        format!(" <span class=\"soft\">({})</span>", Text(&card.rule))
+    let why = html! {
+        (title(&card.description))
+        @if !card.rule.is_empty() { " " span.soft { "(" (card.rule) ")" } }
     };
-    rows.push(("Why", format!("{}{rule}", Text(&title(&card.description)))));
+    rows.push(("Why", why));
     if !card.because.is_empty() {
-        rows.push(("Because", said_list(&card.because)));
+        rows.push(("Because", reasons(&card.because)));
     }
+    rows.push(("Agent", html! { (approval.scope) }));
     let session = match &approval.session_name {
         Some(name) => format!("{name} ({})", approval.session),
         None => approval.session.to_string(),
     };
-    rows.push(("Agent", Text(&approval.scope.to_string()).to_string()));
-    rows.push(("Session", Text(&session).to_string()));
-    let rows: String =
-        rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n")).collect();
-    format!("<dl class=\"facts\">{rows}</dl>")
-}
-
-fn said_list(list: &[Said]) -> String {
-    let parts: Vec<String> =
-        list.iter().map(|said| format!("{} {}", Text(&said.what), word(said.words.as_str()))).collect();
-    parts.join(", ")
-}
-
-fn verdict(approval: &Approval, parts: &FormParts) -> String {
-    let (id, card) = (&approval.id, &approval.card);
-    let buttons = match approval.kind {
-        Kind::Guidance => guidance(),
-        Kind::Action | Kind::Domain => decision(card),
-    };
-    format!(
-        r#"<div class="verdict"><form method="post" action="/operator/approvals/{id}"><input type="hidden" name="form" value="{form}"><input type="hidden" name="door" value="{door}">{buttons}</form><output role="alert"></output></div>"#,
-        form = Text(parts.form),
-        door = parts.door.as_str(),
-    )
-}
-
-fn decision(card: &Card) -> String {
-    const DENY: &str = r#"<button name="verdict" value="deny" data-key="d"><u>D</u>eny</button>"#;
-    if card.irreversible {
-        return format!(
-            r#"{DENY}<details class="grave"><summary data-key="a"><u>A</u>pprove…</summary><div><p>This cannot be undone. Look at the page and at the element once more.</p><button class="grave" name="verdict" value="approve_irreversible">Yes, {} on {}</button></div></details>"#,
-            Text(&card.action),
-            Text(&card.domain),
-        );
+    rows.push(("Session", html! { (session) }));
+    html! {
+        dl.facts { @for (name, value) in rows { dt { (name) } dd { (value) } } }
     }
-    let once = r#"<button class="main" name="verdict" value="approve" data-key="a"><u>A</u>pprove</button>"#;
-    if card.for_session.is_empty() {
-        return format!("{DENY}{once}");
+}
+
+fn reasons(list: &[Said]) -> Markup {
+    html! {
+        @for (index, said) in list.iter().enumerate() {
+            @if index > 0 { ", " }
+            (said.what) " " (quote_inline(said.words.as_str()))
+        }
     }
-    format!(
-        r#"{DENY}{once}<details><summary data-key="s">Approve for this <u>s</u>ession…</summary><div><p>Until this session ends, you are not asked again for exactly this: {}.</p><button name="verdict" value="approve_session">Approve for this session</button></div></details>"#,
-        said_list(&card.for_session)
-    )
 }
 
-fn guidance() -> String {
-    r#"<textarea name="note" rows="2" maxlength="1000" placeholder="A note that the agent will read (may be left out)" aria-label="A note for the agent"></textarea><button name="verdict" value="end" data-key="d">En<u>d</u> the session</button><button class="main" name="verdict" value="resume" data-key="r"><u>R</u>esume</button>"#
-        .to_owned()
+fn verdict(approval: &Approval, form: &VerdictForm) -> Markup {
+    html! {
+        form method="post" action={ "/operator/approvals/" (approval.id) } {
+            input type="hidden" name="form" value=(form.token);
+            input type="hidden" name="door" value=(form.door.as_str());
+            @match approval.kind {
+                Kind::Guidance => { (guidance()) }
+                Kind::Action | Kind::Domain => { (decision(&approval.card)) }
+            }
+        }
+        output role="alert" {}
+    }
 }
 
-fn decided(approval: &Approval) -> String {
-    format!("<div class=\"verdict\"><p>{} {}</p></div>", state(approval), by(approval))
+fn decision(card: &Card) -> Markup {
+    html! {
+        button name="verdict" value="deny" data-key="d" { u { "D" } "eny" }
+        @if card.irreversible {
+            details.grave {
+                summary data-key="a" { u { "A" } "pprove…" }
+                div {
+                    p { "This cannot be undone. Look at the page and at the element once more." }
+                    button.grave name="verdict" value="approve_irreversible" {
+                        "Yes, " (card.action) " on " (card.domain)
+                    }
+                }
+            }
+        } @else {
+            button.main name="verdict" value="approve" data-key="a" { u { "A" } "pprove" }
+            @if !card.for_session.is_empty() {
+                details {
+                    summary data-key="s" { "Approve for this " u { "s" } "ession…" }
+                    div {
+                        p {
+                            "Until this session ends, you are not asked again for exactly this: "
+                            (reasons(&card.for_session)) "."
+                        }
+                        button name="verdict" value="approve_session" { "Approve for this session" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn guidance() -> Markup {
+    html! {
+        textarea name="note" rows="2" maxlength="1000" placeholder="A note that the agent will read (may be left out)"
+            aria-label="A note for the agent" {}
+        button name="verdict" value="end" data-key="d" { "En" u { "d" } " the session" }
+        button.main name="verdict" value="resume" data-key="r" { u { "R" } "esume" }
+    }
 }
 
 /// One line of the latest decisions.
-pub fn line(approval: &Approval) -> String {
+pub fn decision_line(approval: &Approval) -> Markup {
     let card = &approval.card;
     let at = approval.decided_at.unwrap_or(approval.expires_at);
-    let name = card.element.as_ref().map(|element| word(element.name.as_str())).unwrap_or_default();
-    format!(
-        "<li><time datetime=\"{at}\">{}</time>{}<span class=\"what\">{} {name} <span class=\"soft\">on {}</span></span><span class=\"by\">{}</span></li>\n",
-        at.strftime("%H:%M:%S"),
-        state(approval),
-        Text(&title(&card.action)),
-        Text(&card.domain),
-        by(approval),
-    )
+    html! {
+        li {
+            time datetime=(at) { (at.strftime("%H:%M:%S")) }
+            (state(approval))
+            span.what {
+                (title(&card.action)) " "
+                @if let Some(element) = &card.element { (quote_inline(element.name.as_str())) }
+                " " span.soft { "on " (card.domain) }
+            }
+            span.by { (decider(approval)) }
+        }
+    }
 }
 
-fn state(approval: &Approval) -> String {
+fn state(approval: &Approval) -> Markup {
     let (class, text) = match approval.state {
         State::Approved if approval.approved_for_session => ("approved", "approved, session"),
         State::Approved => ("approved", "approved"),
@@ -216,10 +224,11 @@ fn state(approval: &Approval) -> String {
         State::Withdrawn => ("other", "withdrawn"),
         State::Waiting => ("other", "waiting"),
     };
-    format!("<span class=\"{class}\">{text}</span>")
+    html! { span class=(class) { (text) } }
 }
 
-fn by(approval: &Approval) -> String {
+/// Who decided, and where.
+fn decider(approval: &Approval) -> String {
     let door = match approval.door {
         Some(Door::Console) => "in the console",
         Some(Door::CommandLine) => "on the command line",
@@ -227,5 +236,5 @@ fn by(approval: &Approval) -> String {
         Some(Door::Webhook) => "by webhook",
         None => return String::new(),
     };
-    format!("{} {door}", Text(approval.decided_by.as_deref().unwrap_or_default()))
+    format!("{} {door}", approval.decided_by.as_deref().unwrap_or_default())
 }

@@ -148,7 +148,7 @@
     if (preferences.sound.checked) ring();
     if (preferences.notice.checked && Notification.permission === "granted") {
       for (const card of fresh) {
-        const notice = new Notification("A decision is wanted", { body: card.dataset.told, tag: card.id });
+        const notice = new Notification("A decision is wanted", { body: card.dataset.summary, tag: card.id });
         notice.onclick = () => { window.focus(); select(cards().find(({ id }) => id === card.id)); notice.close(); };
       }
     }

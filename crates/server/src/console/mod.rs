@@ -1,21 +1,21 @@
-//! The operators' pages: made here on the server, with one style sheet and one small script of our own.
+//! The operators' pages, rendered on the server with one style sheet and one small script.
 //!
-//! What a page of the web wrote is only ever put in by `words.rs`, which shows it as that page's words.
+//! Text of a web page is only put in by `page_text.rs`, which shows it as that page's text.
 
 mod card;
+mod layout;
 mod page;
-mod picture;
-mod shell;
-mod words;
+mod page_text;
+mod screenshot;
 
-pub use card::FormParts;
-pub use page::{View, live, page, single, single_page};
-pub use shell::{again, link, login, refused};
+pub use card::VerdictForm;
+pub use layout::{fault_page, link_login_page, login_page, same_site_reload};
+pub use page::{ConsoleView, list, page, single, single_page};
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-/// Nothing but our own files, nothing inline, nowhere to send a form but here, in nobody's frame.
+/// Only our own files, nothing inline, forms only to this origin, and no framing.
 pub const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 

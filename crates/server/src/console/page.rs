@@ -1,95 +1,111 @@
-//! The console itself: what waits, then what was decided last.
+//! The console page: waiting approvals, then the latest decisions.
 
-use super::card::{self, FormParts};
-use super::shell::shell;
-use axum::response::Html;
+use super::card::{self, VerdictForm};
+use super::layout::layout;
 use engine::approvals::{Approval, ApprovalPicture, State};
-use engine::html::Text;
 use jiff::Timestamp;
+use maud::{Markup, html};
 
 /// How many of the latest decisions are shown.
-const LATEST: usize = 20;
+const MAX_DECISIONS: usize = 20;
 
-/// What a page of the console is made of.
-pub struct View<'a> {
+/// What a page of the console shows.
+pub struct ConsoleView<'a> {
     pub operator: &'a str,
-    pub parts: FormParts<'a>,
+    pub form: VerdictForm<'a>,
     pub approvals: &'a [Approval],
     pub picture: &'a dyn Fn(&Approval) -> Option<ApprovalPicture>,
     pub now: Timestamp,
-    /// Where the script looks for what is new.
-    pub from: &'a str,
+    /// Where the script fetches updates.
+    pub update_path: &'a str,
 }
 
-pub fn page(view: &View) -> Html<String> {
-    around(view, &live(view))
+/// The page of all approvals.
+pub fn page(view: &ConsoleView) -> Markup {
+    with_layout(view, &list(view))
 }
 
-/// The page of one question.
-pub fn single_page(view: &View) -> Html<String> {
-    around(view, &single(view))
+/// The page of one approval.
+pub fn single_page(view: &ConsoleView) -> Markup {
+    with_layout(view, &single(view))
 }
 
-fn around(view: &View, middle: &str) -> Html<String> {
-    let bar = format!(
-        r#"<span class="live" title="green while news come by themselves"></span>
-<span class="who">{}</span>
-<form method="post" action="/operator/logout"><input type="hidden" name="form" value="{}"><button class="quiet">Log out</button></form>"#,
-        Text(view.operator),
-        Text(view.parts.form)
-    );
-    let main = format!(
-        r#"<main>{middle}
-<p class="wishes">When a question comes: <label><input type="checkbox" name="sound"> play a sound</label> <label><input type="checkbox" name="notice"> show a notice</label></p>
-<p class="keys">Keys: <kbd>j</kbd> <kbd>k</kbd> choose a question, <kbd>a</kbd> approve, <kbd>s</kbd> approve for the session, <kbd>d</kbd> deny or end, <kbd>r</kbd> resume, <kbd>Esc</kbd> step back. Words of a page stand <span class="word">like this</span>.</p>
-</main>"#
-    );
-    shell("Console · Stockade", &bar, &main)
-}
-
-/// The part that changes.
-pub fn live(view: &View) -> String {
-    let waits = |approval: &&Approval| approval.state == State::Waiting && approval.expires_at > view.now;
-    let waiting: Vec<String> =
-        view.approvals.iter().filter(waits).map(|approval| one(approval, view)).collect();
-    let past: String = view
-        .approvals
-        .iter()
-        .filter(|approval| approval.state != State::Waiting)
-        .take(LATEST)
-        .map(card::line)
-        .collect();
-    let count = waiting.len();
-    let waiting = if waiting.is_empty() {
-        "<p class=\"empty\" id=\"empty\"><b>Nothing waits for you.</b> What an agent asks for appears here by itself.</p>"
-            .to_owned()
-    } else {
-        waiting.concat()
+fn with_layout(view: &ConsoleView, live: &Markup) -> Markup {
+    let bar = html! {
+        span.live title="green while news come by themselves" {}
+        " " span.who { (view.operator) } " "
+        form method="post" action="/operator/logout" {
+            input type="hidden" name="form" value=(view.form.token);
+            button.quiet { "Log out" }
+        }
     };
-    let past = if past.is_empty() {
-        "<p class=\"soft\">Nothing was decided yet.</p>".to_owned()
-    } else {
-        format!("<ol class=\"past\">{past}</ol>")
+    let main = html! {
+        main {
+            (live)
+            p.wishes {
+                "When a question comes: "
+                label { input type="checkbox" name="sound"; " play a sound" } " "
+                label { input type="checkbox" name="notice"; " show a notice" }
+            }
+            p.keys {
+                "Keys: " kbd { "j" } " " kbd { "k" } " choose a question, " kbd { "a" } " approve, "
+                kbd { "s" } " approve for the session, " kbd { "d" } " deny or end, " kbd { "r" } " resume, "
+                kbd { "Esc" } " step back. Words of a page stand " span.word { "like this" } "."
+            }
+        }
     };
-    format!(
-        r#"<div id="live" data-from="{}"><div class="section"><h1>Waiting for you</h1><span class="count" id="count">{count}</span></div>
-<div id="waiting">{waiting}</div>
-<div class="section"><h2>Latest decisions</h2><span class="count" data-zone>times in UTC</span></div>
-<div id="past">{past}</div></div>"#,
-        view.from
-    )
+    layout("Console · Stockade", &bar, &main)
 }
 
-/// One question on a page of its own.
-pub fn single(view: &View) -> String {
-    let card: String = view.approvals.iter().map(|approval| one(approval, view)).collect();
-    format!(
-        r#"<div id="live" data-from="{}"><div class="section"><h1>One question</h1><span class="count"><a href="/console">all that waits</a></span></div>
-<div id="waiting">{card}</div></div>"#,
-        view.from
-    )
+/// The part of the page that the script replaces.
+pub fn list(view: &ConsoleView) -> Markup {
+    let is_waiting =
+        |approval: &&Approval| approval.state == State::Waiting && approval.expires_at > view.now;
+    let waiting: Vec<&Approval> = view.approvals.iter().filter(is_waiting).collect();
+    let decided = view.approvals.iter().filter(|approval| approval.state != State::Waiting);
+    let decided: Vec<&Approval> = decided.take(MAX_DECISIONS).collect();
+    html! {
+        div id="live" data-from=(view.update_path) {
+            div.section {
+                h1 { "Waiting for you" }
+                span.count id="count" { (waiting.len()) }
+            }
+            div id="waiting" {
+                @for approval in &waiting { (card_of(approval, view)) }
+                @if waiting.is_empty() {
+                    p.empty id="empty" {
+                        b { "Nothing waits for you." } " What an agent asks for appears here by itself."
+                    }
+                }
+            }
+            div.section {
+                h2 { "Latest decisions" }
+                span.count data-zone { "times in UTC" }
+            }
+            div id="past" {
+                @if decided.is_empty() {
+                    p.soft { "Nothing was decided yet." }
+                } @else {
+                    ol.past { @for approval in decided { (card::decision_line(approval)) } }
+                }
+            }
+        }
+    }
 }
 
-fn one(approval: &Approval, view: &View) -> String {
-    card::card(approval, (view.picture)(approval).as_ref(), &view.parts, view.now)
+/// The same for the page of one approval.
+pub fn single(view: &ConsoleView) -> Markup {
+    html! {
+        div id="live" data-from=(view.update_path) {
+            div.section {
+                h1 { "One question" }
+                span.count { a href="/console" { "all that waits" } }
+            }
+            div id="waiting" { @for approval in view.approvals { (card_of(approval, view)) } }
+        }
+    }
+}
+
+fn card_of(approval: &Approval, view: &ConsoleView) -> Markup {
+    card::card(approval, (view.picture)(approval).as_ref(), &view.form, view.now)
 }

@@ -1,6 +1,6 @@
-//! `/v1/actions`: one door for the HTTP API and for the command line.
+//! `/v1/actions`, for the HTTP API and the command line.
 
-use super::guard::answer;
+use super::guard::fault_json;
 use crate::api::{self, ActionResult};
 use crate::mcp::Call;
 use axum::Json;
@@ -26,28 +26,29 @@ pub async fn post(
 ) -> Response {
     let request = match serde_json::from_slice(&body) {
         Ok(Value::Object(request)) => request,
-        Ok(_) => return told(ActionResult::refused(api::bad_request("the request is one JSON object"))),
+        Ok(_) => return respond(ActionResult::refused(api::bad_request("the request is one JSON object"))),
         Err(error) => {
-            return told(ActionResult::refused(api::bad_request(&format!(
+            return respond(ActionResult::refused(api::bad_request(&format!(
                 "the request is not JSON: {error}"
             ))));
         }
     };
-    // A caller that hangs up drops this future and with it the guard: the action is then cancelled as any other is,
-    // with its outcome on record.
+    // A caller that hangs up drops this future and with it the guard, which cancels the action; its outcome is recorded.
     let cancel = CancellationToken::new();
     let _hung_up = cancel.clone().drop_guard();
     let acting =
         tokio::spawn(async move { api::run(&Call::of_scope(&control, scope, cancel), request).await });
     match acting.await {
-        Ok(result) => told(result),
-        Err(error) => answer(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused(ErrorCode::Internal, &error)),
+        Ok(result) => respond(result),
+        Err(error) => {
+            fault_json(StatusCode::INTERNAL_SERVER_ERROR, Fault::caused(ErrorCode::Internal, &error))
+        }
     }
 }
 
-/// What an action comes to is told in the answer; the status only says whether there was one.
-fn told(result: ActionResult) -> Response {
-    let status = if result.is_misuse() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+/// The body has the outcome of the action. The status only says whether the request was valid.
+fn respond(result: ActionResult) -> Response {
+    let status = if result.is_bad_request() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     (status, Json(result)).into_response()
 }
 

@@ -2,7 +2,7 @@
 //! any scope, and `stockade mcp` joins a running server through it.
 
 use super::actions;
-use super::guard::answer;
+use super::guard::fault_json;
 use super::operator;
 use crate::control_protocol::{ACTIONS_PATH, PIPE_PATH, SCOPE_HEADER};
 use crate::mcp;
@@ -46,7 +46,7 @@ async fn show(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Re
             json!({"session": session.summary(), "phases": session.phases, "history": session.history()}),
         )
         .into_response(),
-        Err(fault) => answer(StatusCode::NOT_FOUND, fault),
+        Err(fault) => fault_json(StatusCode::NOT_FOUND, fault),
     }
 }
 
@@ -56,38 +56,38 @@ async fn close(State(control): State<Arc<Control>>, Path(id): Path<String>) -> R
             control.gate.sessions.end(&session, EndReason::Closed).await;
             Json(json!({"session": session.summary()})).into_response()
         }
-        Err(fault) => answer(StatusCode::NOT_FOUND, fault),
+        Err(fault) => fault_json(StatusCode::NOT_FOUND, fault),
     }
 }
 
 async fn archive(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     let session = match control.gate.sessions.find_any(&id) {
         Ok(session) => session,
-        Err(fault) => return answer(StatusCode::NOT_FOUND, fault),
+        Err(fault) => return fault_json(StatusCode::NOT_FOUND, fault),
     };
     match control.gate.sessions.archive(&session).await {
         Ok(archived) => Json(archived).into_response(),
-        Err(fault) => answer(StatusCode::INTERNAL_SERVER_ERROR, fault),
+        Err(fault) => fault_json(StatusCode::INTERNAL_SERVER_ERROR, fault),
     }
 }
 
 async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Bytes) -> Response {
-    match headers.get(SCOPE_HEADER).and_then(scope_of) {
+    match headers.get(SCOPE_HEADER).and_then(parse_scope) {
         Some(scope) => actions::post(State(control), Extension(scope), body).await,
-        None => no_scope(),
+        None => scope_required(),
     }
 }
 
-fn no_scope() -> Response {
-    answer(
+fn scope_required() -> Response {
+    fault_json(
         StatusCode::BAD_REQUEST,
         Fault::new(ErrorCode::BadArguments, format!("{SCOPE_HEADER} is tenant/actor")),
     )
 }
 
 async fn pipe(State(control): State<Arc<Control>>, mut request: Request) -> Response {
-    let Some(scope) = request.headers().get(SCOPE_HEADER).and_then(scope_of) else {
-        return no_scope();
+    let Some(scope) = request.headers().get(SCOPE_HEADER).and_then(parse_scope) else {
+        return scope_required();
     };
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
@@ -104,7 +104,7 @@ async fn pipe(State(control): State<Arc<Control>>, mut request: Request) -> Resp
     (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
 }
 
-fn scope_of(value: &HeaderValue) -> Option<Scope> {
+fn parse_scope(value: &HeaderValue) -> Option<Scope> {
     let (tenant, actor) = value.to_str().ok()?.split_once('/')?;
     Some(Scope { tenant: Tenant::parse(tenant).ok()?, actor: Actor::parse(actor).ok()? })
 }

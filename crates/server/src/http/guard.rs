@@ -1,4 +1,4 @@
-//! Who may speak to the HTTP side: this machine only, no web page, and agents with a key.
+//! Access to the HTTP server: own host names only, no other web origins, and keys for agents.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -12,31 +12,31 @@ use policy::Scope;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// How a fault looks over HTTP.
-pub fn answer(status: StatusCode, fault: Fault) -> Response {
+/// A fault as an HTTP response.
+pub fn fault_json(status: StatusCode, fault: Fault) -> Response {
     (status, Json(fault)).into_response()
 }
 
-/// Where this server is, as requests may name it.
+/// The addresses under which requests may reach this server.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ServerAddress {
     pub address: SocketAddr,
-    /// An address that a proxy of the operator's leads to the console.
-    pub outside: Option<url::Url>,
+    /// The console's address behind the operator's own reverse proxy.
+    pub external_url: Option<url::Url>,
 }
 
-impl Place {
-    /// The address of the console, as a person opens it.
-    pub fn console(&self) -> String {
-        match &self.outside {
-            Some(outside) => format!("{}/console", outside.as_str().trim_end_matches('/')),
+impl ServerAddress {
+    /// The console's address, for a person to open.
+    pub fn console_url(&self) -> String {
+        match &self.external_url {
+            Some(external_url) => format!("{}/console", external_url.as_str().trim_end_matches('/')),
             None => format!("http://{}/console", self.address),
         }
     }
 
-    /// Whether a request for the console came by the operator's own address; agents' routes never do.
-    fn is_outside(&self, request: &Request) -> bool {
-        let Some(outside) = &self.outside else { return false };
+    /// Whether a request reaches the console through its external address. Agents' routes are never reached that way.
+    fn is_external_console(&self, request: &Request) -> bool {
+        let Some(external_url) = &self.external_url else { return false };
         let path = request.uri().path();
         let operators = path == "/console" || path.starts_with("/console/") || path.starts_with("/operator/");
         let headers = request.headers();
@@ -45,31 +45,39 @@ impl Place {
         };
         operators
             && headers.contains_key(header::HOST)
-            && is(header::HOST, &outside[url::Position::BeforeHost..url::Position::AfterPort])
-            && is(header::ORIGIN, outside.as_str().trim_end_matches('/'))
+            && is(header::HOST, &external_url[url::Position::BeforeHost..url::Position::AfterPort])
+            && is(header::ORIGIN, external_url.as_str().trim_end_matches('/'))
     }
 }
 
 /// Refuses requests that name another host (DNS rebinding) or come from a web page of another origin.
-pub async fn this_machine(State(place): State<Place>, request: Request, next: Next) -> Response {
-    if place.is_outside(&request) {
+pub async fn require_own_host(State(server): State<ServerAddress>, request: Request, next: Next) -> Response {
+    if server.is_external_console(&request) {
         return next.run(request).await;
     }
-    match check(request.headers(), request.uri().authority().map(|a| a.as_str()), place.address) {
+    match check_host_and_origin(
+        request.headers(),
+        request.uri().authority().map(|a| a.as_str()),
+        server.address,
+    ) {
         Ok(()) => next.run(request).await,
-        Err(fault) => answer(StatusCode::FORBIDDEN, fault),
+        Err(fault) => fault_json(StatusCode::FORBIDDEN, fault),
     }
 }
 
-fn check(headers: &HeaderMap, authority: Option<&str>, address: SocketAddr) -> Result<(), Fault> {
+fn check_host_and_origin(
+    headers: &HeaderMap,
+    authority: Option<&str>,
+    address: SocketAddr,
+) -> Result<(), Fault> {
     let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default()).or(authority);
-    if !host.is_some_and(|host| is_us(host, address)) {
+    if !host.is_some_and(|host| is_own_authority(host, address)) {
         return Err(Fault::new(ErrorCode::HostRefused, "requests must name this machine as their host")
             .hint(format!("Use http://{address}/ or http://localhost:{}/.", address.port())));
     }
     for origin in headers.get_all(header::ORIGIN) {
         let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-        if !authority.is_some_and(|authority| is_us(authority, address)) {
+        if !authority.is_some_and(|authority| is_own_authority(authority, address)) {
             return Err(Fault::new(
                 ErrorCode::OriginRefused,
                 "web pages of other origins may not use this server",
@@ -81,7 +89,7 @@ fn check(headers: &HeaderMap, authority: Option<&str>, address: SocketAddr) -> R
 }
 
 /// `localhost`, `127.0.0.1` or `[::1]`, with our port.
-fn is_us(authority: &str, address: SocketAddr) -> bool {
+fn is_own_authority(authority: &str, address: SocketAddr) -> bool {
     let port = format!(":{}", address.port());
     let name = authority.strip_suffix(&port);
     let ours = address.ip().to_string();
@@ -90,23 +98,23 @@ fn is_us(authority: &str, address: SocketAddr) -> bool {
     })
 }
 
-/// What the bearer check needs.
+/// State of the bearer key check.
 #[derive(Clone)]
-pub struct Keys {
+pub struct AgentKeys {
     pub control: Arc<Control>,
-    /// No key is asked for; every caller is the default agent.
+    /// Requires no key; every caller is the default agent.
     pub open: bool,
 }
 
 /// Finds the scope of the caller's key and puts it on the request.
-pub async fn bearer(State(keys): State<Keys>, mut request: Request, next: Next) -> Response {
-    match caller(&keys, request.headers()).await {
+pub async fn authenticate_agent(State(keys): State<AgentKeys>, mut request: Request, next: Next) -> Response {
+    match scope_of_key(&keys, request.headers()).await {
         Ok(scope) => {
             request.extensions_mut().insert(scope);
             next.run(request).await
         }
         Err(fault) => {
-            let mut response = answer(StatusCode::UNAUTHORIZED, fault);
+            let mut response = fault_json(StatusCode::UNAUTHORIZED, fault);
             response
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
@@ -115,7 +123,7 @@ pub async fn bearer(State(keys): State<Keys>, mut request: Request, next: Next) 
     }
 }
 
-async fn caller(keys: &Keys, headers: &HeaderMap) -> Result<Scope, Fault> {
+async fn scope_of_key(keys: &AgentKeys, headers: &HeaderMap) -> Result<Scope, Fault> {
     if keys.open {
         return keys.control.default_scope();
     }
@@ -141,11 +149,12 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        check(&headers, None, "127.0.0.1:7700".parse().unwrap()).map_err(|fault| fault.code.to_string())
+        check_host_and_origin(&headers, None, "127.0.0.1:7700".parse().unwrap())
+            .map_err(|fault| fault.code.to_string())
     }
 
     #[test]
-    fn only_this_machine_and_no_foreign_page_gets_in() {
+    fn other_hosts_and_other_origins_are_refused() {
         for host in ["127.0.0.1:7700", "localhost:7700", "[::1]:7700", "LOCALHOST:7700"] {
             assert_eq!(check_with(host, None), Ok(()), "{host}");
             assert_eq!(check_with(host, Some("http://localhost:7700")), Ok(()), "{host}");

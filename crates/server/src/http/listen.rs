@@ -1,6 +1,8 @@
-//! Accepting HTTP connections within bounds: so many at once, and none that only dawdles.
+//! Accepts HTTP connections, limited in number and in time.
 
-use super::places::{Answering, MOST, Places, Seat, Taken, hold};
+use super::connection_limiter::{
+    BusyGuard, ConnectionLimiter, MAX_CONNECTIONS, Slot, SlotGuard, hold_until_sent,
+};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, Request, State};
@@ -17,56 +19,56 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to send the head of a request, and sit idle before the next one.
+/// The limit for the head of a request, and for being idle before the next one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// And all of its body: what is sent here is small.
+/// The limit for a whole body. Request bodies are small.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// A machine out of descriptors or memory is given time to recover.
+/// Pause after a failed accept: the machine may be out of descriptors or memory.
 const AFTER_A_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
-/// A body that is not there in time is an error to whoever reads it, and its connection ends. Once it is there, the connection
-/// is busy until the answer was sent.
-async fn in_time(
+/// Fails a body that is not complete in time, which ends the connection. Once the body is complete, the connection is
+/// busy until the response was sent.
+async fn with_body_deadline(
     State(limit): State<Duration>,
-    Extension(seat): Extension<Arc<Seat>>,
+    Extension(slot): Extension<Arc<Slot>>,
     request: Request,
     next: Next,
 ) -> Response {
     let deadline = Instant::now() + limit;
-    let answering = Answering(seat.clone());
+    let busy = BusyGuard(slot.clone());
     if request.body().is_end_stream() {
-        seat.begin();
+        slot.mark_busy();
     }
     let body = |body: Body| {
         let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
-        let parts = (body.into_data_stream(), seat);
-        Body::from_stream(stream::try_unfold(parts, move |(mut parts, seat)| async move {
+        let parts = (body.into_data_stream(), slot);
+        Body::from_stream(stream::try_unfold(parts, move |(mut parts, slot)| async move {
             match timeout_at(deadline, parts.next()).await {
-                Ok(Some(part)) => Ok(Some((part.map_err(std::io::Error::other)?, (parts, seat)))),
+                Ok(Some(part)) => Ok(Some((part.map_err(std::io::Error::other)?, (parts, slot)))),
                 Ok(None) => {
-                    seat.begin();
+                    slot.mark_busy();
                     Ok(None)
                 }
                 Err(_) => Err(late()),
             }
         }))
     };
-    hold(next.run(request.map(body)).await, answering)
+    hold_until_sent(next.run(request.map(body)).await, busy)
 }
 
-/// Serves until `stop`; connections that are open then are the caller's to wait for.
+/// Serves until `stop`. The caller waits for connections that are still open.
 pub async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
-    accept_within(listener, router, stop, Places::new(MOST), BODY_TIMEOUT).await;
+    accept_within(listener, router, stop, ConnectionLimiter::new(MAX_CONNECTIONS), BODY_TIMEOUT).await;
 }
 
 async fn accept_within(
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
-    places: Places,
+    limiter: ConnectionLimiter,
     body: Duration,
 ) {
-    let router = router.layer(middleware::from_fn_with_state(body, in_time));
+    let router = router.layer(middleware::from_fn_with_state(body, with_body_deadline));
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -79,18 +81,18 @@ async fn accept_within(
             },
             () = stop.cancelled() => return,
         };
-        let taken = tokio::select! {
-            taken = places.take() => taken,
+        let guard = tokio::select! {
+            guard = limiter.take() => guard,
             () = stop.cancelled() => return,
         };
-        tokio::spawn(serve(stream, router.clone(), stop.clone(), taken));
+        tokio::spawn(serve_connection(stream, router.clone(), stop.clone(), guard));
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, stop: CancellationToken, taken: Taken) {
-    let (router, seat) = (TowerToHyperService::new(router), taken.seat.clone());
+async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken, guard: SlotGuard) {
+    let (router, slot) = (TowerToHyperService::new(router), guard.slot.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(seat.clone());
+        request.extensions_mut().insert(slot.clone());
         router.call(request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
@@ -101,7 +103,7 @@ async fn serve(stream: TcpStream, router: Router, stop: CancellationToken, taken
     tokio::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = taken.seat.leave.cancelled() => Ok(()),
+        () = guard.slot.evicted.cancelled() => Ok(()),
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -114,7 +116,7 @@ async fn serve(stream: TcpStream, router: Router, stop: CancellationToken, taken
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::{Agents, bounded};
+    use super::super::connection_limiter::{AgentRequestLimiter, limit_agent_requests};
     use super::*;
     use axum::routing::{get, post};
     use std::net::SocketAddr;
@@ -126,7 +128,13 @@ mod tests {
     async fn start(router: Router, most: usize, body: Duration) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(accept_within(listener, router, CancellationToken::new(), Places::new(most), body));
+        tokio::spawn(accept_within(
+            listener,
+            router,
+            CancellationToken::new(),
+            ConnectionLimiter::new(most),
+            body,
+        ));
         address
     }
 
@@ -136,16 +144,16 @@ mod tests {
         client
     }
 
-    /// All that comes until the connection ends.
+    /// Everything received until the connection ends.
     async fn answer(mut client: TcpStream) -> String {
         let mut answer = Vec::new();
-        // One that was ended for another may end by a reset.
+        // An evicted connection may end by a reset.
         let read = tokio::time::timeout(LONG, client.read_to_end(&mut answer)).await;
         drop(read.expect("the connection ends"));
         String::from_utf8(answer).unwrap()
     }
 
-    /// A route that says when it has begun, and goes on when it is told to.
+    /// A route that signals its start and waits for `go_on`.
     #[derive(Clone, Default)]
     struct Slow {
         begun: Arc<Notify>,
@@ -168,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_ends_and_one_that_comes_is_read() {
+    async fn an_incomplete_body_times_out_and_a_complete_one_is_read() {
         let router = Router::new().route("/", post(async |body: String| body));
         let address = start(router, 8, Duration::from_millis(500)).await;
         for (body, expected) in [("whole", "HTTP/1.1 200"), ("who", "HTTP/1.1 4")] {
@@ -179,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_connection_that_was_quiet_the_longest_makes_room_and_a_busy_one_does_not() {
+    async fn the_longest_idle_connection_is_evicted_and_a_busy_one_is_not() {
         let slow = Slow::default();
         let router = Router::new()
             .route("/slow", slow.route())
@@ -203,11 +211,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn agents_leave_places_to_others() {
+    async fn agents_cannot_take_all_connections() {
         let slow = Slow::default();
         let agents = Router::new()
             .route("/agent", slow.route())
-            .layer(middleware::from_fn_with_state(Agents::new(2), bounded));
+            .layer(middleware::from_fn_with_state(AgentRequestLimiter::new(2), limit_agent_requests));
         let router = agents.route("/console", get(async || "console"));
         let address = start(router, 3, LONG).await;
         let mut busy = Vec::new();
@@ -230,6 +238,6 @@ mod tests {
         let next = send(address, &request("/agent")).await;
         slow.begun.notified().await;
         slow.go_on.notify_one();
-        assert!(answer(next).await.ends_with("slow"), "a place that is left is free again");
+        assert!(answer(next).await.ends_with("slow"), "a released slot is free again");
     }
 }

@@ -1,9 +1,9 @@
 //! MCP sessions of the 2025 revisions: bound to the scope that opened them, and bounded in number.
 //!
-//! The transport makes an id at `initialize` and takes it from anyone afterwards. Here it is only taken
-//! from the scope that got it, so that a leaked id is worth nothing to another key.
+//! The transport issues an id at `initialize` and then accepts it from anyone. This check accepts it only from the scope
+//! that got it, so that a leaked id is useless to another key.
 
-use super::guard::answer;
+use super::guard::fault_json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
@@ -17,36 +17,36 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const HEADER: &str = "mcp-session-id";
-/// MCP sessions of one scope; opening another ends the one that was quiet the longest.
-const MOST_PER_SCOPE: usize = 32;
+/// MCP sessions of one scope; a further one replaces the least recently used.
+const MAX_PER_SCOPE: usize = 32;
 
 #[derive(Clone)]
 pub struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    book: Arc<Mutex<Book>>,
+    table: Arc<Mutex<SessionTable>>,
 }
 
 #[derive(Default)]
-struct Book {
+struct SessionTable {
     clock: u64,
     sessions: HashMap<String, (Scope, u64)>,
 }
 
 impl McpSessions {
     pub fn new(manager: Arc<LocalSessionManager>) -> McpSessions {
-        McpSessions { manager, book: Arc::default() }
+        McpSessions { manager, table: Arc::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this scope may use the session; notes that it did.
-    fn may_use(&self, id: &str, scope: &Scope) -> bool {
-        let mut book = self.lock();
-        book.clock += 1;
-        let now = book.clock;
-        match book.sessions.get_mut(id) {
+    /// Whether this scope owns the session; marks it as used.
+    fn touch_if_owner(&self, id: &str, scope: &Scope) -> bool {
+        let mut table = self.lock();
+        table.clock += 1;
+        let now = table.clock;
+        match table.sessions.get_mut(id) {
             Some((owner, used)) if owner == scope => {
                 *used = now;
                 true
@@ -55,43 +55,43 @@ impl McpSessions {
         }
     }
 
-    /// Notes a new session, and returns the one that has to make room for it.
-    fn opened(&self, id: &str, scope: &Scope) -> Option<String> {
-        let mut book = self.lock();
-        book.clock += 1;
-        let now = book.clock;
-        book.sessions.insert(id.to_owned(), (scope.clone(), now));
-        let own = || book.sessions.iter().filter(|(_, (owner, _))| owner == scope);
-        if own().count() <= MOST_PER_SCOPE {
+    /// Registers a new session, and returns the one that it replaces.
+    fn register(&self, id: &str, scope: &Scope) -> Option<String> {
+        let mut table = self.lock();
+        table.clock += 1;
+        let now = table.clock;
+        table.sessions.insert(id.to_owned(), (scope.clone(), now));
+        let own = || table.sessions.iter().filter(|(_, (owner, _))| owner == scope);
+        if own().count() <= MAX_PER_SCOPE {
             return None;
         }
         let oldest = own().min_by_key(|(_, (_, used))| *used).map(|(id, _)| id.clone())?;
-        book.sessions.remove(&oldest);
+        table.sessions.remove(&oldest);
         Some(oldest)
     }
 }
 
 /// Runs after the key check, which puts the scope on the request.
-pub async fn bind(State(sessions): State<McpSessions>, request: Request, next: Next) -> Response {
+pub async fn check_owner(State(sessions): State<McpSessions>, request: Request, next: Next) -> Response {
     let Some(scope) = request.extensions().get::<Scope>().cloned() else {
-        return answer(
+        return fault_json(
             StatusCode::UNAUTHORIZED,
             Fault::new(ErrorCode::Unauthorized, "the caller is not known"),
         );
     };
     if let Some(id) = session_id(request.headers())
-        && !sessions.may_use(&id, &scope)
+        && !sessions.touch_if_owner(&id, &scope)
     {
-        // What the transport says of an id it does not know: the client then starts anew.
+        // The transport's own response to an unknown id: the client initializes again.
         let fault = Fault::new(ErrorCode::UnknownMcpSession, "there is no such MCP session")
             .hint("Initialize again; browser sessions stay as they are.");
-        return answer(StatusCode::NOT_FOUND, fault);
+        return fault_json(StatusCode::NOT_FOUND, fault);
     }
     let is_new = session_id(request.headers()).is_none();
     let response = next.run(request).await;
     if is_new
         && let Some(id) = session_id(response.headers())
-        && let Some(oldest) = sessions.opened(&id, &scope)
+        && let Some(oldest) = sessions.register(&id, &scope)
         && let Err(error) = sessions.manager.close_session(&oldest.into()).await
     {
         tracing::warn!(%error, "cannot end an old MCP session");
@@ -113,24 +113,26 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_worth_nothing_to_another_scope() {
+    fn an_id_is_refused_to_another_scope() {
         let sessions = McpSessions::new(Arc::default());
-        assert_eq!(sessions.opened("a", &scope("one")), None);
-        assert!(sessions.may_use("a", &scope("one")));
-        assert!(!sessions.may_use("a", &scope("two")));
-        assert!(!sessions.may_use("b", &scope("one")));
+        assert_eq!(sessions.register("a", &scope("one")), None);
+        assert!(sessions.touch_if_owner("a", &scope("one")));
+        assert!(!sessions.touch_if_owner("a", &scope("two")));
+        assert!(!sessions.touch_if_owner("b", &scope("one")));
     }
 
     #[test]
-    fn the_quietest_makes_room_and_only_in_its_own_scope() {
+    fn the_least_recently_used_session_of_the_same_scope_is_replaced() {
         let sessions = McpSessions::new(Arc::default());
-        sessions.opened("other", &scope("two"));
-        for n in 0..MOST_PER_SCOPE {
-            assert_eq!(sessions.opened(&n.to_string(), &scope("one")), None);
+        sessions.register("other", &scope("two"));
+        for n in 0..MAX_PER_SCOPE {
+            assert_eq!(sessions.register(&n.to_string(), &scope("one")), None);
         }
-        assert!(sessions.may_use("0", &scope("one")));
-        assert_eq!(sessions.opened("new", &scope("one")), Some("1".to_owned()));
-        assert!(!sessions.may_use("1", &scope("one")));
-        assert!(sessions.may_use("0", &scope("one")) && sessions.may_use("other", &scope("two")));
+        assert!(sessions.touch_if_owner("0", &scope("one")));
+        assert_eq!(sessions.register("new", &scope("one")), Some("1".to_owned()));
+        assert!(!sessions.touch_if_owner("1", &scope("one")));
+        assert!(
+            sessions.touch_if_owner("0", &scope("one")) && sessions.touch_if_owner("other", &scope("two"))
+        );
     }
 }

@@ -1,19 +1,19 @@
 //! `stockade serve`: MCP over HTTP for agents, a status page, and a socket for the command line.
 
 mod actions;
+mod connection_limiter;
 mod control_socket;
 mod guard;
 mod listen;
 mod mcp_sessions;
 mod operator;
-mod places;
 mod routes;
 mod status;
 
-pub use operator::{Needs as OperatorNeeds, ROUTES as OPERATOR_ROUTES};
+pub use operator::{ROUTES as OPERATOR_ROUTES, RouteAccess as OperatorRouteAccess};
 
-use crate::operator::webhook::Secret;
-use crate::operator::{Desk, Teller};
+use crate::operator::webhook::WebhookSecret;
+use crate::operator::{OperatorAuth, WebhookNotifier};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::settings::Config;
@@ -25,52 +25,54 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
-/// How long open connections may finish after a stop was asked for.
+/// How long open connections may take to finish after a stop.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Both listeners, bound; nothing is served yet.
-pub struct Bound {
+/// Both listeners, bound but not yet serving.
+pub struct Listeners {
     http: TcpListener,
     socket: UnixListener,
     pub address: SocketAddr,
 }
 
 /// `socket` is the control socket of the state folder, whose lock the caller holds.
-pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener) -> Result<Bound, Fault> {
+pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener) -> Result<Listeners, Fault> {
     let http = TcpListener::bind(address).await.map_err(|e| cannot_listen(address, &e))?;
     let address = http.local_addr().map_err(|e| cannot_listen(address, &e))?;
     let socket = socket
         .set_nonblocking(true)
         .and_then(|()| UnixListener::from_std(socket))
         .map_err(|e| Fault::io(ErrorCode::Internal, "cannot use the control socket", &e))?;
-    Ok(Bound { http, socket, address })
+    Ok(Listeners { http, socket, address })
 }
 
-/// Serves until `stop`, then lets connections finish for a moment.
+/// Serves until `stop`, then gives connections a moment to finish.
 pub async fn serve(
-    bound: Bound,
+    listeners: Listeners,
     control: Arc<Control>,
-    desk: Desk,
+    auth: OperatorAuth,
     config: &Config,
-    webhook: Option<WebhookEnd>,
+    webhook: Option<WebhookEndpoint>,
     stop: CancellationToken,
 ) -> Result<(), Fault> {
-    let outside = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
-    let place = guard::Place { address: bound.address, outside };
-    let console = place.console();
+    let external_url = config.server.console_url.as_ref().and_then(|url| url.parse().ok());
+    let address = guard::ServerAddress { address: listeners.address, external_url };
+    let console = address.console_url();
     if let Ok(console) = url::Url::parse(&format!("{console}/")) {
         control.approvals.console_is_at(console);
     }
     let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
-    let doors = operator::Doors::new(control.clone(), desk.clone(), &place, secret, stop.child_token());
-    let public = routes::public(doors, place, config.server.open);
-    let private = control_socket::router(operator::SocketState { control, desk }, console);
+    let state =
+        operator::OperatorState::new(control.clone(), auth.clone(), &address, secret, stop.child_token());
+    let public = routes::public_router(state, address, config.server.open);
+    let private = control_socket::router(operator::SocketState { control, auth }, console);
     let http = async {
-        listen::accept(bound.http, public, stop.clone()).await;
-        // Connections that are still open finish by themselves, or are cut with the process.
+        listen::accept(listeners.http, public, stop.clone()).await;
+        // Connections that are still open finish within the grace period or end with the process.
         Ok(())
     };
-    let socket = axum::serve(bound.socket, private).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let socket =
+        axum::serve(listeners.socket, private).with_graceful_shutdown(stop.clone().cancelled_owned());
     let late = async {
         stop.cancelled().await;
         tokio::time::sleep(GRACE).await;
@@ -82,32 +84,32 @@ pub async fn serve(
     served.map_err(|e| Fault::io(ErrorCode::Internal, "the server stopped", &e))
 }
 
-/// The webhook of the settings: where it is, and the secret that it shares with us.
-pub struct WebhookEnd {
+/// The configured webhook: its address and the shared secret.
+pub struct WebhookEndpoint {
     url: url::Url,
-    secret: Arc<Secret>,
+    secret: Arc<WebhookSecret>,
 }
 
-impl WebhookEnd {
-    /// `None` if there is none; a secret that others could read stops the start.
-    pub fn read(config: &Config) -> Result<Option<WebhookEnd>, Fault> {
+impl WebhookEndpoint {
+    /// `None` if no webhook is configured. A secret that others can read is an error.
+    pub fn read(config: &Config) -> Result<Option<WebhookEndpoint>, Fault> {
         let webhook = &config.hitl.webhook;
         let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
-        let secret = Arc::new(Secret::read(Path::new(file))?);
+        let secret = Arc::new(WebhookSecret::read(Path::new(file))?);
         let url = url.parse().map_err(|error| Fault::caused(ErrorCode::ConfigValue, &error))?;
-        Ok(Some(WebhookEnd { url, secret }))
+        Ok(Some(WebhookEndpoint { url, secret }))
     }
 
-    /// Begins to tell it of questions; its answers are checked with the secret.
-    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<Secret> {
-        let teller = Teller {
+    /// Starts the notifier, and returns the secret that verifies verdicts.
+    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<WebhookSecret> {
+        let notifier = WebhookNotifier {
             book: control.approvals.clone(),
             log: control.log.clone(),
             url: self.url,
             secret: self.secret.clone(),
             console: console.to_owned(),
         };
-        tokio::spawn(teller.run(stop.child_token()));
+        tokio::spawn(notifier.run(stop.child_token()));
         self.secret
     }
 }
@@ -131,7 +133,7 @@ mod tests {
     use std::io::{Error, ErrorKind};
 
     #[test]
-    fn an_address_that_is_taken_is_told_from_one_that_is_not_to_be_had() {
+    fn an_address_in_use_has_its_own_code() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         for (kind, code) in
             [(ErrorKind::AddrInUse, "port_in_use"), (ErrorKind::PermissionDenied, "cannot_listen")]

@@ -1,10 +1,10 @@
 //! The HTTP routes that an agent or a browser on this machine can reach.
 
 use super::actions;
-use super::guard::{self, Keys, Place};
+use super::connection_limiter::{self, AgentRequestLimiter, MAX_AGENT_REQUESTS};
+use super::guard::{self, AgentKeys, ServerAddress};
 use super::mcp_sessions::{self, McpSessions};
-use super::operator::{self, Doors};
-use super::places::{self, Agents, MOST_OF_AGENTS};
+use super::operator::{self, OperatorState};
 use super::status;
 use crate::mcp;
 use axum::extract::{DefaultBodyLimit, Extension, Path, State};
@@ -20,25 +20,28 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-pub fn public(doors: Doors, place: Place, open: bool) -> Router {
-    let (control, stop) = (doors.control.clone(), doors.stop.clone());
-    let keys = Keys { control: control.clone(), open };
+pub fn public_router(state: OperatorState, address: ServerAddress, open: bool) -> Router {
+    let (control, stop) = (state.control.clone(), state.stop.clone());
+    let keys = AgentKeys { control: control.clone(), open };
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))
         .route("/v1/actions", get(actions::list).post(actions::post))
         .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control.clone())
         .merge(mcp_routes(control.clone(), stop))
-        .layer(middleware::from_fn_with_state(keys, guard::bearer))
-        .layer(middleware::from_fn_with_state(Agents::new(MOST_OF_AGENTS), places::bounded));
+        .layer(middleware::from_fn_with_state(keys, guard::authenticate_agent))
+        .layer(middleware::from_fn_with_state(
+            AgentRequestLimiter::new(MAX_AGENT_REQUESTS),
+            connection_limiter::limit_agent_requests,
+        ));
     Router::new()
         .route("/", get(status::page))
         .route("/healthz", get(health))
         .with_state(control)
         .merge(for_agents)
-        .merge(operator::router(doors))
-        .fallback(nothing_here)
-        .layer(middleware::from_fn_with_state(place, guard::this_machine))
+        .merge(operator::router(state))
+        .fallback(not_found)
+        .layer(middleware::from_fn_with_state(address, guard::require_own_host))
 }
 
 fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
@@ -46,7 +49,7 @@ fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
     let sessions = McpSessions::new(manager.clone());
     Router::new()
         .nest_service("/mcp", mcp::service(control, manager, stop))
-        .layer(middleware::from_fn_with_state(sessions, mcp_sessions::bind))
+        .layer(middleware::from_fn_with_state(sessions, mcp_sessions::check_owner))
 }
 
 async fn health(State(control): State<Arc<Control>>) -> Response {
@@ -62,7 +65,7 @@ async fn screenshot(
     let gone = || {
         let fault = Fault::new(ErrorCode::UnknownScreenshot, "there is no such screenshot")
             .hint("Screenshots of a session are gone when it closes; take another.");
-        guard::answer(StatusCode::NOT_FOUND, fault)
+        guard::fault_json(StatusCode::NOT_FOUND, fault)
     };
     let Some(stored) = control.gate.sessions.image(&scope, &id) else { return gone() };
     match tokio::fs::read(&stored.path).await {
@@ -78,8 +81,8 @@ async fn screenshot(
     }
 }
 
-async fn nothing_here() -> Response {
+async fn not_found() -> Response {
     let fault = Fault::new(ErrorCode::NotFound, "there is nothing at this address")
         .hint("Agents use /mcp or /v1/actions; people use /console.");
-    guard::answer(StatusCode::NOT_FOUND, fault)
+    guard::fault_json(StatusCode::NOT_FOUND, fault)
 }

@@ -1,15 +1,17 @@
-//! MCP: the door that agents use. It parses, calls the gate, and puts replies into words.
+//! The MCP server: parses calls, runs them through the gate, renders replies.
 
-mod answer;
-mod fence;
 mod http;
-mod leading;
+mod page_delimiters;
 mod progress;
 mod server;
 mod stdio;
+mod timeout;
+mod tool_reply;
 pub mod tools;
+mod url_elicitation;
 
-pub use answer::{Answer, fenced_fields};
 pub use http::{service, session_manager};
-pub use server::{Call, Door, McpServer, session_required};
+pub use server::{Call, McpServer, Transport, session_required};
 pub use stdio::{join, serve_pipe};
+pub use timeout::name_timed_out_action;
+pub use tool_reply::{ToolReply, delimited_fields};

@@ -1,6 +1,6 @@
-//! A sign of life for clients that give up on a silent call, and the way to the person who is asked meanwhile.
+//! Progress notifications, for clients that give up on a silent call, and elicitation while an approval is pending.
 
-use super::leading;
+use super::url_elicitation;
 use engine::approvals::{Approval, Book};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -8,12 +8,12 @@ use rmcp::service::RequestContext;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Some clients kill a call after five silent seconds.
-const EVERY: Duration = Duration::from_secs(2);
+/// Some clients cancel a call after five silent seconds.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Runs `work`; while it takes long, tells the client so, if the client asked to be told. When a person is asked, a client
-/// that can open addresses is led to the page where they answer.
-pub async fn told<T>(
+/// Runs `work` and sends progress notifications if the client asked for them. When an approval is requested, a client
+/// that supports URL-mode elicitation is sent the approval's page.
+pub async fn with_progress<T>(
     context: &RequestContext<RoleServer>,
     approvals: &Book,
     what: &str,
@@ -21,9 +21,10 @@ pub async fn told<T>(
     work: impl Future<Output = T>,
 ) -> T {
     let token = context.meta.get_progress_token();
-    let begun = Instant::now();
-    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + EVERY, EVERY);
-    let mut waits_for: Option<Approval> = None;
+    let started = Instant::now();
+    let mut ticks =
+        tokio::time::interval_at(tokio::time::Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
+    let mut pending_approval: Option<Approval> = None;
     let mut is_open = true;
     tokio::pin!(work);
     loop {
@@ -31,22 +32,28 @@ pub async fn told<T>(
             done = &mut work => return done,
             changed = asked.changed(), if is_open => {
                 is_open = changed.is_ok();
-                waits_for = asked.borrow_and_update().clone();
-                if let Some(approval) = &waits_for {
-                    leading::lead(context, approvals, approval);
+                pending_approval = asked.borrow_and_update().clone();
+                if let Some(approval) = &pending_approval {
+                    url_elicitation::elicit(context, approvals, approval);
                 }
             }
             _ = ticks.tick(), if token.is_some() => {}
         }
         if let Some(token) = &token {
-            tell(context, token.clone(), begun, message(approvals, what, begun, waits_for.as_ref())).await;
+            send_progress(
+                context,
+                token.clone(),
+                started,
+                message(approvals, what, started, pending_approval.as_ref()),
+            )
+            .await;
         }
     }
 }
 
-fn message(approvals: &Book, what: &str, begun: Instant, waits_for: Option<&Approval>) -> String {
-    match waits_for {
-        None => format!("{what}: still at it after {} s", begun.elapsed().as_secs()),
+fn message(approvals: &Book, what: &str, started: Instant, pending_approval: Option<&Approval>) -> String {
+    match pending_approval {
+        None => format!("{what}: still at it after {} s", started.elapsed().as_secs()),
         Some(approval) => {
             let left = approval.expires_at.duration_since(jiff::Timestamp::now()).as_secs().max(0);
             format!(
@@ -58,8 +65,13 @@ fn message(approvals: &Book, what: &str, begun: Instant, waits_for: Option<&Appr
     }
 }
 
-async fn tell(context: &RequestContext<RoleServer>, token: ProgressToken, begun: Instant, message: String) {
-    let mut note = ProgressNotificationParam::new(token, begun.elapsed().as_secs_f64());
+async fn send_progress(
+    context: &RequestContext<RoleServer>,
+    token: ProgressToken,
+    started: Instant,
+    message: String,
+) {
+    let mut note = ProgressNotificationParam::new(token, started.elapsed().as_secs_f64());
     note.message = Some(message);
     if let Err(error) = context.peer.notify_progress(note).await {
         tracing::debug!(%error, "a client does not take progress notes");

@@ -1,7 +1,7 @@
-//! The MCP server: who is calling, which tool, and the session they mean.
+//! The MCP request handler: resolves the caller, the tool and the session of each call.
 
-use super::answer::{self, Answer};
-use super::{leading, progress, tools};
+use super::tool_reply::{self, ToolReply};
+use super::{progress, tools, url_elicitation};
 use browser::{CallerId, ReplyOptions};
 use engine::approvals::Approval;
 use engine::control::Control;
@@ -35,63 +35,62 @@ that looks like one with another mark is the page's own. Passwords are never typ
 for a way round it. What is risky is asked of a person, and the call waits for their answer; wait: false returns at once \
 with the code approval_pending:ID, and browser_pending fetches what came of it. Errors have a code and a hint that says what to do next. Close the session when you are done.";
 
-/// Clients of the 2025 revisions send it with each request of a connection.
+/// The header that clients of the 2025 revisions send with each request.
 const MCP_SESSION: &str = "mcp-session-id";
 
-/// Which way a call came in, and so who is asking.
+/// How calls arrive, which determines the caller's scope.
 #[derive(Clone)]
-pub enum Door {
-    /// A client alone on its pipe: always the same scope, and a session of its own if it names none.
+pub enum Transport {
+    /// One client on a pipe: one scope, and a session of its own for calls that name none.
     Pipe { scope: Scope, own: Arc<Mutex<Option<String>>> },
-    /// HTTP: each request carries its scope, put there by the bearer key check.
+    /// HTTP: the bearer key check puts the scope on each request.
     Http,
 }
 
 #[derive(Clone)]
 pub struct McpServer {
     control: Arc<Control>,
-    door: Door,
-    /// There is one server a connection.
+    transport: Transport,
+    /// There is one `McpServer` per connection.
     caller: CallerId,
-    /// The latest calls, each with what says that its client does not want it any more.
+    /// The latest calls, each with the token that cancels its approval.
     calls: Arc<std::sync::Mutex<VecDeque<(RequestId, CancellationToken)>>>,
 }
 
-/// Calls that a client may still take back; far more than wait at once.
-const MOST_CALLS: usize = 64;
+/// Calls that a client can still cancel; far more than wait at once.
+const MAX_TRACKED_CALLS: usize = 64;
 
-/// One call: its caller and the means to act for it.
+/// One call: its caller, and access to the control plane.
 pub struct Call<'a> {
     pub control: &'a Control,
     pub scope: Scope,
     pub cancel: CancellationToken,
     caller: CallerId,
-    /// Whether every reply tells all of the page.
+    /// Whether every reply has the full snapshot.
     whole: bool,
     own: Option<Arc<Mutex<Option<String>>>>,
-    /// How long it waits for a person's answer.
+    /// How long to wait for a verdict.
     pub patience: Duration,
-    /// What a person is asked on its behalf.
+    /// The pending approval of this call.
     asked: watch::Sender<Option<Approval>>,
     given_up: CancellationToken,
 }
 
-/// A call that hears nothing meanwhile is given up by many clients after a minute; before that it is told where to ask
-/// again.
+/// Many clients give up on a silent call after a minute; before that it returns the id of the pending approval.
 const SILENT_PATIENCE: Duration = Duration::from_secs(45);
-/// One that is told of progress waits for as long as anybody may be asked.
+/// A call with progress notifications waits as long as any approval can be pending.
 const PATIENCE: Duration = Duration::from_secs(3700);
 
 impl<'a> Call<'a> {
-    /// A call from a door where every call names its session and is told all of the page.
+    /// A call from a client that names its session in each call and gets full snapshots.
     pub fn of_scope(control: &'a Control, scope: Scope, cancel: CancellationToken) -> Call<'a> {
-        let caller = caller_of(&scope);
+        let caller = caller_without_connection(&scope);
         let (asked, given_up) = (watch::Sender::new(None), CancellationToken::new());
         let patience = SILENT_PATIENCE;
         Call { control, scope, cancel, caller, whole: true, own: None, patience, asked, given_up }
     }
 
-    /// One action through the gate. `full`: tell all of the page, not what changed since this caller's last snapshot.
+    /// Runs one action through the gate. `full` asks for the whole page, not for the changes since the last snapshot.
     pub async fn act(
         &self,
         session: &str,
@@ -102,7 +101,7 @@ impl<'a> Call<'a> {
         self.act_within(session, action, timeout, full, self.patience).await
     }
 
-    /// The same by a caller that waits so long for a person's answer, and no longer.
+    /// The same, with a limit on the wait for a verdict.
     pub async fn act_within(
         &self,
         session: &str,
@@ -114,11 +113,11 @@ impl<'a> Call<'a> {
         let viewer = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
         let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
         let wish = Wish { action, viewer, timeout, patience, asked, given_up };
-        // In a box, as all that goes on from here is large.
+        // Boxed: the future is large.
         Box::pin(self.control.gate.act(&self.scope, session, wish, &self.cancel)).await
     }
 
-    /// The session a call names, or the pipe's own if it has one; opens none.
+    /// The session that a call names, or else the pipe's own. Opens none.
     pub async fn named_session(&self, named: Option<String>) -> Result<String, Fault> {
         let own = match &self.own {
             Some(own) => own.lock().await.clone(),
@@ -127,7 +126,7 @@ impl<'a> Call<'a> {
         named.or(own).ok_or_else(session_required)
     }
 
-    /// The session a call names, or the pipe's own, opened now if need be.
+    /// The session that a call names, or else the pipe's own, opened if necessary.
     pub async fn session(&self, named: Option<String>) -> Result<String, Fault> {
         if let Some(named) = named {
             return Ok(named);
@@ -141,14 +140,14 @@ impl<'a> Call<'a> {
         Ok(own.insert(session.id.to_string()).clone())
     }
 
-    /// A session that the client opened by hand becomes the pipe's own, so that later calls may leave it out.
+    /// Makes an opened session the pipe's own, so that later calls need not name it.
     pub async fn adopt(&self, session: &str) {
         if let Some(own) = &self.own {
             *own.lock().await = Some(session.to_owned());
         }
     }
 
-    /// After a close the pipe has no session of its own; the next call without one opens another.
+    /// Forgets the pipe's own session after a close; the next call without one opens another.
     pub async fn forget(&self, session: &str) {
         if let Some(own) = &self.own {
             let mut own = own.lock().await;
@@ -160,41 +159,41 @@ impl<'a> Call<'a> {
 }
 
 impl McpServer {
-    pub fn new(control: Arc<Control>, door: Door) -> McpServer {
+    pub fn new(control: Arc<Control>, transport: Transport) -> McpServer {
         static SERVERS: AtomicU64 = AtomicU64::new(0);
         let caller = CallerId::new(&format!("connection {}", SERVERS.fetch_add(1, Ordering::Relaxed)));
-        McpServer { control, door, caller, calls: Arc::default() }
+        McpServer { control, transport, caller, calls: Arc::default() }
     }
 
-    fn note_call(&self, id: &RequestId) -> CancellationToken {
+    fn track_call(&self, id: &RequestId) -> CancellationToken {
         let token = CancellationToken::new();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if calls.len() == MOST_CALLS {
+        if calls.len() == MAX_TRACKED_CALLS {
             calls.pop_front();
         }
         calls.push_back((id.clone(), token.clone()));
         token
     }
 
-    fn call_of<'a>(&'a self, context: &RequestContext<RoleServer>) -> Result<Call<'a>, ErrorData> {
-        let (scope, caller, own) = match &self.door {
-            Door::Pipe { scope, own } => (scope.clone(), self.caller.clone(), Some(own.clone())),
-            Door::Http => {
+    fn call_from<'a>(&'a self, context: &RequestContext<RoleServer>) -> Result<Call<'a>, ErrorData> {
+        let (scope, caller, own) = match &self.transport {
+            Transport::Pipe { scope, own } => (scope.clone(), self.caller.clone(), Some(own.clone())),
+            Transport::Http => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
                 let scope = parts.and_then(|parts| parts.extensions.get::<Scope>()).cloned();
-                // The key check runs before MCP does; a request without a scope must not get further.
+                // The key check runs first; a request without a scope must not get further.
                 let scope =
                     scope.ok_or_else(|| ErrorData::internal_error("the caller is not known", None))?;
                 let connected = parts.is_some_and(|parts| parts.headers.contains_key(MCP_SESSION));
-                // Clients of later revisions have no connection, and their key is all that tells them apart.
-                let caller = if connected { self.caller.clone() } else { caller_of(&scope) };
+                // Clients of later revisions have no connection id; their key identifies them.
+                let caller = if connected { self.caller.clone() } else { caller_without_connection(&scope) };
                 (scope, caller, None)
             }
         };
-        let is_told = context.meta.get_progress_token().is_some();
-        let patience = if is_told { PATIENCE } else { SILENT_PATIENCE };
+        let reports_progress = context.meta.get_progress_token().is_some();
+        let patience = if reports_progress { PATIENCE } else { SILENT_PATIENCE };
         let (asked, cancel) = (watch::Sender::new(None), context.ct.clone());
-        let given_up = self.note_call(&context.id);
+        let given_up = self.track_call(&context.id);
         Ok(Call {
             control: &self.control,
             scope,
@@ -234,36 +233,36 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut call = self.call_of(&context)?;
+        let mut call = self.call_from(&context)?;
         let name = request.name.as_ref();
-        let entry = tools::named(name).map_err(|fault| as_protocol_error(&fault))?;
+        let tool = tools::find_tool(name).map_err(|fault| protocol_error(&fault))?;
         let (asked, approvals) = (call.asked.subscribe(), &self.control.approvals);
         let arguments = request.arguments.unwrap_or_default();
         if let Some(state) = &request.request_state {
-            // The client was led to the question, and calls again for what came of it.
-            let work = tools::fetch(&call, state, call.patience);
-            let answer = progress::told(&context, approvals, name, asked, work).await;
-            return Ok(CallToolResponse::from(answer::result(answer)));
+            // The client has opened the approval's page, and calls again for the result.
+            let work = tools::fetch_result(&call, state, call.patience);
+            let reply = progress::with_progress(&context, approvals, name, asked, work).await;
+            return Ok(CallToolResponse::from(tool_reply::into_call_result(reply)));
         }
         let waits = arguments.get("wait") != Some(&serde_json::Value::Bool(false));
-        let by_reply = waits && approvals.has_console() && leading::by_reply(&context);
+        let by_reply = waits && approvals.has_console() && url_elicitation::elicits_by_reply(&context);
         if by_reply {
             call.patience = Duration::ZERO;
         }
-        let work = tools::call(&call, entry, arguments);
-        let answer: Result<Answer, Fault> =
-            progress::told(&context, approvals, name, asked.clone(), work).await;
+        let work = tools::call(&call, tool, arguments);
+        let reply: Result<ToolReply, Fault> =
+            progress::with_progress(&context, approvals, name, asked.clone(), work).await;
         if by_reply
-            && answer.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }))
+            && reply.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }))
             && let Some(required) =
-                asked.borrow().as_ref().and_then(|asked| leading::required(approvals, asked))
+                asked.borrow().as_ref().and_then(|asked| url_elicitation::input_required(approvals, asked))
         {
             return Ok(CallToolResponse::from(required));
         }
-        Ok(CallToolResponse::from(answer::result(answer)))
+        Ok(CallToolResponse::from(tool_reply::into_call_result(reply)))
     }
 
-    /// What a client takes back is not asked of a person any more.
+    /// Withdraws the approval of a call that the client cancels.
     async fn on_cancelled(
         &self,
         notification: CancelledNotificationParam,
@@ -292,7 +291,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let call = self.call_of(&context)?;
+        let call = self.call_from(&context)?;
         let stored = request
             .uri
             .strip_prefix("stockade://screenshots/")
@@ -312,13 +311,13 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// A tool that does not exist is an error of the protocol, not of the tool.
-fn as_protocol_error(fault: &Fault) -> ErrorData {
+/// An unknown tool is a protocol error, not a tool error.
+fn protocol_error(fault: &Fault) -> ErrorData {
     ErrorData::invalid_params(format!("{}: {}", fault.code, fault.message), serde_json::to_value(fault).ok())
 }
 
-/// Callers without a connection of their own: their key is all that tells them apart.
-fn caller_of(scope: &Scope) -> CallerId {
+/// The id of a caller without a connection, from its key's scope.
+fn caller_without_connection(scope: &Scope) -> CallerId {
     CallerId::new(&format!("key {scope}"))
 }
 

@@ -1,6 +1,6 @@
-//! MCP over a pipe: standard input and output, or the socket of a running server that a pipe joins.
+//! MCP over a pipe: standard input and output, or the control socket of a running server.
 
-use super::{Door, McpServer};
+use super::{McpServer, Transport};
 use crate::control_protocol::{PIPE_PATH, SCOPE_HEADER};
 use engine::control::Control;
 use engine::error::Fault;
@@ -14,17 +14,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
-/// The head of a server's answer has a few short lines.
-const LONGEST_HEAD: usize = 4096;
+/// The response head has a few short lines.
+const MAX_HEAD_BYTES: usize = 4096;
 
-/// Serves one client until it hangs up, then closes the session that was its own.
+/// Serves one client until it hangs up, then closes its own session.
 pub async fn serve_pipe<R, W>(control: Arc<Control>, scope: Scope, read: R, write: W) -> Result<(), Fault>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let own = Arc::new(Mutex::new(None));
-    let server = McpServer::new(control.clone(), Door::Pipe { scope: scope.clone(), own: own.clone() });
+    let server = McpServer::new(control.clone(), Transport::Pipe { scope: scope.clone(), own: own.clone() });
     let served = match server.serve((read, write)).await {
         Ok(running) => {
             running.waiting().await.map(|_| ()).map_err(|e| Fault::caused(ErrorCode::Internal, &e))
@@ -40,7 +40,7 @@ where
     served
 }
 
-/// Carries this process's standard input and output to a running server, as one MCP client of it.
+/// Connects standard input and output to a running server, as one MCP client.
 pub async fn join(stream: std::os::unix::net::UnixStream, scope: &Scope) -> Result<(), Fault> {
     let failed = |e: std::io::Error| Fault::io(ErrorCode::NotRunning, "cannot join the running server", &e);
     stream.set_nonblocking(true).map_err(failed)?;
@@ -49,14 +49,14 @@ pub async fn join(stream: std::os::unix::net::UnixStream, scope: &Scope) -> Resu
     let (mut from_server, mut to_server) = stream.into_split();
     let (mut input, mut output) = rmcp::transport::io::stdio_pipes();
     let up = async {
-        carry(&mut input, &mut to_server).await?;
-        // The client hung up: say so, and let the last replies come.
+        copy_and_flush(&mut input, &mut to_server).await?;
+        // The client hung up: close our side, and wait for the last replies.
         to_server.shutdown().await
     };
-    let down = carry(&mut from_server, &mut output);
+    let down = copy_and_flush(&mut from_server, &mut output);
     tokio::pin!(up, down);
     tokio::select! {
-        // The server's side is over, and with it everything this process is for.
+        // The server closed the connection, so this process is done.
         done = &mut down => done.map_err(failed),
         sent = &mut up => {
             sent.map_err(failed)?;
@@ -65,7 +65,7 @@ pub async fn join(stream: std::os::unix::net::UnixStream, scope: &Scope) -> Resu
     }
 }
 
-/// Asks for the pipe and reads the head of the answer, one byte at a time so as not to eat what follows.
+/// Requests the upgrade and reads the response head, one byte at a time so as not to consume what follows.
 async fn upgrade(stream: &mut UnixStream, scope: &Scope) -> io::Result<()> {
     let ask = format!(
         "GET {PIPE_PATH} HTTP/1.1\r\nhost: stockade\r\nconnection: upgrade\r\nupgrade: mcp\r\n{SCOPE_HEADER}: {scope}\r\n\r\n"
@@ -73,7 +73,7 @@ async fn upgrade(stream: &mut UnixStream, scope: &Scope) -> io::Result<()> {
     stream.write_all(ask.as_bytes()).await?;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() > LONGEST_HEAD {
+        if head.len() > MAX_HEAD_BYTES {
             return Err(io::Error::other("the server's answer is too long"));
         }
         head.push(stream.read_u8().await?);
@@ -85,8 +85,11 @@ async fn upgrade(stream: &mut UnixStream, scope: &Scope) -> io::Result<()> {
     }
 }
 
-/// Copies and flushes: standard output is buffered, and a client waits for each line.
-async fn carry(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+/// Flushes after each read: standard output is buffered, and a client waits for each line.
+async fn copy_and_flush(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = from.read(&mut buffer).await?;

@@ -6,23 +6,23 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use engine::error::Fault;
 use error_code::ErrorCode;
 
-/// Shorter ones are guessed too soon.
+/// Shorter passwords are too easy to guess.
 const SHORTEST: usize = 10;
-/// What is hashed has a bound.
+/// Bounds the work of hashing.
 const LONGEST: usize = 1024;
-/// In KiB, passes and lanes: the second choice of RFC 9106 with one lane, about a tenth of a second.
+/// Memory in KiB, passes and lanes: RFC 9106's second recommendation with one lane, about a tenth of a second.
 const COST: (u32, u32, u32) = (64 * 1024, 3, 1);
 
 /// A password in the clear. It derives nothing, so it cannot be printed, copied or serialised by accident.
 pub struct Password(String);
 
 impl Password {
-    /// Any text that somebody gave as a password.
+    /// Wraps text that somebody entered, valid or not.
     pub fn given(text: String) -> Password {
         Password(text)
     }
 
-    /// Whether it may become one.
+    /// Checks that it may be set as a password.
     pub fn check(&self) -> Result<(), Fault> {
         let bad = |message: String| {
             Err(Fault::new(ErrorCode::BadPassword, message).hint("Four or five words do well."))
@@ -44,27 +44,28 @@ impl Password {
         &self.0
     }
 
-    /// Whether it was typed alike twice.
+    /// Compares the two entries of a new password.
     pub fn is(&self, other: &Password) -> bool {
         self.0 == other.0
     }
 
-    /// What is stored. Takes a while, on purpose.
+    /// The hash to store. Slow on purpose.
     pub fn hash(&self) -> Result<String, Fault> {
         self.check()?;
         let hash = argon2().and_then(|argon2| argon2.hash_password(self.0.as_bytes()));
         hash.map(|hash| hash.to_string()).map_err(|error| internal(&error))
     }
 
-    /// Whether `stored` was made of this password. `None` takes the same time, and is never right.
+    /// Verifies the password against a stored hash. `None` takes the same time and never matches.
     pub fn fits(&self, stored: Option<&str>) -> Result<bool, Fault> {
-        // Of no password: made of random bytes that were thrown away.
-        const NOBODYS: &str = "$argon2id$v=19$m=65536,t=3,p=1$c3RvY2thZGUtbm9ib2R5$\
+        // A hash of discarded random bytes, which no password matches.
+        const DUMMY_HASH: &str = "$argon2id$v=19$m=65536,t=3,p=1$c3RvY2thZGUtbm9ib2R5$\
             lsEOsEEwvVZ0MEkhNqLxKJcUW3sGJqxpQ9kSiE3D6Lk";
         if self.0.len() > LONGEST {
             return Ok(false);
         }
-        let parsed = PasswordHash::new(stored.unwrap_or(NOBODYS)).map_err(|error| internal(&error.into()))?;
+        let parsed =
+            PasswordHash::new(stored.unwrap_or(DUMMY_HASH)).map_err(|error| internal(&error.into()))?;
         let right = argon2().map_err(|error| internal(&error))?.verify_password(self.0.as_bytes(), &parsed);
         Ok(right.is_ok() && stored.is_some())
     }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_fits_its_own_hash_and_no_other() {
+    fn a_password_matches_its_own_hash_and_no_other() {
         let password = Password::given("correct horse battery".to_owned());
         let stored = password.hash().unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=65536,t=3,p=1$"), "{stored}");
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_guessed_or_is_no_line_is_refused() {
+    fn short_long_and_multi_line_passwords_are_refused() {
         for text in ["", "short", "ninechars", "two\nlines of it", &"x".repeat(1025)] {
             let fault = Password::given(text.to_owned()).hash().unwrap_err();
             assert_eq!(crate::seen::seen(fault.code.to_string()), "bad_password", "{text:?}");

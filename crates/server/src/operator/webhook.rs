@@ -1,9 +1,9 @@
-//! Questions told to a program, and its answers: both signed with a secret that they share, each good once and at its time.
+//! Webhook signatures: requests and verdicts are signed with a shared secret, and valid once and for a minute.
 //!
-//! `HMAC-SHA256(secret, "v1.<ask|answer>.<seconds>.<nonce>.<body>")`, in hexadecimal digits. The direction is part of it, so
-//! that what we send can never come back as an answer.
+//! `HMAC-SHA256(secret, "v1.<ask|answer>.<seconds>.<nonce>.<body>")`, in hexadecimal digits. The direction is signed, so
+//! that an outgoing message cannot be replayed as a verdict.
 
-use crate::operator::{same, sign};
+use crate::operator::{constant_time_eq, hmac_sha256_hex};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use std::collections::HashMap;
@@ -15,26 +15,26 @@ pub const TIME_HEADER: &str = "x-stockade-timestamp";
 pub const NONCE_HEADER: &str = "x-stockade-nonce";
 pub const SIGNATURE_HEADER: &str = "x-stockade-signature";
 
-/// How far a message's time may be from ours, in seconds.
-const NEAR: i64 = 60;
-/// Nonces that are remembered; only who has the secret can fill this, and then has to wait.
-const MOST_NONCES: usize = 4096;
-const SHORTEST_SECRET: usize = 32;
-const LONGEST_SECRET: u64 = 4096;
+/// How far a message's timestamp may be from our clock, in seconds.
+const MAX_CLOCK_SKEW: i64 = 60;
+/// Remembered nonces. Only a holder of the secret can fill the cache, and then has to wait.
+const MAX_NONCES: usize = 4096;
+const MIN_SECRET_BYTES: usize = 32;
+const MAX_SECRET_BYTES: u64 = 4096;
 
-/// What a message is for.
+/// Who sends a message: we ask, the program answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Ask,
     Answer,
 }
 
-/// The secret that both ends have. It derives nothing, so it cannot be printed or serialised by accident.
-pub struct Secret(Vec<u8>);
+/// The shared secret. It derives nothing, so it cannot be printed or serialised by accident.
+pub struct WebhookSecret(Vec<u8>);
 
-impl Secret {
-    /// Reads it from a file of ours that nobody else can read.
-    pub fn read(path: &Path) -> Result<Secret, Fault> {
+impl WebhookSecret {
+    /// Reads the secret from a file that only the user running Stockade can read.
+    pub fn read(path: &Path) -> Result<WebhookSecret, Fault> {
         let unsafe_file = |why: String| {
             Fault::new(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
                 "Make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE). It belongs to the user that runs Stockade.",
@@ -48,18 +48,18 @@ impl Secret {
         if metadata.uid() != rustix::process::geteuid().as_raw() {
             return Err(unsafe_file("this secret is another user's".to_owned()));
         }
-        if !metadata.is_file() || metadata.len() > LONGEST_SECRET {
+        if !metadata.is_file() || metadata.len() > MAX_SECRET_BYTES {
             return Err(unsafe_file("this is no file with a secret".to_owned()));
         }
         let text = std::fs::read(path).map_err(unreadable)?;
         let secret = text.trim_ascii().to_vec();
-        if secret.len() < SHORTEST_SECRET {
-            return Err(unsafe_file(format!("a secret has at least {SHORTEST_SECRET} characters")));
+        if secret.len() < MIN_SECRET_BYTES {
+            return Err(unsafe_file(format!("a secret has at least {MIN_SECRET_BYTES} characters")));
         }
-        Ok(Secret(secret))
+        Ok(WebhookSecret(secret))
     }
 
-    /// The signature of one message.
+    /// Signs one message.
     pub fn sign(&self, direction: Direction, time: i64, nonce: &str, body: &[u8]) -> String {
         let direction = match direction {
             Direction::Ask => "ask",
@@ -67,39 +67,39 @@ impl Secret {
         };
         let mut message = format!("v1.{direction}.{time}.{nonce}.").into_bytes();
         message.extend_from_slice(body);
-        sign(&self.0, &message)
+        hmac_sha256_hex(&self.0, &message)
     }
 }
 
-/// A signed message as it came.
-pub struct Message<'a> {
+/// A signed message as received.
+pub struct SignedMessage<'a> {
     pub time: &'a str,
     pub nonce: &'a str,
     pub signature: &'a str,
     pub body: &'a [u8],
 }
 
-/// The nonces of messages whose time is not over.
+/// Nonces of messages that have not expired.
 #[derive(Default)]
-pub struct Nonces(Mutex<HashMap<String, i64>>);
+pub struct NonceCache(Mutex<HashMap<String, i64>>);
 
-impl Nonces {
-    /// Whether a message is from who has the secret, of now, and new. Its nonce is used up by that.
-    pub fn check(&self, secret: &Secret, message: &Message, now: i64) -> Result<(), Fault> {
+impl NonceCache {
+    /// Verifies that a message is signed, recent and new, and uses up its nonce.
+    pub fn check(&self, secret: &WebhookSecret, message: &SignedMessage, now: i64) -> Result<(), Fault> {
         let refused = |why: &'static str| {
             Err(Fault::new(ErrorCode::WebhookRefused, why)
                 .hint("Sign \"v1.answer.<seconds>.<nonce>.<body>\" as docs/operators.md says, with a new nonce each time."))
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let Message { time, nonce, signature, body } = message;
+        let SignedMessage { time, nonce, signature, body } = message;
         let Ok(time) = time.parse::<i64>() else { return refused("the message has no time") };
         if !(16..=64).contains(&nonce.len()) || !nonce.chars().all(plain) {
             return refused("a nonce is 16 to 64 letters, digits, - and _");
         }
-        if !same(&secret.sign(Direction::Answer, time, nonce, body), signature) {
+        if !constant_time_eq(&secret.sign(Direction::Answer, time, nonce, body), signature) {
             return refused("the signature is not ours");
         }
-        if time.saturating_sub(now).saturating_abs() > NEAR {
+        if time.saturating_sub(now).saturating_abs() > MAX_CLOCK_SKEW {
             return refused("the message is not of this minute");
         }
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,12 +107,12 @@ impl Nonces {
         if nonces.contains_key(*nonce) {
             return refused("the message came before");
         }
-        if nonces.len() >= MOST_NONCES {
+        if nonces.len() >= MAX_NONCES {
             return Err(Fault::new(ErrorCode::WebhookBusy, "too many answers came within two minutes")
                 .hint("Send them again later.")
                 .retryable());
         }
-        nonces.insert((*nonce).to_owned(), time + NEAR);
+        nonces.insert((*nonce).to_owned(), time + MAX_CLOCK_SKEW);
         Ok(())
     }
 }
@@ -122,14 +122,21 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn secret() -> Secret {
-        Secret(b"0123456789abcdef0123456789abcdef".to_vec())
+    fn secret() -> WebhookSecret {
+        WebhookSecret(b"0123456789abcdef0123456789abcdef".to_vec())
     }
 
-    fn check(nonces: &Nonces, direction: Direction, nonce: &str, time: i64, now: i64, body: &str) -> String {
+    fn check(
+        nonces: &NonceCache,
+        direction: Direction,
+        nonce: &str,
+        time: i64,
+        now: i64,
+        body: &str,
+    ) -> String {
         let signature = secret().sign(direction, time, nonce, b"body");
         let time = time.to_string();
-        let message = Message { time: &time, nonce, signature: &signature, body: body.as_bytes() };
+        let message = SignedMessage { time: &time, nonce, signature: &signature, body: body.as_bytes() };
         match nonces.check(&secret(), &message, now) {
             Ok(()) => "ok".to_owned(),
             Err(fault) => crate::seen::seen(format!("{}", fault.code)),
@@ -137,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_good_once_in_its_minute_and_as_it_was_signed() {
-        let nonces = Nonces::default();
+    fn a_verdict_is_valid_once_within_its_minute_and_unchanged() {
+        let nonces = NonceCache::default();
         let nonce = "abcdefgh01234567";
         for (direction, nonce, time, now, body, expected) in [
             (Direction::Answer, nonce, 1000, 1000, "body", "ok"),
@@ -156,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_forgotten_in_time() {
-        let nonces = Nonces::default();
-        for number in 0..MOST_NONCES {
+    fn remembered_nonces_are_bounded_and_expire() {
+        let nonces = NonceCache::default();
+        for number in 0..MAX_NONCES {
             assert_eq!(
                 check(&nonces, Direction::Answer, &format!("nonce-nonce-{number:05}"), 1000, 1000, "body"),
                 "ok"
@@ -173,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_a_closed_file_of_ours() {
+    fn the_secret_file_is_private_and_long_enough() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secret");
         for (text, mode, fits) in [
@@ -183,10 +190,14 @@ mod tests {
         ] {
             std::fs::write(&file, text).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-            let read = Secret::read(&file).map_err(|fault| crate::seen::seen(format!("{}", fault.code)));
+            let read =
+                WebhookSecret::read(&file).map_err(|fault| crate::seen::seen(format!("{}", fault.code)));
             assert_eq!(read.is_ok(), fits, "{text} {mode:o}");
             assert!(read.is_ok() || read.err().as_deref() == Some("webhook_secret"));
         }
-        assert!(Secret::read(folder.path()).is_err() && Secret::read(&folder.path().join("none")).is_err());
+        assert!(
+            WebhookSecret::read(folder.path()).is_err()
+                && WebhookSecret::read(&folder.path().join("none")).is_err()
+        );
     }
 }

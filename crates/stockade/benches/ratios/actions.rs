@@ -161,7 +161,7 @@ impl Bare {
         begun.elapsed()
     }
 
-    /// Until it has told what is on the page, in the one way it has.
+    /// Until it has returned its accessibility tree, its only snapshot.
     pub async fn navigate_and_read(&mut self, path: &str) -> Duration {
         let begun = Instant::now();
         self.navigate(path).await;

@@ -17,7 +17,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade::config::{Override, Places, load};
+use stockade::config::{ConfigPaths, Override, load};
 use tokio::net::UnixListener;
 use vault::{Credential, CredentialId, GrantRequest, GrantedHost, Issuer};
 
@@ -46,7 +46,7 @@ impl Stockade {
         let state = State::open(folder.path()).unwrap();
         let storage = Storage::open(&state.database()).await.unwrap();
         let set = settings.iter().map(|(key, value)| Override::new("--set", key, value).unwrap());
-        let config = load(&Places::default(), &set.collect::<Vec<_>>()).unwrap().config;
+        let config = load(&ConfigPaths::default(), &set.collect::<Vec<_>>()).unwrap().config;
         let control = Control::start(&config, &state, storage).await.unwrap();
         Stockade { control, scope: storage::default_scope().unwrap(), _folder: folder }
     }

@@ -1,6 +1,6 @@
 //! `make bench`: what Stockade costs, as ratios to bare Chromium measured in the same run.
 //!
-//! Each pair is measured in turns, so that a slow moment of the machine meets both, and told by its median.
+//! Each pair is measured in turns, so that a slow moment of the machine affects both, and reported by its median.
 
 #![allow(
     clippy::unwrap_used,
@@ -124,8 +124,8 @@ async fn calls() {
     line("CDP call through the bridge", ours, "on a direct WebSocket", bare, 1.5);
 }
 
-/// Going to a page, with a reply that tells what is on it, against Chromium alone: until it has loaded, until it has
-/// answered a question about the page, and until it has told what is on it.
+/// Going to a page, with a reply that holds a snapshot, against Chromium alone: until it has loaded, until it has
+/// answered a question about the page, and until it has returned its tree.
 async fn going() {
     let (site, pages) = actions::static_pages();
     let mut ours = actions::Ours::start(&site);
@@ -142,13 +142,13 @@ async fn going() {
             times[3].push(reader.navigate_and_read(&path).await);
             tokio::time::sleep(THINKING).await;
         }
-        let [ours, loaded, answered, told] = times.map(|mut times| median(&mut times[1..]));
+        let [ours, loaded, answered, read] = times.map(|mut times| median(&mut times[1..]));
         line(what, ours, "bare, until load", loaded, 1.2);
         let least = answered.as_secs_f64() / loaded.as_secs_f64();
         tell(&format!(
             "  the same of bare Chromium that answers one question about the page: ratio {least:.3}"
         ));
-        line(what, ours, "bare, and its tree", told, 1.2);
+        line(what, ours, "bare, and its tree", read, 1.2);
     }
 }
 
@@ -296,4 +296,9 @@ fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
         ours.as_secs_f64() * 1e3,
         bare.as_secs_f64() * 1e3,
     ));
+}
+
+/// The program that the shared helpers run: the product.
+fn session_program() -> std::path::PathBuf {
+    common::PROGRAM.into()
 }

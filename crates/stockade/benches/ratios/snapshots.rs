@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Of both in turns; as many as it takes for the page's script to be compiled, so the first is told by itself.
+/// Of both in turns; as many as it takes for the page's script to be compiled, so the first is reported separately.
 const READINGS: usize = 15;
 const ROUNDS: usize = 7;
 const MANUAL: &str = "../../target/pgdoc/usr/share/doc";

@@ -1,7 +1,7 @@
-//! `stockade approvals`, `approve` and `deny`: what waits for a person, answered by one who is logged in for it.
+//! `stockade approvals`, `approve` and `deny`: lists and decides approval requests as a logged-in operator.
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
-use crate::cli::terminal::Asker;
+use crate::cli::terminal::PasswordPrompt;
 use crate::cli::{Column, Context, Reply, Table};
 use clap::Args;
 use engine::approvals::{OFF_THE_LIST, is_other_site};
@@ -9,7 +9,7 @@ use engine::error::Fault;
 use engine::storage::FIRST_OPERATOR;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use server::client::{Visit, path_segment};
+use server::client::{OperatorClient, path_segment};
 use server::operator;
 
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub struct DenyArgs {
 }
 
 pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
-    let json = visit(context, login, "GET", "/operator/approvals", None)?;
+    let json = request_as_operator(context, login, "GET", "/operator/approvals", None)?;
     let mut table = Table::new(&[
         Column::Whole("ID"),
         Column::Short("STATE"),
@@ -61,15 +61,15 @@ pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault>
         Column::Short("BY"),
     ]);
     for approval in json["approvals"].as_array().into_iter().flatten() {
-        let name = text(&approval["element"], "name");
+        let name = text_field(&approval["element"], "name");
         let quoted = if name.is_empty() { name } else { format!(" \"{name}\"") };
-        table.row([
-            text(approval, "id"),
-            state(approval),
-            text(approval, "risk"),
-            format!("{}{quoted}", text(approval, "action")),
-            text(approval, "domain"),
-            text(approval, "decided_by"),
+        table.add_row([
+            text_field(approval, "id"),
+            render_state(approval),
+            text_field(approval, "risk"),
+            format!("{}{quoted}", text_field(approval, "action")),
+            text_field(approval, "domain"),
+            text_field(approval, "decided_by"),
         ]);
     }
     Ok(Reply::new(table.render("Nothing waits, and nothing was decided yet."), json))
@@ -81,23 +81,29 @@ pub(super) fn approve(context: &Context, args: &ApproveArgs) -> Result<Reply, Fa
         (_, true) => "approve_irreversible",
         _ => "approve",
     };
-    answer(context, &args.login, &args.id, verdict, "")
+    decide(context, &args.login, &args.id, verdict, "")
 }
 
 pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
-    answer(context, &args.login, &args.id, "deny", &args.note)
+    decide(context, &args.login, &args.id, "deny", &args.note)
 }
 
-fn answer(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
+fn decide(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
     let path = format!("/operator/approvals/{}", path_segment(id));
-    let json = visit(context, login, "POST", &path, Some(&json!({ "verdict": verdict, "note": note })))?;
+    let json = request_as_operator(
+        context,
+        login,
+        "POST",
+        &path,
+        Some(&json!({ "verdict": verdict, "note": note })),
+    )?;
     let approval = &json["approval"];
-    let human = format!("{} is {}.\n", text(approval, "id"), text(approval, "state"));
+    let human = format!("{} is {}.\n", text_field(approval, "id"), text_field(approval, "state"));
     Ok(Reply::new(human, json))
 }
 
-/// In, one request, and out again whatever came of it.
-fn visit(
+/// Logs in, sends one request, and logs out even if the request failed.
+fn request_as_operator(
     context: &Context,
     login: &LoginArgs,
     method: &str,
@@ -107,21 +113,21 @@ fn visit(
     let state = context.open_state()?;
     let password = ask_password(login)?;
     context.block_on(async {
-        let visit = Visit::enter(&state, &login.operator, &password).await?;
+        let visit = OperatorClient::log_in(&state, &login.operator, &password).await?;
         let answered = visit.ask(method, path, body).await;
-        visit.leave().await?;
+        visit.log_out().await?;
         answered
     })
 }
 
 pub(super) fn ask_password(login: &LoginArgs) -> Result<operator::Password, Fault> {
-    Asker::new(login.password_stdin).ask(&format!("The password of {}", login.operator))
+    PasswordPrompt::new(login.password_stdin).ask(&format!("The password of {}", login.operator))
 }
 
-fn state(approval: &Value) -> String {
+fn render_state(approval: &Value) -> String {
     match approval["state"].as_str() {
         Some("waiting") => format!("waits {}s", seconds_left(approval)),
-        _ => text(approval, "state"),
+        _ => text_field(approval, "state"),
     }
 }
 
@@ -130,8 +136,8 @@ pub(super) fn seconds_left(approval: &Value) -> i64 {
     expires.map_or(0, |at| at.duration_since(Timestamp::now()).as_secs().max(0))
 }
 
-/// A question as lines of at most 80 columns: our words plain, a page's in quotes.
-pub(super) fn card(approval: &Value) -> String {
+/// Renders an approval request in lines of at most 80 columns. Text from the page is quoted.
+pub(super) fn render_card(approval: &Value) -> String {
     let style = match approval["risk"].as_str() {
         Some("critical") => BAD,
         Some("high") => HINT,
@@ -141,63 +147,64 @@ pub(super) fn card(approval: &Value) -> String {
     let pill = if guidance {
         "PAUSED".to_owned()
     } else {
-        format!("{} RISK", text(approval, "risk").to_uppercase())
+        format!("{} RISK", text_field(approval, "risk").to_uppercase())
     };
-    let mut out = format!("{style}{pill}{style:#}  {DIM}{}{DIM:#}\n", text(approval, "id"));
+    let mut out = format!("{style}{pill}{style:#}  {DIM}{}{DIM:#}\n", text_field(approval, "id"));
     let mut row = |name: &str, value: String| {
         if !value.is_empty() {
-            out.push_str(&wrapped(name, &value));
+            out.push_str(&render_row(name, &value));
         }
     };
-    row("action", text(approval, "action"));
+    row("action", text_field(approval, "action"));
     let (element, url) = (&approval["element"], approval["url"].as_str().unwrap_or_default());
     if element.is_object() {
-        row("on", format!("{} {}", page_words(element, "role"), page_words(element, "name")));
+        row("on", format!("{} {}", quote_page_text(element, "role"), quote_page_text(element, "name")));
         let shows = element["text"].as_str().filter(|shows| Some(*shows) != element["name"].as_str());
         let frame = element["origin"].as_str().filter(|it| is_other_site(url, it));
-        row("in frame of", frame.map(|_| page_words(element, "origin")).unwrap_or_default());
-        row("shows", shows.map(|_| page_words(element, "text")).unwrap_or_default());
-        row("sends form", page_words(element, "form_target"));
-        row("by button", page_words(element, "form_button"));
-        row("leads to", page_words(element, "href"));
+        row("in frame of", frame.map(|_| quote_page_text(element, "origin")).unwrap_or_default());
+        row("shows", shows.map(|_| quote_page_text(element, "text")).unwrap_or_default());
+        row("sends form", quote_page_text(element, "form_target"));
+        row("by button", quote_page_text(element, "form_button"));
+        row("leads to", quote_page_text(element, "href"));
     }
-    row("puts in", page_words(approval, "input"));
-    row("domain", text(approval, "domain"));
-    row("address", page_words(approval, "url"));
-    row("why", format!("{} ({})", text(approval, "description"), text(approval, "rule")));
-    row("because", said_list(&approval["because"]));
+    row("puts in", quote_page_text(approval, "input"));
+    row("domain", text_field(approval, "domain"));
+    row("address", quote_page_text(approval, "url"));
+    row("why", format!("{} ({})", text_field(approval, "description"), text_field(approval, "rule")));
+    row("because", render_facts(&approval["because"]));
     row(
         "agent",
         format!(
             "{}/{}, session {}",
-            text(approval, "tenant"),
-            text(approval, "actor"),
-            text(approval, "session")
+            text_field(approval, "tenant"),
+            text_field(approval, "actor"),
+            text_field(approval, "session")
         ),
     );
     if approval["irreversible"] == true {
         out.push_str(&format!("  {BAD}This cannot be undone.{BAD:#}\n"));
     }
     if approval["kind"] == "domain" {
-        out.push_str(&wrapped("a yes means", OFF_THE_LIST));
+        out.push_str(&render_row("a yes means", OFF_THE_LIST));
     }
-    let session = said_list(&approval["for_session"]);
+    let session = render_facts(&approval["for_session"]);
     if !session.is_empty() {
-        out.push_str(&wrapped("s means", &format!("no more questions for exactly {session}")));
+        out.push_str(&render_row("s means", &format!("no more questions for exactly {session}")));
     }
     out.push_str(&format!("  {GOOD}Denied by itself in {} s.{GOOD:#}\n", seconds_left(approval)));
     out
 }
 
-fn said_list(list: &Value) -> String {
+fn render_facts(list: &Value) -> String {
     let parts = list.as_array().into_iter().flatten();
-    let parts: Vec<String> =
-        parts.map(|said| format!("{} {}", text(said, "what"), page_words(said, "words"))).collect();
+    let parts: Vec<String> = parts
+        .map(|said| format!("{} {}", text_field(said, "what"), quote_page_text(said, "words")))
+        .collect();
     parts.join(", ")
 }
 
-/// What a page wrote: cleaned, cut, in quotes that it cannot close.
-fn page_words(value: &Value, key: &str) -> String {
+/// Quotes text from a page: sanitized, truncated, without quotes of its own.
+fn quote_page_text(value: &Value, key: &str) -> String {
     match value[key].as_str() {
         Some(words) if !words.is_empty() => {
             format!("\"{}\"", audit::sanitize_within(words, 200).replace('"', "'"))
@@ -206,12 +213,12 @@ fn page_words(value: &Value, key: &str) -> String {
     }
 }
 
-fn text(value: &Value, key: &str) -> String {
+fn text_field(value: &Value, key: &str) -> String {
     value[key].as_str().map(audit::sanitize).unwrap_or_default()
 }
 
 /// A name and its value, in lines of at most 80 columns.
-fn wrapped(name: &str, value: &str) -> String {
+fn render_row(name: &str, value: &str) -> String {
     use unicode_width::UnicodeWidthChar;
     const ROOM: usize = 80 - 15;
     let mut lines = vec![String::new()];
@@ -241,9 +248,9 @@ mod tests {
     use unicode_width::UnicodeWidthStr;
 
     #[test]
-    fn a_card_fits_80_columns_and_a_page_cannot_speak_in_our_words() {
+    fn a_card_fits_80_columns_and_page_text_stays_quoted() {
         let hostile = "Delete\u{1b}[2J\"\n  domain       bank.test\u{202e}";
-        let card = card(&json!({
+        let card = render_card(&json!({
             "id": "ap-1", "kind": "action", "risk": "critical", "action": "click", "domain": "shop.test",
             "url": format!("http://shop.test/{}", "語".repeat(200)), "description": "It destroys", "rule": "words.destroy",
             "element": {"role": "button", "name": hostile, "text": "Save"},
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_tells_whose_frame_the_element_is_in_where_that_is_not_the_pages_own() {
+    fn a_card_names_the_frames_site_if_it_is_not_the_pages() {
         for (url, origin, expected) in [
             ("http://shop.test/x", "http://shop.test", None),
             ("http://shop.test:80/x", "http://shop.test", None),
@@ -272,7 +279,7 @@ mod tests {
             ("http://shop.test/", "", None),
         ] {
             let element = json!({"role": "button", "name": "Go", "text": "Go", "origin": origin});
-            let card = card(&json!({"id": "ap-1", "risk": "high", "url": url, "element": element}));
+            let card = render_card(&json!({"id": "ap-1", "risk": "high", "url": url, "element": element}));
             let plain = anstream::adapter::strip_str(&card).to_string();
             let row = plain.lines().find(|line| line.trim_start().starts_with("in frame of"));
             assert_eq!(row.is_some(), expected.is_some(), "{url} {origin}: {plain}");

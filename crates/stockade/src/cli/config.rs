@@ -1,8 +1,8 @@
-//! `stockade config`: the settings.
+//! `stockade config`: shows and checks the settings.
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply};
-use crate::config::{self, Entry, Loaded, Origin, Places};
+use crate::config::{self, ConfigPaths, LoadedConfig, Setting, ValueOrigin};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use serde_json::{Value, json};
@@ -37,33 +37,33 @@ pub(super) fn run(context: &Context, args: ConfigArgs) -> Result<Reply, Fault> {
     match args.command {
         ConfigCommand::Show => Ok(show(&context.load_config(Vec::new())?)),
         ConfigCommand::Check { file } => check(context, file),
-        ConfigCommand::Path => Ok(path(&context.places())),
+        ConfigCommand::Path => Ok(show_paths(&context.config_paths())),
     }
 }
 
-/// YAML that can be used as a file again, with the origin of each value as a comment.
-fn show(loaded: &Loaded) -> Reply {
+/// Renders the settings as YAML that is a valid configuration file, with each value's origin as a comment.
+fn show(loaded: &LoadedConfig) -> Reply {
     let file = loaded.file.as_ref().map(|file| file.display().to_string());
     let from = file.as_deref().unwrap_or("no file: every value is a default");
     let mut human = format!("{DIM}# {from}{DIM:#}\n");
     let mut open: Vec<&str> = Vec::new();
-    for entry in &loaded.entries {
-        let mut path: Vec<&str> = entry.key.split('.').collect();
+    for setting in &loaded.settings {
+        let mut path: Vec<&str> = setting.key.split('.').collect();
         let Some(name) = path.pop() else { continue };
         let shared = open.iter().zip(&path).take_while(|(a, b)| a == b).count();
         for (depth, section) in path.iter().enumerate().skip(shared) {
             human.push_str(&format!("{}{BOLD}{section}:{BOLD:#}\n", "  ".repeat(depth)));
         }
-        human.push_str(&setting(&"  ".repeat(path.len()), name, entry));
+        human.push_str(&render_setting(&"  ".repeat(path.len()), name, setting));
         open = path;
     }
-    Reply::new(human, json!({ "file": file, "settings": loaded.entries, "notices": loaded.notices() }))
+    Reply::new(human, json!({ "file": file, "settings": loaded.settings, "notices": loaded.notices() }))
 }
 
-fn setting(indent: &str, name: &str, entry: &Entry) -> String {
+fn render_setting(indent: &str, name: &str, setting: &Setting) -> String {
     const COMMENT_COLUMN: usize = 52;
-    // JSON is YAML, so a value that is printed as JSON is read back as the same value.
-    let (first, below) = match &entry.value {
+    // JSON is YAML: a value printed as JSON parses as the same value.
+    let (first, below) = match &setting.value {
         Value::Array(items) if !items.is_empty() => {
             (String::new(), items.iter().map(|item| format!("{indent}  - {item}\n")).collect())
         }
@@ -77,25 +77,25 @@ fn setting(indent: &str, name: &str, entry: &Entry) -> String {
     };
     let line = format!("{indent}{name}:{first}");
     let padding = " ".repeat(COMMENT_COLUMN.saturating_sub(line.width()));
-    format!("{line}{padding} {DIM}# {}{DIM:#}\n{below}", origin(entry))
+    format!("{line}{padding} {DIM}# {}{DIM:#}\n{below}", render_origin(setting))
 }
 
-fn origin(entry: &Entry) -> String {
-    let from = match &entry.origin {
-        // The file stands in the first line.
-        Origin::File { line, .. } => format!("line {line}"),
+fn render_origin(setting: &Setting) -> String {
+    let from = match &setting.origin {
+        // The first line names the file.
+        ValueOrigin::File { line, .. } => format!("line {line}"),
         other => other.to_string(),
     };
-    if entry.in_use { from } else { format!("{from}, not used yet") }
+    if setting.in_use { from } else { format!("{from}, not used yet") }
 }
 
 fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
-    let places = match file {
-        Some(file) => Places { flag: Some(file), ..Places::default() },
-        None => context.places(),
+    let paths = match file {
+        Some(file) => ConfigPaths { flag: Some(file), ..ConfigPaths::default() },
+        None => context.config_paths(),
     };
-    let name = places.file().map_or_else(|| "the defaults".to_owned(), |file| file.display().to_string());
-    let errors = match config::load(&places, &[]) {
+    let name = paths.file().map_or_else(|| "the defaults".to_owned(), |file| file.display().to_string());
+    let errors = match config::load(&paths, &[]) {
         Ok(loaded) => {
             let notices: String = loaded.notices().iter().map(|notice| format!("{notice}\n")).collect();
             let human = format!("{notices}{GOOD}{name} is fine.{GOOD:#}\n");
@@ -116,13 +116,13 @@ fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
     Ok(Reply { human, json: json!({ "ok": false, "problems": problems }), ok: false })
 }
 
-fn path(places: &Places) -> Reply {
-    let counts = places.file();
+fn show_paths(paths: &ConfigPaths) -> Reply {
+    let counts = paths.file();
     let all = [
-        ("--config", &places.flag),
-        ("$STOCKADE_CONFIG", &places.env),
-        ("this folder", &places.here),
-        ("the user's folder", &places.user),
+        ("--config", &paths.flag),
+        ("$STOCKADE_CONFIG", &paths.env),
+        ("this folder", &paths.current_dir),
+        ("the user's folder", &paths.user),
     ];
     let mut human = String::new();
     let mut list = Vec::new();

@@ -1,6 +1,6 @@
-//! The flags that every command takes, and what they lead to.
+//! Global flags, and what commands open with them: configuration, state, log.
 
-use crate::config::{self, Config, Loaded, Override, Places};
+use crate::config::{self, Config, ConfigPaths, LoadedConfig, Override};
 use clap::Args;
 use engine::error::Fault;
 use engine::logins::Logins;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Global {
+pub struct GlobalArgs {
     /// The configuration file [default: $STOCKADE_CONFIG, ./stockade.yaml, or the user's]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -42,15 +42,15 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-/// What a command knows about how it was started.
+/// The global flags of one run.
 #[derive(Debug)]
 pub struct Context {
-    global: Global,
+    global: GlobalArgs,
     factory: BackendFactory,
 }
 
 impl Context {
-    pub(super) fn new(global: Global, factory: BackendFactory) -> Context {
+    pub(super) fn new(global: GlobalArgs, factory: BackendFactory) -> Context {
         Context { global, factory }
     }
 
@@ -68,8 +68,8 @@ impl Context {
         self.global.json
     }
 
-    /// The arguments with which another program of ours finds the same configuration and state as this one.
-    pub(super) fn whereabouts(&self) -> Vec<String> {
+    /// Flags that give another `stockade` process the same configuration and state.
+    pub(super) fn location_flags(&self) -> Vec<String> {
         let given = [("--config", &self.global.config), ("--state", &self.global.state)];
         let given = given.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
         given
@@ -90,25 +90,25 @@ impl Context {
         }
     }
 
-    pub(super) fn places(&self) -> Places {
-        Places::of_this_process(self.global.config.clone())
+    pub(super) fn config_paths(&self) -> ConfigPaths {
+        ConfigPaths::for_process(self.global.config.clone())
     }
 
-    /// The settings in force, with `flags` of the command's own over `--set` and the file.
-    pub fn load_config(&self, flags: Vec<Override>) -> Result<Loaded, Fault> {
-        self.load_from(&self.places(), flags)
+    /// Loads the settings in force. The command's own `flags` override `--set`, which overrides the file.
+    pub fn load_config(&self, flags: Vec<Override>) -> Result<LoadedConfig, Fault> {
+        self.load_from(&self.config_paths(), flags)
     }
 
-    /// The same for a command that a client starts in a folder of somebody else's choosing.
-    pub fn load_config_away(&self, flags: Vec<Override>) -> Result<Loaded, Fault> {
-        self.load_from(&self.places().without_here(), flags)
+    /// The same without `./stockade.yaml`: for a command that a client starts in any folder.
+    pub fn load_config_without_current_dir(&self, flags: Vec<Override>) -> Result<LoadedConfig, Fault> {
+        self.load_from(&self.config_paths().without_current_dir(), flags)
     }
 
-    fn load_from(&self, places: &Places, flags: Vec<Override>) -> Result<Loaded, Fault> {
+    fn load_from(&self, paths: &ConfigPaths, flags: Vec<Override>) -> Result<LoadedConfig, Fault> {
         let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
         let mut overrides = set.collect::<Result<Vec<_>, _>>()?;
         overrides.extend(flags);
-        let loaded = config::load(places, &overrides)?;
+        let loaded = config::load(paths, &overrides)?;
         for notice in loaded.notices() {
             tracing::warn!("{notice}");
         }
@@ -124,8 +124,8 @@ impl Context {
         Ok(Storage::open(&self.open_state()?.database()).await?)
     }
 
-    /// The audit log, for a command that changes something. Written by this process: the running server, if there is
-    /// one, holds another chain.
+    /// Opens the audit log for a command that changes something. This process writes a chain of its own; a running
+    /// server has another.
     pub fn open_log(&self) -> Result<audit::Log, Fault> {
         let config = self.load_config(Vec::new())?.config;
         record::open_log(&config.audit, &self.open_state()?, "command-line").map(|(log, _)| log)
@@ -136,7 +136,7 @@ impl Context {
         Logins::for_command(&self.load_config(Vec::new())?.config.credentials, &self.open_state()?)
     }
 
-    /// Runs a command that has to wait for things.
+    /// Runs an asynchronous command.
     pub fn block_on<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -1,4 +1,4 @@
-//! `stockade demo`: the demo shop by itself, for a look with one's own browser.
+//! `stockade demo`: serves the demo shop alone, for any browser on this machine.
 
 use crate::cli::output::{BOLD, DIM, GOOD, print_now};
 use crate::cli::{Context, Reply};
@@ -26,7 +26,7 @@ pub struct DemoArgs {
     listen: SocketAddr,
 }
 
-/// The shop has well-known passwords: it is not for a network.
+/// Parses a loopback address: the shop has well-known passwords and must not be on a network.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =
         text.parse().map_err(|_| "it is an address and a port, such as 127.0.0.1:8000")?;

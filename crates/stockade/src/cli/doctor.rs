@@ -1,8 +1,8 @@
-//! `stockade doctor`: what works here, what does not, what to do; and whether anything leaks.
+//! `stockade doctor`: prints the checks of this machine, or the result of the leak test.
 
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Context, Reply};
-use crate::doctor::leak::{self, Report};
+use crate::doctor::leak::{self, LeakReport};
 use crate::doctor::{self, Check, Verdict};
 use clap::Args;
 use engine::error::Fault;
@@ -21,19 +21,19 @@ pub struct DoctorArgs {
     leak: bool,
 }
 
-/// Where the findings stand, and how wide they may be.
+/// Column of the findings, and their width.
 const INDENT: usize = 19;
 const WIDTH: usize = 80 - INDENT;
 
 pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     if args.leak {
-        return leak(context);
+        return run_leak_check(context);
     }
     let config = context.load_config(Vec::new())?.config;
     let state = context.open_state()?;
     let checks = doctor::examine(&config, context.backend(&config), &state);
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();
-    let mut human: String = checks.iter().map(told).collect();
+    let mut human: String = checks.iter().map(render_check).collect();
     human.push_str(&if bad == 0 {
         format!("\n{GOOD}Everything a session needs is here.{GOOD:#}\n")
     } else {
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     Ok(Reply { human, json: json!({"ok": bad == 0, "checks": checks}), ok: bad == 0 })
 }
 
-fn told(check: &Check) -> String {
+fn render_check(check: &Check) -> String {
     let (style, mark) = match check.verdict {
         Verdict::Good => (GOOD, "ok"),
         Verdict::Hint => (HINT, "!"),
@@ -60,29 +60,29 @@ fn told(check: &Check) -> String {
     out
 }
 
-/// Finds that people are shown; programs get all.
+/// Findings that are printed; `--json` has all.
 const MOST_SHOWN: usize = 20;
 
-fn leak(context: &Context) -> Result<Reply, Fault> {
+fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
     let program = std::env::current_exe()
         .map_err(|error| Fault::io(ErrorCode::Internal, "cannot find itself", &error))?;
-    let options = leak::Options { program, environment: Vec::new(), signed_in: true };
+    let options = leak::LeakOptions { program, environment: Vec::new(), signed_in: true };
     let shows = !context.json() && std::io::stderr().is_terminal();
-    let tell = move |what: &str| {
+    let report_progress = move |what: &str| {
         if shows && write!(anstream::stderr(), "\r\x1b[2K{DIM}{what:.76}{DIM:#}").is_err() {
             tracing::debug!("nobody reads the progress");
         }
     };
-    let report = context.block_on(leak::run(options, tell));
+    let report = context.block_on(leak::run(options, report_progress));
     if shows && write!(anstream::stderr(), "\r\x1b[2K").is_err() {
         tracing::debug!("nobody reads the progress");
     }
     let report = report?;
     let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-    Ok(Reply { human: told_leak(&report), json, ok: report.ok })
+    Ok(Reply { human: render_leak_report(&report), json, ok: report.ok })
 }
 
-fn told_leak(report: &Report) -> String {
+fn render_leak_report(report: &LeakReport) -> String {
     let mut human = format!(
         "{} canaries in {} writings, {:.0} s, {} MB searched\n\n",
         report.canaries,
@@ -104,27 +104,27 @@ fn told_leak(report: &Report) -> String {
             human.push_str(&format!("  {line}\n"));
         }
     }
-    let told: Vec<&str> =
+    let confirming: Vec<&str> =
         report.guesses.iter().filter(|(_, (right, _))| *right > 0).map(|(tool, _)| tool.as_str()).collect();
-    if !told.is_empty() {
+    if !confirming.is_empty() {
         human.push_str(&format!(
             "\n{HINT} !{HINT:#} {BOLD}{:<15}{BOLD:#} who guesses how a value begins is told by\n",
             "guesses"
         ));
-        human.push_str(&format!("{:INDENT$}{}\n", "", told.join(", ")));
+        human.push_str(&format!("{:INDENT$}{}\n", "", confirming.join(", ")));
     }
     human.push('\n');
     if report.finds.len() > MOST_SHOWN {
         human.push_str(&format!("{} more; --json lists all.\n", report.finds.len() - MOST_SHOWN));
     }
     human.push_str(&match &report.error {
-        Some(fault) => output::told(fault),
+        Some(fault) => output::render_fault(fault),
         None => format!("{GOOD}Not one byte in {} places.{GOOD:#}\n", report.places),
     });
     human
 }
 
-/// Breaks at spaces; a word longer than the line, such as a path, is left whole so that it can be copied.
+/// Wraps at spaces. A word longer than the line, such as a path, stays whole so that it can be copied.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,7 +1,7 @@
-//! `stockade grant`: leave for an agent to be signed in, for named hosts and a short time.
+//! `stockade grant`: issues, lists and revokes grants, which let an agent sign in to named hosts for a short time.
 
-use crate::cli::allow::ByOperator;
-use crate::cli::output::{BAD, DIM, GOOD, progress};
+use crate::cli::authorize::AuthorizedBy;
+use crate::cli::output::{BAD, DIM, GOOD, print_progress};
 use crate::cli::{Column, Context, Reply, Table};
 use anstyle::Style;
 use clap::{Args, Subcommand};
@@ -34,7 +34,7 @@ pub struct GrantArgs {
     #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
     tenant: Tenant,
     #[command(flatten)]
-    operator: ByOperator,
+    operator: AuthorizedBy,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +45,7 @@ enum GrantCommand {
         #[arg(long = "host", value_name = "HOST", required = true, value_parser = GrantedHost::parse)]
         hosts: Vec<GrantedHost>,
         /// How long it can be used: 90s, 15m, 2h [default: the tenant's usual time]
-        #[arg(long = "for", value_name = "TIME", value_parser = lifetime)]
+        #[arg(long = "for", value_name = "TIME", value_parser = parse_lifetime_arg)]
         lifetime: Option<Duration>,
         /// For any number of sessions while it lives; else for one
         #[arg(long)]
@@ -60,30 +60,30 @@ enum GrantCommand {
     },
     /// Set the usual time of a tenant's grants
     Lifetime {
-        #[arg(value_parser = lifetime)]
+        #[arg(value_parser = parse_lifetime_arg)]
         time: Duration,
     },
 }
 
-/// More are not listed.
+/// The most grants that are listed.
 const MOST_LISTED: u32 = 100;
-/// Enough of an id to tell one from another.
+/// Characters of an id that are shown; enough to distinguish grants.
 const SHORT_ID: usize = 8;
 
 pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
-    let (tenant, leave) = (args.tenant, args.operator);
-    let operator = &leave.as_operator;
+    let (tenant, authorized_by) = (args.tenant, args.operator);
+    let operator = &authorized_by.as_operator;
     context.block_on(async {
         let logins = context.open_logins()?;
         match args.command {
             GrantCommand::List => list(&logins, &tenant).await,
             GrantCommand::Issue { hosts, lifetime, many } => {
-                leave.allow(context).await?;
+                authorized_by.authorize(context).await?;
                 let request = GrantRequest {
                     tenant: tenant.clone(),
                     issuer: Issuer::Operator,
-                    operator: name(operator)?,
-                    origin_session: name("command-line")?,
+                    operator: parse_name(operator)?,
+                    origin_session: parse_name("command-line")?,
                     hosts,
                     lifetime,
                     single_use: !many,
@@ -95,15 +95,15 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
                 let log = context.open_log()?;
                 let by = By { log: &log, tenant: &tenant, who: "the command line" };
                 let grant = logins.revoke(by, &id).await?;
-                let human = format!("Grant {} for {} is revoked.\n", short(&grant), hosts_of(&grant));
+                let human = format!("Grant {} for {} is revoked.\n", short_id(&grant), format_hosts(&grant));
                 Ok(Reply::new(human, json!({ "revoked": told::grant(&grant, Timestamp::now()) })))
             }
             GrantCommand::Lifetime { time } => {
-                leave.allow(context).await?;
+                authorized_by.authorize(context).await?;
                 let log = context.open_log()?;
                 let by = By { log: &log, tenant: &tenant, who: operator };
                 logins.set_lifetime(by, time).await?;
-                let human = format!("Grants of {tenant} live for {} from now on.\n", words(time));
+                let human = format!("Grants of {tenant} live for {} from now on.\n", format_duration(time));
                 Ok(Reply::new(human, json!({ "tenant": tenant.as_str(), "seconds": time.as_secs() })))
             }
         }
@@ -120,13 +120,16 @@ async fn issue(
     let now = Timestamp::now();
     let often = if grant.single_use { "for one session" } else { "for any number of sessions" };
     let time = grant.expires_at.duration_since(grant.issued_at).unsigned_abs();
-    // Beside the answer, so that a script gets the token and nothing else.
-    progress(context, &format!("Grant {} {often}, within {}, for", short(&grant), words(time)));
+    // To standard error, so that a script reads the token alone.
+    print_progress(
+        context,
+        &format!("Grant {} {often}, within {}, for", short_id(&grant), format_duration(time)),
+    );
     for host in &grant.hosts {
-        progress(context, &format!("  {host}"));
+        print_progress(context, &format!("  {host}"));
     }
-    progress(context, "The token is shown this once. An agent uses it with");
-    progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
+    print_progress(context, "The token is shown this once. An agent uses it with");
+    print_progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
     let human = format!("{}\n", token.expose_secret());
     Ok(Reply::new(human, json!({ "token": token.expose_secret(), "grant": told::grant(&grant, now) })))
 }
@@ -148,11 +151,11 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
             Standing::Revoked => (standing.as_str().to_owned(), BAD),
             Standing::Used | Standing::Expired => (standing.as_str().to_owned(), DIM),
         };
-        let left =
-            told::time_left(grant, now).map_or_else(|| "-".to_owned(), |left| words(left.unsigned_abs()));
-        table.styled([
-            (short(grant).to_owned(), Style::new()),
-            (hosts_of(grant), Style::new()),
+        let left = told::time_left(grant, now)
+            .map_or_else(|| "-".to_owned(), |left| format_duration(left.unsigned_abs()));
+        table.add_styled_row([
+            (short_id(grant).to_owned(), Style::new()),
+            (format_hosts(grant), Style::new()),
             (state, style),
             (left, Style::new()),
             (grant.operator.to_string(), Style::new()),
@@ -166,16 +169,16 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json!({ "grants": all })))
 }
 
-fn short(grant: &Grant) -> &str {
+fn short_id(grant: &Grant) -> &str {
     grant.jti.get(..SHORT_ID).unwrap_or(&grant.jti)
 }
 
-fn hosts_of(grant: &Grant) -> String {
+fn format_hosts(grant: &Grant) -> String {
     grant.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// In the two largest units that matter to a person.
-fn words(time: Duration) -> String {
+/// Formats a duration in its two largest units.
+fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),
@@ -186,11 +189,11 @@ fn words(time: Duration) -> String {
     }
 }
 
-fn lifetime(text: &str) -> Result<Duration, String> {
+fn parse_lifetime_arg(text: &str) -> Result<Duration, String> {
     parse_lifetime(text).ok_or_else(|| "a time such as 90s, 15m or 2h".to_owned())
 }
 
-fn name(text: &str) -> Result<Name, Fault> {
+fn parse_name(text: &str) -> Result<Name, Fault> {
     Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error))
 }
 
@@ -199,19 +202,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_and_told_as_people_say_them() {
-        for (text, seconds, told) in [
+    fn durations_are_parsed_and_formatted_with_units() {
+        for (text, seconds, formatted) in [
             ("90s", 90, "1m 30s"),
             ("15m", 900, "15m"),
             ("2h", 7200, "2h"),
             ("1h 30m", 5400, "1h 30m"),
             ("5s", 5, "5s"),
         ] {
-            let time = lifetime(text).unwrap();
-            assert_eq!((time.as_secs(), words(time).as_str()), (seconds, told), "{text}");
+            let time = parse_lifetime_arg(text).unwrap();
+            assert_eq!((time.as_secs(), format_duration(time).as_str()), (seconds, formatted), "{text}");
         }
         for bad in ["", "15", "-5m", "soon", "1 day ago"] {
-            assert!(lifetime(bad).is_err(), "{bad}");
+            assert!(parse_lifetime_arg(bad).is_err(), "{bad}");
         }
     }
 }

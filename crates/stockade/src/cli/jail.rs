@@ -1,4 +1,4 @@
-//! `stockade jail`: running jails, and what a crash left of them.
+//! `stockade jail`: lists running jails and clears what crashed control planes left.
 
 use crate::cli::output::{BAD, GOOD};
 use crate::cli::{Column, Context, Reply, Table};
@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, args: JailArgs) -> Result<Reply, Fault> {
 }
 
 fn list(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
-    let instances = backend.list().map_err(failed)?;
+    let instances = backend.list().map_err(jail_fault)?;
     let mut table = Table::new(&[
         Column::Whole("INSTANCE"),
         Column::Short("STATE"),
@@ -47,22 +47,22 @@ fn list(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
         let served_by =
             instance.control_plane_pid.map_or_else(|| "unknown".to_owned(), |pid| format!("process {pid}"));
         let (state, style) = if instance.alive { ("alive", GOOD) } else { ("dead", BAD) };
-        let head = [plain(instance.id.as_str()), (state.to_owned(), style), plain(&served_by)];
+        let head = [unstyled(instance.id.as_str()), (state.to_owned(), style), unstyled(&served_by)];
         if instance.jails.is_empty() {
             let [id, state, by] = head;
-            table.styled([id, state, by, plain("–"), plain("–"), plain("–")]);
+            table.add_styled_row([id, state, by, unstyled("–"), unstyled("–"), unstyled("–")]);
             continue;
         }
         for jail in &instance.jails {
             let [id, state, by] = head.clone();
-            let memory = jail.memory_bytes.map_or_else(|| "not counted".to_owned(), mebibytes);
-            table.styled([
+            let memory = jail.memory_bytes.map_or_else(|| "not counted".to_owned(), format_mebibytes);
+            table.add_styled_row([
                 id,
                 state,
                 by,
-                plain(jail.id.as_str()),
-                plain(&jail.pids.len().to_string()),
-                plain(&memory),
+                unstyled(jail.id.as_str()),
+                unstyled(&jail.pids.len().to_string()),
+                unstyled(&memory),
             ]);
         }
     }
@@ -70,7 +70,7 @@ fn list(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
 }
 
 fn reap(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
-    let reaped = backend.reap().map_err(failed)?;
+    let reaped = backend.reap().map_err(jail_fault)?;
     let human = if reaped.instances.is_empty() {
         "Nothing to clear.\n".to_owned()
     } else {
@@ -84,14 +84,14 @@ fn reap(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json!({ "reaped": reaped })))
 }
 
-fn plain(text: &str) -> (String, Style) {
+fn unstyled(text: &str) -> (String, Style) {
     (text.to_owned(), Style::new())
 }
 
-fn mebibytes(bytes: u64) -> String {
+fn format_mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-fn failed(error: JailError) -> Fault {
+fn jail_fault(error: JailError) -> Fault {
     Fault::new(error.code(), with_causes(&error)).hint(error.hint())
 }

@@ -1,4 +1,4 @@
-//! `stockade key`: the keys that agents show.
+//! `stockade key`: makes, lists and revokes agent keys.
 
 use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
@@ -82,12 +82,12 @@ async fn list(context: &Context) -> Result<Reply, Fault> {
             Some(_) => ("revoked", BAD),
             None => ("good", Style::new()),
         };
-        table.styled([
+        table.add_styled_row([
             (key.id.clone(), Style::new()),
             (key.scope.to_string(), Style::new()),
             (key.label.clone(), Style::new()),
-            (day(key.created_at), Style::new()),
-            (key.last_used_at.map_or_else(|| "never".to_owned(), day), Style::new()),
+            (format_date(key.created_at), Style::new()),
+            (key.last_used_at.map_or_else(|| "never".to_owned(), format_date), Style::new()),
             (state.to_owned(), style),
         ]);
     }
@@ -101,6 +101,6 @@ async fn revoke(context: &Context, id: &str) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json!({ "revoked": row })))
 }
 
-fn day(time: Timestamp) -> String {
+fn format_date(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()
 }

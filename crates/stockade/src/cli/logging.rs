@@ -1,4 +1,4 @@
-//! Logs: to standard error only, because standard output belongs to answers and to MCP.
+//! Logging: to standard error only, because standard output carries replies and MCP.
 
 use engine::error::Fault;
 use error_code::ErrorCode;
@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// `STOCKADE_LOG` says exactly what is logged; without it, each `-v` says more.
+/// Starts logging. `STOCKADE_LOG` sets the filter; without it, each `-v` adds detail.
 pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
     let filter = match std::env::var("STOCKADE_LOG") {
         Ok(text) if !text.is_empty() => text.parse::<EnvFilter>().map_err(|error| {
@@ -25,7 +25,7 @@ pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
         .with_writer(io::stderr)
         .with_ansi(colors)
         .with_target(verbosity > 1)
-        .with_filter(filter_fn(|event| !tells_contents(event.target(), *event.level())));
+        .with_filter(filter_fn(|event| !may_hold_contents(event.target(), *event.level())));
     tracing_subscriber::registry()
         .with(filter)
         .with(lines)
@@ -33,8 +33,8 @@ pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
         .map_err(|error| Fault::new(ErrorCode::Internal, format!("cannot start the log: {error}")))
 }
 
-/// Libraries that carry what agents, pages and vaults say, and would write it down when asked for more.
-const CARRIERS: [&str; 9] = [
+/// Libraries that log message contents of agents, pages and vaults at debug level.
+const CONTENT_LIBRARIES: [&str; 9] = [
     "rmcp",
     "tungstenite",
     "tokio_tungstenite",
@@ -46,10 +46,10 @@ const CARRIERS: [&str; 9] = [
     "sqlx_postgres",
 ];
 
-/// Whether a line could hold a grant, a cookie or what was typed: no level of the log may.
-fn tells_contents(target: &str, level: Level) -> bool {
+/// Whether a log line could hold a grant, a cookie or typed text. Such lines are dropped at every level.
+fn may_hold_contents(target: &str, level: Level) -> bool {
     let library = target.split("::").next().unwrap_or_default();
-    level > Level::INFO && CARRIERS.contains(&library)
+    level > Level::INFO && CONTENT_LIBRARIES.contains(&library)
 }
 
 /// Libraries stay quiet until the third `-v`.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_level_of_the_log_tells_what_is_carried() {
+    fn no_log_level_shows_message_contents() {
         for (target, level, expected) in [
             ("rmcp::service", Level::DEBUG, true),
             ("rmcp", Level::TRACE, true),
@@ -78,7 +78,7 @@ mod tests {
             ("stockade::session", Level::TRACE, false),
             ("rmcpx", Level::DEBUG, false),
         ] {
-            assert_eq!(tells_contents(target, level), expected, "{target} {level}");
+            assert_eq!(may_hold_contents(target, level), expected, "{target} {level}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `stockade mcp`: MCP over standard input and output, for one client.
+//! `stockade mcp`: serves MCP over standard input and output, for one client.
 
 use crate::cli::{Context, Reply};
 use clap::Args;
@@ -35,7 +35,7 @@ pub struct McpArgs {
 
 pub(super) fn run(context: &Context, args: McpArgs) -> Result<Reply, Fault> {
     let scope = Scope { tenant: args.tenant, actor: args.actor };
-    let mut config = context.load_config_away(Vec::new())?.enabled()?;
+    let mut config = context.load_config_without_current_dir(Vec::new())?.enabled()?;
     let state = context.open_state()?;
     context.block_on(async {
         if let Some(stream) = state.join()? {
@@ -55,6 +55,6 @@ pub(super) fn run(context: &Context, args: McpArgs) -> Result<Reply, Fault> {
         control.shut_down().await;
         served
     })?;
-    // Standard output belongs to the client: there is nothing to add to it.
+    // Standard output belongs to the MCP client.
     Ok(Reply::silent())
 }

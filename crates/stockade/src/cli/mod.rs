@@ -1,11 +1,11 @@
-//! The command line: what is asked, who answers it, and how the answer is printed.
+//! The command line: parses arguments, runs a command, prints its reply.
 //!
-//! One file per command. A command answers with a [`Reply`] in two forms, for people and for programs, and
-//! this file alone writes it to standard output. Logs, progress and errors go to standard error.
+//! One file per command. A command returns a [`Reply`] in two forms, for people and for programs. `output` writes it to
+//! standard output. Logs, progress and errors go to standard error.
 
-mod allow;
 mod approvals;
 mod audit;
+mod authorize;
 mod config;
 mod context;
 mod credential;
@@ -33,17 +33,18 @@ pub use context::Context;
 pub use output::Reply;
 pub use table::{Column, Table};
 
-use clap::{Parser, Subcommand};
-use context::Global;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser, Subcommand};
+use context::GlobalArgs;
 use engine::error::Fault;
 use engine::provider::sandbox::BackendFactory;
 use error_code::ErrorCode;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Something was done, but it did not work out.
+/// The command ran and failed.
 const FAILURE: u8 = 1;
-/// What was asked cannot be asked.
+/// The command line is wrong.
 const USAGE: u8 = 2;
 
 #[derive(Debug, Parser)]
@@ -59,7 +60,7 @@ const USAGE: u8 = 2;
 )]
 struct Cli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -168,9 +169,12 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
     }
 }
 
-/// Help and version are answers; everything else that clap reports is a mistake in the command line.
+/// Reports what clap did not accept. Help and version are answers; everything else is a mistake in the command line.
 fn usage(arguments: &[OsString], error: &clap::Error) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
+    if let Some(fault) = unknown_action(arguments, error) {
+        return output::print_fault(wants_json, &fault, USAGE);
+    }
     if error.use_stderr() && wants_json {
         let text = error.render().to_string();
         let message = text.trim().trim_start_matches("error: ").to_owned();
@@ -182,7 +186,55 @@ fn usage(arguments: &[OsString], error: &clap::Error) -> ExitCode {
     }
     match error.print() {
         Ok(()) if !error.use_stderr() => ExitCode::SUCCESS,
-        // A reader that went away (`stockade --help | head -1`) is not worth a word.
+        // A reader that went away (`stockade --help | head -1`) needs no message.
         Ok(()) | Err(_) => ExitCode::from(USAGE),
+    }
+}
+
+/// The commands whose verbs are the actions of the HTTP API.
+const ACTION_COMMANDS: [&str; 2] = ["page", "session"];
+
+/// The fault for a verb of `stockade page` or `stockade session` that does not exist. It has the code that the HTTP API
+/// has for an action that does not exist.
+fn unknown_action(arguments: &[OsString], error: &clap::Error) -> Option<Fault> {
+    let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let matches = Cli::command().ignore_errors(true).try_get_matches_from(arguments).ok()?;
+    let group = matches.subcommand_name().filter(|name| ACTION_COMMANDS.contains(name))?;
+    let mut cli = Cli::command();
+    cli.build();
+    let known = cli.find_subcommand(group)?.get_subcommands().map(clap::Command::get_name);
+    let similarity = |name: &str| strsim::jaro_winkler(name, verb);
+    let nearest = known.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    let message = format!("there is no action {:?}", ::audit::sanitize(&format!("{group}.{verb}")));
+    let hint = format!(
+        "The nearest action is `stockade {group} {nearest}`; `stockade {group} --help` lists all of them."
+    );
+    Some(Fault::new(ErrorCode::UnknownAction, message).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_verb_of_page_or_session_is_an_unknown_action() {
+        for (line, nearest) in [
+            ("stockade page clik s e1", Some("page click")),
+            ("stockade page --tenant acme gotoo s http://a.test/", Some("page goto")),
+            ("stockade --json session lst", Some("session list")),
+            ("stockade session replya s-1", Some("session replay")),
+            ("stockade key lst", None),
+            ("stockade pge goto", None),
+            ("stockade page click", None),
+        ] {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let error = Cli::try_parse_from(&arguments).expect_err(line);
+            let fault = unknown_action(&arguments, &error);
+            assert_eq!(fault.is_some(), nearest.is_some(), "{line}: {fault:?}");
+            if let (Some(fault), Some(nearest)) = (fault, nearest) {
+                assert_eq!(fault.code, ErrorCode::UnknownAction, "{line}");
+                assert!(fault.hint.contains(&format!("`stockade {nearest}`")), "{line}: {}", fault.hint);
+            }
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! `stockade operator`: the people who decide, their passwords and their one-time links.
+//! `stockade operator`: operators, their passwords and their one-time login links.
 //!
-//! Once any operator has a password, every change here needs one: a shell that an agent shares must not make itself an
-//! operator by asking nicely. (It can still write the database: docs/security-model.md says what that means.)
+//! Once any operator has a password, every change needs one: an agent with a shell must not make itself an operator.
+//! (It can still write the database; see docs/security-model.md.)
 
-use crate::cli::allow::{allow, blocking, check};
+use crate::cli::authorize::{authorize_operator, check_password, run_blocking};
 use crate::cli::output::{BOLD, DIM};
-use crate::cli::terminal::Asker;
+use crate::cli::terminal::PasswordPrompt;
 use crate::cli::{Column, Context, Reply, Table};
 use audit::EventKind;
 use clap::{Args, Subcommand};
@@ -66,7 +66,7 @@ enum OperatorCommand {
 }
 
 pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault> {
-    let mut asker = Asker::new(args.password_stdin);
+    let mut asker = PasswordPrompt::new(args.password_stdin);
     let allowed_by = args.as_operator;
     context.block_on(async {
         let storage = context.open_storage().await?;
@@ -74,31 +74,31 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
         match args.command {
             OperatorCommand::List => list(&storage).await,
             OperatorCommand::Password { name } => {
-                password(context, &storage, &mut asker, &name, &allowed_by).await
+                set_password(context, &storage, &mut asker, &name, &allowed_by).await
             }
             OperatorCommand::Link { name } => {
                 if !std::io::stdout().is_terminal() {
                     return Err(Fault::new(ErrorCode::TerminalRequired, "a link is shown on a terminal only")
                         .hint("Run it in a terminal of your own, not through a program."));
                 }
-                allow(context, &storage, &mut asker, &allowed_by).await?;
+                authorize_operator(context, &storage, &mut asker, &allowed_by).await?;
                 let token = storage.make_link(&name).await?;
-                put_on_record(context, EventKind::OperatorChanged, &name, "a one-time link was made").await?;
-                link(context, &name, &token).await
+                record_event(context, EventKind::OperatorChanged, &name, "a one-time link was made").await?;
+                show_link(context, &name, &token).await
             }
             OperatorCommand::Add { name } => {
-                allow(context, &storage, &mut asker, &allowed_by).await?;
+                authorize_operator(context, &storage, &mut asker, &allowed_by).await?;
                 let row = storage.add_operator(&name).await?;
-                put_on_record(context, EventKind::OperatorChanged, &name, "added").await?;
+                record_event(context, EventKind::OperatorChanged, &name, "added").await?;
                 let human = format!(
                     "{name} is an operator. They set their password with\n  stockade operator password {name}\n"
                 );
                 Ok(Reply::new(human, json!({ "added": row })))
             }
             OperatorCommand::Remove { name } => {
-                allow(context, &storage, &mut asker, &allowed_by).await?;
+                authorize_operator(context, &storage, &mut asker, &allowed_by).await?;
                 storage.remove_operator(&name).await?;
-                put_on_record(context, EventKind::OperatorChanged, &name, "removed").await?;
+                record_event(context, EventKind::OperatorChanged, &name, "removed").await?;
                 Ok(Reply::new(format!("{name} is no operator any more.\n"), json!({ "removed": name })))
             }
         }
@@ -110,15 +110,19 @@ async fn list(storage: &Storage) -> Result<Reply, Fault> {
     let mut table = Table::new(&[Column::Whole("NAME"), Column::Short("PASSWORD"), Column::Short("MADE")]);
     for row in &operators {
         let password = if row.has_password { "set" } else { "none yet" };
-        table.row([row.name.clone(), password.to_owned(), row.created_at.strftime("%Y-%m-%d").to_string()]);
+        table.add_row([
+            row.name.clone(),
+            password.to_owned(),
+            row.created_at.strftime("%Y-%m-%d").to_string(),
+        ]);
     }
     Ok(Reply::new(table.render("There is no operator yet."), json!({ "operators": operators })))
 }
 
-async fn password(
+async fn set_password(
     context: &Context,
     storage: &Storage,
-    asker: &mut Asker,
+    asker: &mut PasswordPrompt,
     name: &str,
     allowed_by: &str,
 ) -> Result<Reply, Fault> {
@@ -129,25 +133,25 @@ async fn password(
     match &old {
         Some(old) => {
             let given = asker.ask(&format!("The password that {name} has now"))?;
-            check(context, name, given, old.clone()).await?;
+            check_password(context, name, given, old.clone()).await?;
         }
-        // A first one makes somebody who can decide, as adding an operator does.
-        None => allow(context, storage, asker, allowed_by).await?,
+        // A first password makes a new decider, so it needs the same authorization as adding an operator.
+        None => authorize_operator(context, storage, asker, allowed_by).await?,
     }
     let new = asker.ask_new(&format!("A new password for {name}"))?;
-    let hash = blocking(move || new.hash()).await?;
+    let hash = run_blocking(move || new.hash()).await?;
     if !storage.set_operator_password(name, old.as_deref(), &hash).await? {
         return Err(Fault::new(ErrorCode::StorageBusy, "somebody else changed it at the same moment")
             .hint("Try again.")
             .retryable());
     }
-    put_on_record(context, EventKind::OperatorChanged, name, "a password was set").await?;
+    record_event(context, EventKind::OperatorChanged, name, "a password was set").await?;
     let human = format!("{name} has a new password, and is logged out everywhere.\n");
     Ok(Reply::new(human, json!({ "password_set": name })))
 }
 
-async fn link(context: &Context, name: &str, token: &OperatorToken) -> Result<Reply, Fault> {
-    // Where the server listens is its own to say; without one, where it would.
+async fn show_link(context: &Context, name: &str, token: &OperatorToken) -> Result<Reply, Fault> {
+    // Asks the running server for its address; without one, takes the configured address.
     let running = client::ask(&context.open_state()?, "GET", "/v1/console").await;
     let base = match running.ok().and_then(|answer| answer["console"].as_str().map(str::to_owned)) {
         Some(base) => base,
@@ -165,11 +169,11 @@ pub fn console_address(listen: SocketAddr) -> String {
     format!("http://{listen}/console")
 }
 
-/// Behind a `#`, so that it is in no request, no log and no referrer.
+/// The token is in the fragment, so that it appears in no request, log or referrer.
 pub fn link_address(console: &str, token: &OperatorToken) -> String {
     format!("{console}/link#{}", token.expose())
 }
 
-async fn put_on_record(context: &Context, kind: EventKind, operator: &str, what: &str) -> Result<(), Fault> {
-    operator::changed(&context.open_log()?, kind, operator, what).await
+async fn record_event(context: &Context, kind: EventKind, operator: &str, what: &str) -> Result<(), Fault> {
+    operator::record_operator_event(&context.open_log()?, kind, operator, what).await
 }

@@ -1,4 +1,4 @@
-//! How answers and errors are printed.
+//! Prints replies, progress and errors.
 
 use crate::cli::{Context, FAILURE};
 use anstyle::{AnsiColor, Style};
@@ -8,10 +8,10 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// A command's answer.
+/// What a command returns.
 #[derive(Debug)]
 pub struct Reply {
-    /// For people: whole lines, with colours that are dropped where nobody sees them.
+    /// For people: whole lines, with colours that are stripped if the output is no terminal.
     pub human: String,
     /// For programs.
     pub json: Value,
@@ -24,7 +24,7 @@ impl Reply {
         Reply { human: human.into(), json, ok: true }
     }
 
-    /// For a command whose standard output was somebody else's to write: nothing is added, not even in JSON.
+    /// Prints nothing, not even JSON: for a command whose standard output carries something else.
     pub fn silent() -> Reply {
         Reply::new("", Value::Null)
     }
@@ -37,19 +37,19 @@ pub const HINT: Style = AnsiColor::Yellow.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
-    match write_stdout(&text_of(context, reply)) {
+    match write_stdout(&render_reply(context, reply)) {
         Ok(()) if reply.ok => ExitCode::SUCCESS,
         Ok(()) => ExitCode::from(FAILURE),
-        Err(error) => lost(&error),
+        Err(error) => report_lost_output(&error),
     }
 }
 
-/// An answer in the middle of a command that goes on.
+/// Prints a reply while the command goes on.
 pub fn print_now(context: &Context, reply: &Reply) -> Result<(), Fault> {
-    write_stdout(&text_of(context, reply)).map_err(|error| output_lost(&error))
+    write_stdout(&render_reply(context, reply)).map_err(|error| output_lost(&error))
 }
 
-/// Whole lines in the middle of a command that goes on.
+/// Prints whole lines while the command goes on.
 pub fn print_text(text: &str) -> Result<(), Fault> {
     write_stdout(text).map_err(|error| output_lost(&error))
 }
@@ -59,8 +59,8 @@ fn output_lost(error: &io::Error) -> Fault {
         .hint_if_none("Something has to read it, or it has to lead to a file with room.")
 }
 
-/// One line for people, while a command goes on; programs wait for the whole answer.
-pub fn line(context: &Context, line: &str) {
+/// Prints one line for people while the command goes on. Nothing with `--json`: programs wait for the reply.
+pub fn print_line(context: &Context, line: &str) {
     if !context.json()
         && let Err(error) = write_stdout(line)
     {
@@ -68,7 +68,7 @@ pub fn line(context: &Context, line: &str) {
     }
 }
 
-fn text_of(context: &Context, reply: &Reply) -> String {
+fn render_reply(context: &Context, reply: &Reply) -> String {
     match &reply.json {
         Value::Null => String::new(),
         json if context.json() => format!("{json:#}"),
@@ -76,22 +76,22 @@ fn text_of(context: &Context, reply: &Reply) -> String {
     }
 }
 
-/// In JSON an error is an answer, so it goes where answers go.
+/// Prints a fault: with `--json` to standard output, as replies are; else to standard error.
 pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
     if json {
         return match write_stdout(&format!("{:#}", serde_json::json!({ "error": fault }))) {
             Ok(()) => ExitCode::from(code),
-            Err(error) => lost(&error),
+            Err(error) => report_lost_output(&error),
         };
     }
-    // If standard error is gone, the exit code is all that can still be said.
-    match anstream::stderr().write_all(told(fault).as_bytes()) {
+    // If standard error is closed, only the exit code is left.
+    match anstream::stderr().write_all(render_fault(fault).as_bytes()) {
         Ok(()) | Err(_) => ExitCode::from(code),
     }
 }
 
-/// A fault as people read it.
-pub(super) fn told(fault: &Fault) -> String {
+/// Renders a fault for people.
+pub(super) fn render_fault(fault: &Fault) -> String {
     let mut text =
         format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, in_quotes(&fault.message));
     if !fault.hint.is_empty() {
@@ -100,8 +100,8 @@ pub(super) fn told(fault: &Fault) -> String {
     text
 }
 
-/// One line of progress; people see it, programs that read standard output do not.
-pub fn progress(context: &Context, line: &str) {
+/// Prints a progress line to standard error; nothing with `--json`.
+pub fn print_progress(context: &Context, line: &str) {
     if !context.json() && writeln!(anstream::stderr(), "{DIM}{line}{DIM:#}").is_err() {
         tracing::debug!("nobody reads the progress");
     }
@@ -119,8 +119,8 @@ fn write_stdout(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The answer did not arrive. A reader that went away (`… | head -1`) knows; other reasons are said.
-fn lost(error: &io::Error) -> ExitCode {
+/// Logs why the reply could not be written. A closed pipe (`… | head -1`) is not logged.
+fn report_lost_output(error: &io::Error) -> ExitCode {
     if error.kind() != io::ErrorKind::BrokenPipe {
         tracing::error!(%error, "cannot write the answer");
     }

@@ -1,6 +1,6 @@
-//! `stockade page`: every action of a page, on a session of a running server.
+//! `stockade page`: the page actions of the HTTP API, on a session of a running server.
 //!
-//! The verbs and their flags are made from the API's own actions and schemas, so that they cannot differ.
+//! Verbs and flags are generated from the API's actions and schemas, so they cannot differ.
 
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::{Context, Reply};
@@ -22,7 +22,7 @@ Examples:
   stockade page type shopping \"blue lamp\" --role searchbox --submit
   stockade page extract shopping title";
 
-/// The positional argument that stands for an action's main parameter.
+/// The positional argument for an action's main parameter.
 const MAIN: &str = "main-argument";
 const SESSION: &str = "session";
 
@@ -34,44 +34,44 @@ pub struct PageArgs {
 
 /// How a parameter is written on a command line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Truth,
+enum ParameterKind {
+    Boolean,
     Number,
     Text,
-    /// A number if it reads as one.
-    Either,
+    /// A number if it parses as one, else text.
+    NumberOrText,
     List,
     /// An object, each of whose fields has a flag of its own.
-    Fields,
+    Object,
 }
 
-fn kind_of(schema: &Value) -> Kind {
+fn parameter_kind(schema: &Value) -> ParameterKind {
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
     if types.contains(&"boolean") {
-        Kind::Truth
+        ParameterKind::Boolean
     } else if types.contains(&"array") {
-        Kind::List
+        ParameterKind::List
     } else if types.contains(&"object") {
-        Kind::Fields
+        ParameterKind::Object
     } else if types.contains(&"integer") || types.contains(&"number") {
-        Kind::Number
+        ParameterKind::Number
     } else if types.contains(&"string") || !schema.to_string().contains("integer") {
-        Kind::Text
+        ParameterKind::Text
     } else {
-        Kind::Either
+        ParameterKind::NumberOrText
     }
 }
 
 /// Every parameter that has a flag: its path in the request, its schema.
-fn flags(action: &ApiAction) -> Vec<(Vec<String>, Value)> {
+fn list_flags(action: &ApiAction) -> Vec<(Vec<String>, Value)> {
     let (properties, _) = parameters(action);
     let mut flags = Vec::new();
     for (name, schema) in properties {
-        if kind_of(&schema) == Kind::Fields {
+        if parameter_kind(&schema) == ParameterKind::Object {
             for (field, inner) in schema["properties"].as_object().into_iter().flatten() {
                 flags.push((vec![name.clone(), field.clone()], inner.clone()));
             }
@@ -86,7 +86,7 @@ fn flag_name(path: &[String]) -> String {
     path.join("-").replace('_', "-")
 }
 
-fn command(action: &'static ApiAction) -> Option<Command> {
+fn build_command(action: &'static ApiAction) -> Option<Command> {
     let verb = action.name.strip_prefix("page.")?;
     let (properties, required) = parameters(action);
     let session = Arg::new(SESSION).value_name("SESSION").required(true).help("The session's id or name");
@@ -102,9 +102,9 @@ fn command(action: &'static ApiAction) -> Option<Command> {
         }
         command = command.arg(positional);
     }
-    for (path, schema) in flags(action) {
+    for (path, schema) in list_flags(action) {
         let given = path.len() == 1 && action.main == Some(path[0].as_str());
-        // One that must be given has its place; the others may be called by name as well.
+        // A required main parameter is positional only; an optional one has a flag as well.
         if given && required.contains(&path[0]) {
             continue;
         }
@@ -120,13 +120,13 @@ fn command(action: &'static ApiAction) -> Option<Command> {
         if given {
             flag = flag.conflicts_with(MAIN);
         }
-        flag = match kind_of(&schema) {
-            Kind::Truth => flag
+        flag = match parameter_kind(&schema) {
+            ParameterKind::Boolean => flag
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
                 .value_parser(["true", "false"]),
-            Kind::List => flag.action(ArgAction::Append),
+            ParameterKind::List => flag.action(ArgAction::Append),
             _ => flag,
         };
         command = command.arg(flag.allow_negative_numbers(true));
@@ -135,9 +135,9 @@ fn command(action: &'static ApiAction) -> Option<Command> {
 }
 
 fn value_name(schema: &Value) -> &'static str {
-    match kind_of(schema) {
-        Kind::Number => "NUMBER",
-        Kind::Truth => "true|false",
+    match parameter_kind(schema) {
+        ParameterKind::Number => "NUMBER",
+        ParameterKind::Boolean => "true|false",
         _ => "TEXT",
     }
 }
@@ -148,7 +148,7 @@ impl Args for PageArgs {
             .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
-            .defer(with_verbs)
+            .defer(add_action_commands)
     }
 
     fn augment_args_for_update(command_line: Command) -> Command {
@@ -156,15 +156,15 @@ impl Args for PageArgs {
     }
 }
 
-/// Made only when it is `page` that is asked for: schemas take a while to write.
-fn with_verbs(command_line: Command) -> Command {
+/// Deferred until `page` is parsed: generating the schemas takes a while.
+fn add_action_commands(command_line: Command) -> Command {
     let scope = |name: &'static str, default: &'static str, help: &'static str| {
         Arg::new(name).long(name).global(true).default_value(default).help(help)
     };
     command_line
         .arg(scope("tenant", "default", "Whose data the session is").value_parser(Tenant::parse))
         .arg(scope("actor", "agent", "The agent that the session belongs to").value_parser(Actor::parse))
-        .subcommands(ACTIONS.iter().filter_map(command))
+        .subcommands(ACTIONS.iter().filter_map(build_command))
 }
 
 impl FromArgMatches for PageArgs {
@@ -175,7 +175,7 @@ impl FromArgMatches for PageArgs {
         let action = ACTIONS.iter().find(|action| action.name == name).ok_or_else(missing)?;
         let tenant = given.get_one::<Tenant>("tenant").cloned().ok_or_else(missing)?;
         let actor = given.get_one::<Actor>("actor").cloned().ok_or_else(missing)?;
-        Ok(PageArgs { scope: Scope { tenant, actor }, request: request(action, given)? })
+        Ok(PageArgs { scope: Scope { tenant, actor }, request: build_request(action, given)? })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -184,10 +184,10 @@ impl FromArgMatches for PageArgs {
     }
 }
 
-fn request(action: &ApiAction, given: &ArgMatches) -> Result<Value, clap::Error> {
+fn build_request(action: &ApiAction, given: &ArgMatches) -> Result<Value, clap::Error> {
     let session: Option<&String> = given.get_one(SESSION);
     let mut request = json!({ "action": action.name, "session": session });
-    for (path, schema) in flags(action) {
+    for (path, schema) in list_flags(action) {
         let main = path.len() == 1 && action.main == Some(path[0].as_str());
         let texts: Vec<&String> = [Some(flag_name(&path)), main.then(|| MAIN.to_owned())]
             .into_iter()
@@ -197,26 +197,26 @@ fn request(action: &ApiAction, given: &ArgMatches) -> Result<Value, clap::Error>
             .flatten()
             .collect();
         let Some(first) = texts.first() else { continue };
-        let value = match kind_of(&schema) {
-            Kind::List => json!(texts),
-            kind => value(kind, first).ok_or_else(|| not_a_number(&path, first))?,
+        let value = match parameter_kind(&schema) {
+            ParameterKind::List => json!(texts),
+            kind => parse_value(kind, first).ok_or_else(|| not_a_number(&path, first))?,
         };
-        put(&mut request, &path, value);
+        insert_at(&mut request, &path, value);
     }
     Ok(request)
 }
 
-fn value(kind: Kind, text: &str) -> Option<Value> {
+fn parse_value(kind: ParameterKind, text: &str) -> Option<Value> {
     let number = || serde_json::from_str::<serde_json::Number>(text).ok().map(Value::Number);
     match kind {
-        Kind::Truth => Some(Value::Bool(text == "true")),
-        Kind::Number => number(),
-        Kind::Either => number().or_else(|| Some(text.into())),
-        Kind::Text | Kind::List | Kind::Fields => Some(text.into()),
+        ParameterKind::Boolean => Some(Value::Bool(text == "true")),
+        ParameterKind::Number => number(),
+        ParameterKind::NumberOrText => number().or_else(|| Some(text.into())),
+        ParameterKind::Text | ParameterKind::List | ParameterKind::Object => Some(text.into()),
     }
 }
 
-fn put(request: &mut Value, path: &[String], value: Value) {
+fn insert_at(request: &mut Value, path: &[String], value: Value) {
     match path {
         [name] => request[name] = value,
         [name, field, ..] => {
@@ -237,11 +237,11 @@ fn not_a_number(path: &[String], text: &str) -> clap::Error {
 pub(super) fn run(context: &Context, args: PageArgs) -> Result<Reply, Fault> {
     let state = context.open_state()?;
     let json = context.block_on(client::act(&state, &args.scope, &args.request))?;
-    Ok(Reply::new(told(&json), json))
+    Ok(Reply::new(render_result(&json), json))
 }
 
-/// Short facts first, a line each; then what a page says, as it is.
-pub(super) fn told(result: &Value) -> String {
+/// Renders an action's result: short fields first, one per line; then page text.
+pub(super) fn render_result(result: &Value) -> String {
     let mut out = String::new();
     let mut blocks = String::new();
     if let Some(session) = result["session_id"].as_str() {
@@ -249,36 +249,40 @@ pub(super) fn told(result: &Value) -> String {
     }
     for (key, value) in result["data"].as_object().into_iter().flatten() {
         match value {
-            // The same as url, and a picture is not for a terminal.
+            // `final_url` repeats `url`; an image cannot be printed.
             Value::String(_) if matches!(key.as_str(), "final_url" | "image_base64") => {}
             Value::String(text) if text.contains('\n') || matches!(key.as_str(), "html" | "text") => {
-                blocks.push_str(&lines(text));
+                blocks.push_str(&render_lines(text));
             }
-            Value::String(text) => out.push_str(&fact(key, text)),
-            Value::Array(items) => items.iter().for_each(|item| out.push_str(&fact(key, &flat(item)))),
+            Value::String(text) => out.push_str(&render_field(key, text)),
+            Value::Array(items) => {
+                items.iter().for_each(|item| out.push_str(&render_field(key, &flatten_value(item))))
+            }
             Value::Null => {}
-            other => out.push_str(&fact(key, &flat(other))),
+            other => out.push_str(&render_field(key, &flatten_value(other))),
         }
     }
     out + &blocks
 }
 
-fn fact(key: &str, value: &str) -> String {
+fn render_field(key: &str, value: &str) -> String {
     format!("  {DIM}{key:<16}{DIM:#} {}\n", audit::sanitize(value))
 }
 
-fn flat(value: &Value) -> String {
+fn flatten_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Object(fields) => {
-            fields.iter().map(|(key, value)| format!("{key}={}", flat(value))).collect::<Vec<_>>().join(" ")
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| format!("{key}={}", flatten_value(value)))
+            .collect::<Vec<_>>()
+            .join(" "),
         other => other.to_string(),
     }
 }
 
-/// Text of several lines; no control character of a page's reaches the terminal.
-fn lines(text: &str) -> String {
+/// Text of several lines, without a page's control characters.
+fn render_lines(text: &str) -> String {
     let harmless = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{}{end}", text.chars().map(harmless).collect::<String>())
@@ -355,16 +359,16 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_told_in_lines_and_speaks_to_no_terminal() {
+    fn a_result_is_printed_in_lines_without_control_characters() {
         let result = json!({"session_id": "s-1", "data": {
             "url": "http://a.test/", "notes": ["one", "two"], "snapshot": "a\n\u{1b}[2J\n", "actions_left": 3,
             "tabs": [{"tab": "t1", "current": true}],
         }});
-        let text = anstream::adapter::strip_str(&told(&result)).to_string();
+        let text = anstream::adapter::strip_str(&render_result(&result)).to_string();
         for line in ["s-1", "  notes            two", "  tabs             current=true tab=t1", "\u{fffd}[2J"]
         {
             assert!(text.lines().any(|shown| shown == line), "{line:?} in {text}");
         }
-        assert!(!told(&result).contains("\u{1b}[2J"));
+        assert!(!render_result(&result).contains("\u{1b}[2J"));
     }
 }

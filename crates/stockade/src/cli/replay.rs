@@ -1,4 +1,4 @@
-//! `stockade session replay`: a session as one page, from the log and its recording, or from a bundle.
+//! `stockade session replay`: writes a session as one HTML page, from the log and its recording, or from a bundle.
 
 use super::audit::unreadable;
 use crate::cli::{Context, Reply};
@@ -23,8 +23,8 @@ pub struct ReplayArgs {
     output: Option<PathBuf>,
 }
 
-/// What a page is made of.
-struct Recorded {
+/// The events, egress ledger and images of one session.
+struct SessionRecording {
     session: String,
     events: Vec<LogEntry>,
     egress: Value,
@@ -61,17 +61,17 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json))
 }
 
-fn from_state(context: &Context, session: &str) -> Result<Recorded, Fault> {
+fn from_state(context: &Context, session: &str) -> Result<SessionRecording, Fault> {
     let state = context.open_state()?;
-    let session = policy::SessionId::parse(session).map_err(|_| unknown(session))?.to_string();
+    let session = policy::SessionId::parse(session).map_err(|_| unknown_session(session))?.to_string();
     let events = record::events_of(&state.audit(), &session).map_err(|e| unreadable(&e))?;
     if events.is_empty() {
-        return Err(unknown(&session));
+        return Err(unknown_session(&session));
     }
     let folder = state.folder().join("recordings").join(&session);
     let mut images = BTreeMap::new();
     let mut egress = Value::Null;
-    // A recording that is gone leaves a page without pictures.
+    // Without a recording, the page has no images.
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Ok(bytes) = std::fs::read(entry.path()) else { continue };
@@ -81,10 +81,10 @@ fn from_state(context: &Context, session: &str) -> Result<Recorded, Fault> {
             images.insert(name, bytes);
         }
     }
-    Ok(Recorded { session, events, egress, images })
+    Ok(SessionRecording { session, events, egress, images })
 }
 
-fn from_bundle(path: &Path) -> Result<Recorded, Fault> {
+fn from_bundle(path: &Path) -> Result<SessionRecording, Fault> {
     let checked = record::check_bundle(path, None).map_err(|e| unreadable(&e))?;
     if let Some(bad) = checked.bad {
         let message = format!("the bundle is not as it was made: {bad}");
@@ -94,19 +94,19 @@ fn from_bundle(path: &Path) -> Result<Recorded, Fault> {
     }
     let mut files = record::read_bundle(path).map_err(|e| unreadable(&e))?;
     let events = files.remove("events.jsonl").unwrap_or_default();
-    let events = String::from_utf8_lossy(&events).lines().filter_map(entry).collect();
+    let events = String::from_utf8_lossy(&events).lines().filter_map(parse_event).collect();
     let egress = serde_json::from_slice(&files.remove("egress.json").unwrap_or_default()).unwrap_or_default();
     let images =
         files.into_iter().filter_map(|(name, bytes)| Some((name.strip_prefix("images/")?.to_owned(), bytes)));
-    Ok(Recorded { session: checked.session_id, events, egress, images: images.collect() })
+    Ok(SessionRecording { session: checked.session_id, events, egress, images: images.collect() })
 }
 
-fn entry(line: &str) -> Option<LogEntry> {
+fn parse_event(line: &str) -> Option<LogEntry> {
     let fields = serde_json::from_str(line).ok()?;
     Some(LogEntry { chain: String::new(), segment: String::new(), line: 0, text: line.to_owned(), fields })
 }
 
-fn unknown(session: &str) -> Fault {
+fn unknown_session(session: &str) -> Fault {
     Fault::new(
         ErrorCode::UnknownSession,
         format!("nothing is on record of a session {:?}", audit::sanitize(session)),

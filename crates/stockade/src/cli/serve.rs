@@ -1,10 +1,10 @@
-//! `stockade serve`: the control plane, until it is told to stop.
+//! `stockade serve`: runs the control plane until a stop signal.
 
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply, operator};
 use crate::config::{Config, Override};
 use ::server::http as server;
-use ::server::operator::Desk;
+use ::server::operator::OperatorAuth;
 use clap::Args;
 use engine::control::Control;
 use engine::error::Fault;
@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         flags.push(Override::new("--open", "server.open", "true")?);
     }
     let mut config = context.load_config(flags)?.enabled()?;
-    let webhook = server::WebhookEnd::read(&config)?;
+    let webhook = server::WebhookEndpoint::read(&config)?;
     let state = context.open_state()?;
     let lock = state.lock()?;
     context.block_on(async {
@@ -56,16 +56,16 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         }
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
         let control = Arc::new(Control::start_on(context.backend(&config)?, &config, &state, storage).await?);
-        let desk = Desk::new(control.storage.clone(), control.log.clone());
+        let auth = OperatorAuth::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
-        let way_in = way_in(context, &desk, &control.storage, bound.address).await?;
-        let shown = Shown { key: key.as_ref(), way_in: &way_in, joining: &joining(context) };
-        let banner = banner(&config, bound.address, shown, args.demo, control.is_weaker());
+        let login = login_instructions(context, &auth, &control.storage, bound.address).await?;
+        let details = BannerDetails { key: key.as_ref(), login: &login, mcp_args: &mcp_client_args(context) };
+        let banner = render_banner(&config, bound.address, details, args.demo, control.is_weaker());
         output::print_now(context, &banner)?;
-        drop((key, banner, way_in));
+        drop((key, banner, login));
 
         let stop = Stop::watch(control.clone())?;
-        let served = server::serve(bound, control.clone(), desk, &config, webhook, stop.token.clone()).await;
+        let served = server::serve(bound, control.clone(), auth, &config, webhook, stop.token.clone()).await;
         control.shut_down().await;
         served.and(stop.wanted())
     })?;
@@ -88,11 +88,11 @@ pub(super) async fn start_demo(config: &mut Config) -> Result<SocketAddr, Fault>
     Ok(address)
 }
 
-/// How the operator gets in. A link is shown only to a terminal, where a person sits, and only until there is a
-/// password: then nobody who can start this gets in by starting it.
-async fn way_in(
+/// Lines of the banner that say how an operator logs in. A login link is shown on a terminal only, and only while no
+/// operator has a password: afterwards, starting a server must not be a way to log in.
+async fn login_instructions(
     context: &Context,
-    desk: &Desk,
+    auth: &OperatorAuth,
     storage: &Storage,
     address: SocketAddr,
 ) -> Result<String, Fault> {
@@ -105,30 +105,30 @@ async fn way_in(
             "           {DIM}no operator has a password yet; in a terminal: {PASSWORD}{DIM:#}\n"
         ));
     }
-    let token = desk.link_at_start(FIRST_OPERATOR).await?;
+    let token = auth.create_startup_link(FIRST_OPERATOR).await?;
     let link = operator::link_address(&operator::console_address(address), &token);
     Ok(format!(
         "  {BOLD}Log in{BOLD:#}   {link}\n           {DIM}works once, within ten minutes; then set a password: {PASSWORD}{DIM:#}\n"
     ))
 }
 
-/// What is told at a start and nowhere else.
-struct Shown<'a> {
+/// Parts of the banner that are shown at the start only.
+struct BannerDetails<'a> {
     key: Option<&'a AgentKey>,
-    way_in: &'a str,
-    joining: &'a str,
+    login: &'a str,
+    mcp_args: &'a str,
 }
 
-/// The arguments of a client that starts `stockade mcp`, which joins this server: it has to look in the same places.
-fn joining(context: &Context) -> String {
-    let arguments: Vec<String> = ["mcp".to_owned()].into_iter().chain(context.whereabouts()).collect();
+/// Arguments for an MCP client that starts `stockade mcp`, as JSON: the same configuration and state as this server.
+fn mcp_client_args(context: &Context) -> String {
+    let arguments: Vec<String> = ["mcp".to_owned()].into_iter().chain(context.location_flags()).collect();
     json!(arguments).to_string()
 }
 
-fn banner(
+fn render_banner(
     config: &Config,
     address: SocketAddr,
-    Shown { key, way_in, joining }: Shown,
+    BannerDetails { key, login, mcp_args }: BannerDetails,
     demo: bool,
     weaker: bool,
 ) -> Reply {
@@ -136,13 +136,13 @@ fn banner(
     let console = operator::console_address(address);
     let program =
         std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
-    let shown = match key {
+    let shown_key = match key {
         Some(key) => key.expose().to_owned(),
         None => "KEY".to_owned(),
     };
-    let header = format!("Authorization: Bearer {shown}");
+    let header = format!("Authorization: Bearer {shown_key}");
     let mut human = format!(
-        "{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n{way_in}  {BOLD}MCP{BOLD:#}      {url}\n"
+        "{GOOD}Stockade is serving.{GOOD:#}\n\n  {BOLD}Console{BOLD:#}  {console}\n{login}  {BOLD}MCP{BOLD:#}      {url}\n"
     );
     human.push_str(&match key {
         _ if config.server.open => format!("  {BOLD}Key{BOLD:#}      {BAD}none is asked for: anyone on this machine can use the browser{BAD:#}\n"),
@@ -166,15 +166,15 @@ fn banner(
 {BOLD}Claude Desktop{BOLD:#}  claude_desktop_config.json
   {{"mcpServers": {{"stockade": {{
     "command": "{program}",
-    "args": {joining}}}}}}}
+    "args": {mcp_args}}}}}}}
 
 {BOLD}Cursor{BOLD:#}  ~/.cursor/mcp.json
   {{"mcpServers": {{"stockade": {{"url": "{url}",
-    "headers": {{"Authorization": "Bearer {shown}"}}}}}}}}
+    "headers": {{"Authorization": "Bearer {shown_key}"}}}}}}}}
 
 {BOLD}VS Code{BOLD:#}  .vscode/mcp.json
   {{"servers": {{"stockade": {{"type": "http", "url": "{url}",
-    "headers": {{"Authorization": "Bearer {shown}"}}}}}}}}
+    "headers": {{"Authorization": "Bearer {shown_key}"}}}}}}}}
 
 {DIM}Stop with Ctrl-C.{DIM:#}
 "#

@@ -1,4 +1,4 @@
-//! `stockade session`: what a running server has open, and ending it.
+//! `stockade session`: starts, lists, shows and ends sessions of a running server.
 
 use crate::cli::output::{BAD, BOLD, DIM};
 use crate::cli::{Column, Context, Reply, Table};
@@ -11,7 +11,7 @@ use server::client;
 use std::io::{BufRead, Read};
 use zeroize::Zeroizing;
 
-/// Longer than any.
+/// Longer than any grant token.
 const LONGEST_GRANT: usize = 256;
 
 #[derive(Debug, Args)]
@@ -89,12 +89,12 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
             if *signed_in {
                 request["credential_mode"] = json!("operator");
                 request["domains"] = json!(domains);
-                if let Some(grant) = grant()? {
+                if let Some(grant) = read_grant()? {
                     request["grant"] = json!(grant.as_str());
                 }
             }
             let json = context.block_on(client::act(&state, &scope, &request))?;
-            return Ok(Reply::new(super::page::told(&json), json));
+            return Ok(Reply::new(super::page::render_result(&json), json));
         }
         SessionCommand::List => ("GET", None, ""),
         SessionCommand::Show { session } => ("GET", Some(session), ""),
@@ -108,25 +108,25 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     );
     let json = context.block_on(client::ask(&state, verb, &path))?;
     let human = match &args.command {
-        SessionCommand::List | SessionCommand::Start { .. } => list(&json),
-        SessionCommand::Show { .. } | SessionCommand::Replay(_) => show(&json),
+        SessionCommand::List | SessionCommand::Start { .. } => render_list(&json),
+        SessionCommand::Show { .. } | SessionCommand::Replay(_) => render_session(&json),
         SessionCommand::Close { .. } => {
-            format!("Session {} is closed.\n", text(&json["session"], "session_id"))
+            format!("Session {} is closed.\n", text_field(&json["session"], "session_id"))
         }
         SessionCommand::Archive { .. } => {
             format!(
                 "Session {} is archived in\n  {}\n  sha256 {}\n",
-                text(&json, "session_id"),
-                text(&json, "path"),
-                text(&json, "sha256")
+                text_field(&json, "session_id"),
+                text_field(&json, "path"),
+                text_field(&json, "sha256")
             )
         }
     };
     Ok(Reply::new(human, json))
 }
 
-/// A token on the command line could be read by every process of this machine.
-fn grant() -> Result<Option<Zeroizing<String>>, Fault> {
+/// Reads a grant from standard input: command-line arguments are readable by every process of this machine.
+fn read_grant() -> Result<Option<Zeroizing<String>>, Fault> {
     let mut line = Zeroizing::new(String::with_capacity(LONGEST_GRANT));
     let read = std::io::stdin().lock().take(LONGEST_GRANT as u64).read_line(&mut line);
     read.map_err(|error| Fault::io(ErrorCode::Usage, "cannot read the grant from standard input", &error))?;
@@ -134,7 +134,7 @@ fn grant() -> Result<Option<Zeroizing<String>>, Fault> {
     Ok((!grant.is_empty()).then(|| Zeroizing::new(grant.to_owned())))
 }
 
-fn list(json: &Value) -> String {
+fn render_list(json: &Value) -> String {
     let mut table = Table::new(&[
         Column::Whole("SESSION"),
         Column::Short("STATE"),
@@ -144,21 +144,22 @@ fn list(json: &Value) -> String {
         Column::Short("PAGE"),
     ]);
     for session in json["sessions"].as_array().into_iter().flatten() {
-        table.row([
-            text(session, "session_id"),
-            text(session, "state"),
+        table.add_row([
+            text_field(session, "session_id"),
+            text_field(session, "state"),
             format!("{}s", session["seconds_left"]),
             format!("{}/{}", session["actions"], session["max_actions"]),
-            format!("{}/{}", text(session, "tenant"), text(session, "actor")),
-            text(session, "url"),
+            format!("{}/{}", text_field(session, "tenant"), text_field(session, "actor")),
+            text_field(session, "url"),
         ]);
     }
     table.render("No session is open.")
 }
 
-fn show(json: &Value) -> String {
+fn render_session(json: &Value) -> String {
     let session = &json["session"];
-    let mut out = format!("{BOLD}{}{BOLD:#}  {}\n", text(session, "session_id"), text(session, "state"));
+    let mut out =
+        format!("{BOLD}{}{BOLD:#}  {}\n", text_field(session, "session_id"), text_field(session, "state"));
     for key in [
         "session_name",
         "tenant",
@@ -175,7 +176,7 @@ fn show(json: &Value) -> String {
         "title",
         "paused_for",
     ] {
-        let value = text(session, key);
+        let value = text_field(session, key);
         if !value.is_empty() {
             out.push_str(&format!("  {key:<16} {value}\n"));
         }
@@ -187,25 +188,25 @@ fn show(json: &Value) -> String {
     for phase in json["phases"].as_array().into_iter().flatten() {
         out.push_str(&format!(
             "  {:<16} {:>8.1} ms\n",
-            text(phase, "name"),
+            text_field(phase, "name"),
             phase["ms"].as_f64().unwrap_or_default()
         ));
     }
     out.push_str(&format!("\n{BOLD}Calls{BOLD:#}\n"));
     for entry in json["history"]["entries"].as_array().into_iter().flatten() {
-        let url: String = text(entry, "url").chars().take(36).collect();
+        let url: String = text_field(entry, "url").chars().take(36).collect();
         let ms = entry["duration_ms"].as_u64().unwrap_or_default();
         out.push_str(&format!(
             "  {:<11} {:<16} {ms:>6} ms {DIM}{url}{DIM:#}\n",
-            text(entry, "action"),
-            text(entry, "result")
+            text_field(entry, "action"),
+            text_field(entry, "result")
         ));
     }
     out
 }
 
-/// A field as text for a terminal: what a page wrote cannot speak to it.
-fn text(value: &Value, key: &str) -> String {
+/// A field as text for a terminal, without control characters.
+fn text_field(value: &Value, key: &str) -> String {
     match &value[key] {
         Value::String(text) => audit::sanitize(text),
         Value::Null => String::new(),

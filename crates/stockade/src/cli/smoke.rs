@@ -1,8 +1,8 @@
-//! `stockade smoke URL`: the whole way once, step by step.
+//! `stockade smoke URL`: runs the smoke test and prints its steps.
 
-use crate::cli::output::{self, BAD, DIM, GOOD, line};
+use crate::cli::output::{self, BAD, DIM, GOOD, print_line};
 use crate::cli::{Context, Reply};
-use crate::smoke::{self, Report, Step};
+use crate::smoke::{self, SmokeReport, SmokeStep};
 use clap::Args;
 use engine::control::Control;
 use engine::error::Fault;
@@ -38,24 +38,24 @@ pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
         let url = args.url.unwrap_or_else(|| "http://shop.test/".to_owned());
         let storage = Storage::open(&state.database()).await?;
         let control = Control::start_on(context.backend(&config)?, &config, &state, storage).await?;
-        let mut tell = |step: &Step| line(context, &told(step));
-        let report = smoke::run(&control, &url, args.picture.as_deref(), &mut tell).await;
+        let mut report_step = |step: &SmokeStep| print_line(context, &render_step(step));
+        let report = smoke::run(&control, &url, args.picture.as_deref(), &mut report_step).await;
         control.shut_down().await;
         Ok(report)
     })?;
     let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-    Ok(Reply { human: closing(&report), json, ok: report.ok })
+    Ok(Reply { human: render_summary(&report), json, ok: report.ok })
 }
 
-fn told(step: &Step) -> String {
+fn render_step(step: &SmokeStep) -> String {
     let mark = if step.ok { format!("{GOOD}ok{GOOD:#}    ") } else { format!("{BAD}failed{BAD:#}") };
     let detail: String = step.detail.chars().take(46).collect();
     format!("{:<11} {mark} {:>8.1} ms  {DIM}{detail}{DIM:#}", step.step, step.ms)
 }
 
-fn closing(report: &Report) -> String {
+fn render_summary(report: &SmokeReport) -> String {
     if let Some(fault) = &report.error {
-        return output::told(fault);
+        return output::render_fault(fault);
     }
     let mut text = format!("{GOOD}All five steps worked.{GOOD:#}\n");
     if let Some(picture) = &report.screenshot {

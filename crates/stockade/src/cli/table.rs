@@ -1,4 +1,4 @@
-//! Tables that fit a terminal of 80 columns.
+//! Tables for a terminal of 80 columns.
 
 use crate::cli::output::BOLD;
 use anstyle::Style;
@@ -8,14 +8,14 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const WIDTH: usize = 80;
 /// Between two columns.
 const GAP: usize = 2;
-/// A column that gives way keeps at least this.
+/// The narrowest that a truncated column gets.
 const NARROWEST: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Always shown whole: a name that a person copies.
+    /// Never truncated: a name that people copy.
     Whole(&'static str),
-    /// Cut short, with an ellipsis, when the line would be too long.
+    /// Truncated with an ellipsis if the line would be too long.
     Short(&'static str),
 }
 
@@ -38,12 +38,13 @@ impl Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.styled(cells.map(|text| (text, Style::new())));
+    pub fn add_row<const N: usize>(&mut self, cells: [String; N]) {
+        self.add_styled_row(cells.map(|text| (text, Style::new())));
     }
 
-    pub fn styled<const N: usize>(&mut self, cells: [(String, Style); N]) {
-        self.rows.push(cells.into_iter().map(|(text, style)| (harmless(&text), style)).collect());
+    pub fn add_styled_row<const N: usize>(&mut self, cells: [(String, Style); N]) {
+        self.rows
+            .push(cells.into_iter().map(|(text, style)| (replace_control_chars(&text), style)).collect());
     }
 
     /// The table as lines; `empty` if it has no rows.
@@ -54,10 +55,10 @@ impl Table {
         let widths = self.widths();
         let titles: Vec<(String, Style)> =
             self.columns.iter().map(|column| (column.title().to_owned(), BOLD)).collect();
-        std::iter::once(&titles).chain(&self.rows).map(|row| line(row, &widths)).collect()
+        std::iter::once(&titles).chain(&self.rows).map(|row| render_row(row, &widths)).collect()
     }
 
-    /// What each column would like, less what the widest of those that may be cut have to give.
+    /// The natural width of each column; the widest truncatable ones shrink until the line fits.
     fn widths(&self) -> Vec<usize> {
         let natural = |index: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
@@ -74,7 +75,7 @@ impl Table {
                 .max_by_key(|index| widths[*index]);
             match widest {
                 Some(index) => widths[index] -= 1,
-                // Nothing more can give way: names that are copied are worth a long line.
+                // Nothing left to truncate: names that people copy may make the line longer.
                 None => break,
             }
         }
@@ -82,10 +83,10 @@ impl Table {
     }
 }
 
-fn line(row: &[(String, Style)], widths: &[usize]) -> String {
+fn render_row(row: &[(String, Style)], widths: &[usize]) -> String {
     let mut line = String::new();
     for (index, ((text, style), width)) in row.iter().zip(widths).enumerate() {
-        let text = cut(text, *width);
+        let text = truncate(text, *width);
         line.push_str(&format!("{style}{text}{style:#}"));
         // No blanks at the end of a line.
         if index + 1 < row.len() {
@@ -95,8 +96,8 @@ fn line(row: &[(String, Style)], widths: &[usize]) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// At most `width` columns of a text, the last of them an ellipsis if some are missing.
-fn cut(text: &str, width: usize) -> String {
+/// Cuts a text to `width` columns; the last is an ellipsis if something was cut.
+fn truncate(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -112,8 +113,8 @@ fn cut(text: &str, width: usize) -> String {
     format!("{short}…")
 }
 
-/// A cell may hold what somebody else wrote: no control character reaches the terminal.
-fn harmless(text: &str) -> String {
+/// Replaces control characters: a cell may hold text from a page.
+fn replace_control_chars(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -124,7 +125,7 @@ mod tests {
     fn table(rows: &[[&str; 3]]) -> String {
         let mut table = Table::new(&[Column::Whole("ID"), Column::Short("LABEL"), Column::Short("WHERE")]);
         for row in rows {
-            table.row(row.map(str::to_owned));
+            table.add_row(row.map(str::to_owned));
         }
         anstream::adapter::strip_str(&table.render("nothing")).to_string()
     }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_wrote_cannot_steer_the_terminal() {
+    fn control_characters_in_a_cell_are_replaced() {
         let text = table(&[["a", "\u{1b}[2Jgone\r\nroot#", "\u{9b}31m"]]);
         assert!(!text.contains(['\u{1b}', '\r', '\u{9b}']), "{text:?}");
         assert_eq!(text.lines().count(), 2);

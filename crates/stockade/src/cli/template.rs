@@ -1,6 +1,6 @@
-//! `stockade template`: the file trees that jails run from.
+//! `stockade template`: builds, verifies and lists the file trees that jails run from.
 
-use crate::cli::output::{GOOD, progress};
+use crate::cli::output::{GOOD, print_progress};
 use crate::cli::{Column, Context, Reply, Table};
 use ::jail::template::{BuildOptions, Flavour, Store, Template, TemplateError};
 use clap::{Args, Subcommand, ValueEnum};
@@ -51,7 +51,7 @@ enum Display {
 }
 
 pub(super) fn run(context: &Context, args: TemplateArgs) -> Result<Reply, Fault> {
-    let store = Store::open(&state::templates_dir()?).map_err(failed)?;
+    let store = Store::open(&state::templates_dir()?).map_err(template_fault)?;
     match args.command {
         TemplateCommand::Build { display, bridge, browser } => {
             let flavour = match display {
@@ -67,19 +67,19 @@ pub(super) fn run(context: &Context, args: TemplateArgs) -> Result<Reply, Fault>
 }
 
 fn build(context: &Context, store: &Store, options: &BuildOptions) -> Result<Reply, Fault> {
-    let template = store.build(options, &mut |step| progress(context, step)).map_err(failed)?;
+    let template = store.build(options, &mut |step| print_progress(context, step)).map_err(template_fault)?;
     let human = format!(
         "{GOOD}Template {} is ready{GOOD:#}: {}, {} files, {}.\n",
         template.id(),
         template.browser_version(),
         template.files(),
-        megabytes(template.bytes()),
+        format_megabytes(template.bytes()),
     );
-    Ok(Reply::new(human, json!({ "template": described(&template) })))
+    Ok(Reply::new(human, json!({ "template": template_json(&template) })))
 }
 
 fn verify(context: &Context, store: &Store, id: Option<&str>) -> Result<Reply, Fault> {
-    let mut chosen = store.all().map_err(failed)?;
+    let mut chosen = store.all().map_err(template_fault)?;
     chosen.retain(|name, _| id.is_none_or(|id| name == id));
     if chosen.is_empty() {
         let message =
@@ -89,16 +89,16 @@ fn verify(context: &Context, store: &Store, id: Option<&str>) -> Result<Reply, F
     }
     let ids: Vec<String> = chosen.keys().cloned().collect();
     for template in chosen.into_values() {
-        let template = template.map_err(failed)?;
-        progress(context, &format!("comparing {} files of {}", template.files(), template.id()));
-        template.verify().map_err(failed)?;
+        let template = template.map_err(template_fault)?;
+        print_progress(context, &format!("comparing {} files of {}", template.files(), template.id()));
+        template.verify().map_err(template_fault)?;
     }
     let human = format!("{GOOD}Unchanged{GOOD:#}: {}.\n", ids.join(", "));
     Ok(Reply::new(human, json!({ "verified": ids })))
 }
 
 fn list(store: &Store) -> Result<Reply, Fault> {
-    let templates = store.list().map_err(failed)?;
+    let templates = store.list().map_err(template_fault)?;
     let mut table = Table::new(&[
         Column::Whole("ID"),
         Column::Short("DISPLAY"),
@@ -107,20 +107,20 @@ fn list(store: &Store) -> Result<Reply, Fault> {
         Column::Short("SIZE"),
     ]);
     for template in &templates {
-        table.row([
+        table.add_row([
             template.id().to_owned(),
             template.flavour().to_string(),
             template.browser_version().to_owned(),
             template.files().to_string(),
-            megabytes(template.bytes()),
+            format_megabytes(template.bytes()),
         ]);
     }
     let human = table.render("There is no template yet. Make one: stockade template build");
-    let described: Vec<Value> = templates.iter().map(described).collect();
+    let described: Vec<Value> = templates.iter().map(template_json).collect();
     Ok(Reply::new(human, json!({ "templates": described })))
 }
 
-fn described(template: &Template) -> Value {
+fn template_json(template: &Template) -> Value {
     json!({
         "id": template.id(),
         "display": template.flavour().to_string(),
@@ -131,10 +131,10 @@ fn described(template: &Template) -> Value {
     })
 }
 
-fn megabytes(bytes: u64) -> String {
+fn format_megabytes(bytes: u64) -> String {
     format!("{} MB", bytes / 1_000_000)
 }
 
-fn failed(error: TemplateError) -> Fault {
+fn template_fault(error: TemplateError) -> Fault {
     Fault::new(error.code(), with_causes(&error)).hint(error.hint())
 }

@@ -1,6 +1,6 @@
-//! The person's terminal: asking for passwords and other secrets, and single keys.
+//! Terminal input: passwords, other secrets, and single keys.
 //!
-//! `/dev/tty` and not standard input, so that a password is typed by whoever sits there, whatever the pipes are.
+//! Reads `/dev/tty`, not standard input, so that a password is typed by the person at the terminal even in a pipeline.
 
 use engine::error::Fault;
 use error_code::ErrorCode;
@@ -18,14 +18,14 @@ use zeroize::Zeroizing;
 /// The longest line that is read as a password.
 const LONGEST_LINE: u64 = 4096;
 
-/// The terminal without echo, key by key; as it was when dropped.
-pub struct Keys {
+/// The terminal in raw mode: no echo, key by key. Dropping it restores the previous mode.
+pub struct RawTerminal {
     tty: File,
     before: Termios,
 }
 
-impl Keys {
-    pub fn open() -> Result<Keys, Fault> {
+impl RawTerminal {
+    pub fn open() -> Result<RawTerminal, Fault> {
         let none = |error: io::Error| {
             Fault::new(ErrorCode::TerminalRequired, format!("there is no terminal to ask at: {error}"))
                 .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
@@ -33,86 +33,86 @@ impl Keys {
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(none)?;
         let before = tcgetattr(&tty).map_err(|error| none(error.into()))?;
         let mut quiet = before.clone();
-        // Signals stay keys, so that the terminal is put right again before anything ends.
+        // Ctrl-C arrives as a key, so that the mode is restored before the process ends.
         quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&tty, OptionalActions::Flush, &quiet).map_err(|error| none(error.into()))?;
-        Ok(Keys { tty, before })
+        Ok(RawTerminal { tty, before })
     }
 
-    pub fn say(&mut self, text: &str) -> Result<(), Fault> {
-        self.tty.write_all(text.as_bytes()).map_err(|e| lost(&e))
+    pub fn write(&mut self, text: &str) -> Result<(), Fault> {
+        self.tty.write_all(text.as_bytes()).map_err(|e| terminal_lost(&e))
     }
 
-    pub fn next(&mut self) -> Result<u8, Fault> {
+    pub fn read_key(&mut self) -> Result<u8, Fault> {
         let mut byte = [0];
         match self.tty.read(&mut byte) {
             Ok(1) => Ok(byte[0]),
-            Ok(_) => Err(gave_up()),
-            Err(error) => Err(lost(&error)),
+            Ok(_) => Err(cancelled()),
+            Err(error) => Err(terminal_lost(&error)),
         }
     }
 
-    /// The next key, if one comes in this time.
-    pub fn next_within(&mut self, patience: Duration) -> Result<Option<u8>, Fault> {
+    /// The next key, or `None` if none is pressed in this time.
+    pub fn poll_key(&mut self, patience: Duration) -> Result<Option<u8>, Fault> {
         let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
         let mut watched = [PollFd::new(&self.tty, PollFlags::IN)];
         match poll(&mut watched, Some(&patience)) {
             Ok(0) | Err(Errno::INTR) => Ok(None),
-            Ok(_) => self.next().map(Some),
-            Err(error) => Err(lost(&error.into())),
+            Ok(_) => self.read_key().map(Some),
+            Err(error) => Err(terminal_lost(&error.into())),
         }
     }
 
-    /// Forgets what was typed before somebody could know what it would be for.
-    pub fn forget(&mut self) -> Result<(), Fault> {
-        tcflush(&self.tty, QueueSelector::IFlush).map_err(|error| lost(&error.into()))
+    /// Discards keys that were pressed before the prompt was shown.
+    pub fn discard_input(&mut self) -> Result<(), Fault> {
+        tcflush(&self.tty, QueueSelector::IFlush).map_err(|error| terminal_lost(&error.into()))
     }
 
-    /// A line that is shown as it is typed.
-    pub fn note(&mut self, prompt: &str) -> Result<String, Fault> {
+    /// Reads a line with echo.
+    pub fn read_visible_line(&mut self, prompt: &str) -> Result<String, Fault> {
         self.read_line(prompt, true)
     }
 
-    /// A line that is not.
-    pub fn hidden(&mut self, prompt: &str) -> Result<Zeroizing<String>, Fault> {
+    /// Reads a line without echo.
+    pub fn read_hidden_line(&mut self, prompt: &str) -> Result<Zeroizing<String>, Fault> {
         self.read_line(prompt, false).map(Zeroizing::new)
     }
 
-    /// Whatever is pasted until Ctrl-D, unseen; at most this many bytes, and the rest is not taken.
-    pub fn paste(&mut self, prompt: &str, most: usize) -> Result<Zeroizing<Vec<u8>>, Fault> {
-        self.say(prompt)?;
+    /// Reads pasted text until Ctrl-D, without echo; bytes beyond `most` are dropped.
+    pub fn read_paste(&mut self, prompt: &str, most: usize) -> Result<Zeroizing<Vec<u8>>, Fault> {
+        self.write(prompt)?;
         let mut pasted = Zeroizing::new(Vec::with_capacity(most));
         loop {
-            match self.next()? {
+            match self.read_key()? {
                 3 | 28 => {
-                    self.say("\r\n")?;
-                    return Err(gave_up());
+                    self.write("\r\n")?;
+                    return Err(cancelled());
                 }
                 4 => break,
                 byte if pasted.len() < most => pasted.push(byte),
                 _ => {}
             }
         }
-        self.say("\r\n")?;
+        self.write("\r\n")?;
         Ok(pasted)
     }
 
     fn read_line(&mut self, prompt: &str, shown: bool) -> Result<String, Fault> {
-        self.say(prompt)?;
-        // Reserved in one piece, so that growing leaves no copy behind.
+        self.write(prompt)?;
+        // Reserved once: growing would leave copies of a secret in memory.
         let mut typed = Vec::with_capacity(LONGEST_LINE as usize);
         loop {
-            match self.next()? {
+            match self.read_key()? {
                 b'\r' | b'\n' => break,
                 3 | 4 | 28 => {
-                    self.say("\r\n")?;
-                    return Err(gave_up());
+                    self.write("\r\n")?;
+                    return Err(cancelled());
                 }
                 8 | 127 => {
                     if shown && !typed.is_empty() {
-                        self.say("\u{8} \u{8}")?;
+                        self.write("\u{8} \u{8}")?;
                     }
                     // A whole character, not its last byte.
                     while typed.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
@@ -120,18 +120,18 @@ impl Keys {
                 byte if (typed.len() as u64) < LONGEST_LINE && (byte >= 32 || !shown) => {
                     typed.push(byte);
                     if shown {
-                        self.tty.write_all(&[byte]).map_err(|e| lost(&e))?;
+                        self.tty.write_all(&[byte]).map_err(|e| terminal_lost(&e))?;
                     }
                 }
                 _ => {}
             }
         }
-        self.say("\r\n")?;
-        String::from_utf8(typed).map_err(|_| not_text())
+        self.write("\r\n")?;
+        String::from_utf8(typed).map_err(|_| not_utf8())
     }
 }
 
-impl Drop for Keys {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         if let Err(error) = tcsetattr(&self.tty, OptionalActions::Flush, &self.before) {
             tracing::warn!(%error, "the terminal could not be put right; `stty sane` does it");
@@ -139,49 +139,51 @@ impl Drop for Keys {
     }
 }
 
-/// Where passwords come from: the terminal, or lines of standard input.
-pub enum Asker {
+/// Source of passwords: the terminal, or lines of standard input.
+pub enum PasswordPrompt {
     Terminal,
     Lines(io::StdinLock<'static>),
 }
 
-impl Asker {
-    pub fn new(stdin: bool) -> Asker {
-        if stdin { Asker::Lines(io::stdin().lock()) } else { Asker::Terminal }
+impl PasswordPrompt {
+    pub fn new(stdin: bool) -> PasswordPrompt {
+        if stdin { PasswordPrompt::Lines(io::stdin().lock()) } else { PasswordPrompt::Terminal }
     }
 
     pub fn ask(&mut self, prompt: &str) -> Result<Password, Fault> {
         match self {
-            Asker::Terminal => Keys::open()?.read_line(&format!("{prompt}: "), false).map(Password::given),
-            Asker::Lines(lines) => {
+            PasswordPrompt::Terminal => {
+                RawTerminal::open()?.read_line(&format!("{prompt}: "), false).map(Password::given)
+            }
+            PasswordPrompt::Lines(lines) => {
                 let mut bytes = Vec::new();
-                lines.take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(|e| lost(&e))?;
-                let text = String::from_utf8(bytes).map_err(|_| not_text())?;
+                lines.take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(|e| terminal_lost(&e))?;
+                let text = String::from_utf8(bytes).map_err(|_| not_utf8())?;
                 let text = text.strip_suffix('\n').unwrap_or(&text);
                 Ok(Password::given(text.strip_suffix('\r').unwrap_or(text).to_owned()))
             }
         }
     }
 
-    /// A new password, typed twice where nobody sees what is typed.
+    /// Asks for a new password; twice on a terminal, where it is not echoed.
     pub fn ask_new(&mut self, prompt: &str) -> Result<Password, Fault> {
         let first = self.ask(prompt)?;
         first.check()?;
-        if matches!(self, Asker::Terminal) && !first.is(&self.ask("The same again")?) {
+        if matches!(self, PasswordPrompt::Terminal) && !first.is(&self.ask("The same again")?) {
             return Err(Fault::new(ErrorCode::BadPassword, "the two are not the same").hint("Try again."));
         }
         Ok(first)
     }
 }
 
-fn gave_up() -> Fault {
+fn cancelled() -> Fault {
     Fault::new(ErrorCode::Cancelled, "nothing was done").hint("Run it again when you like.")
 }
 
-fn not_text() -> Fault {
+fn not_utf8() -> Fault {
     Fault::new(ErrorCode::BadPassword, "what was typed is no text in UTF-8").hint("Try again.")
 }
 
-fn lost(error: &io::Error) -> Fault {
+fn terminal_lost(error: &io::Error) -> Fault {
     Fault::io(ErrorCode::OutputLost, "the terminal is gone", error).hint_if_none("Run it in a terminal.")
 }

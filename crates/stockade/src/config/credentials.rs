@@ -1,12 +1,12 @@
-//! The settings of credentials: where they rest, who is granted what without being asked.
+//! Credential settings: the vault backend, and standing grants.
 //!
-//! Only names and places stand here. What is secret comes from a file or a variable, never from the configuration, which
-//! people copy, show and check in.
+//! They hold names and paths only. Secrets come from a file or an environment variable, never from the configuration,
+//! which people copy, show and check in.
 
 use crate::config::reader::{ReadSection, Section};
 use crate::config::schema::absolute_path;
-use crate::config::values::{Shown, choice, domains, optional, scalar, seconds, text, truth};
-use crate::config::yaml::{Field, Kind, Node};
+use crate::config::values::{DisplayValue, boolean, choice, domains, optional, scalar, seconds, text};
+use crate::config::yaml::{Field, Node, NodeContent};
 use engine::settings::{
     Credentials, KvLogin, KvServer, Seconds, Sops, StandingGrant, StoreSettings, VaultBackend,
 };
@@ -16,7 +16,7 @@ use vault::GrantedHost;
 
 const DAY: u32 = 24 * 60 * 60;
 const MOST_STANDING: usize = 200;
-/// As many as a grant can name.
+/// The most hosts of one grant.
 const MOST_HOSTS: usize = 32;
 const STANDING: &str =
     "a list of standing grants, each with 'actor', 'hosts' and, unless it is default, 'tenant',";
@@ -24,7 +24,7 @@ const STANDING: &str =
 impl ReadSection for Credentials {
     fn read(s: &mut Section) -> Credentials {
         Credentials {
-            // S1's example says `vault`. That needs an address, and the default has to work without one.
+            // S1's example says `vault`, which needs an address. The default must work without one.
             vault_backend: s.get("vault_backend", VaultBackend::Store, choice),
             vault_path: s.get(
                 "vault_path",
@@ -41,7 +41,7 @@ impl ReadSection for Credentials {
                 key: s.get("key", None, optional(choice)),
                 key_file: s.get("key_file", None, optional(absolute_path)),
             }),
-            auto_inject: s.get("auto_inject", true, truth),
+            auto_inject: s.get("auto_inject", true, boolean),
             standing: s.get("standing", Vec::new(), standing),
             egress: s.get("egress", Vec::new(), domains),
             grant_lifetime: s.get("grant_lifetime", Seconds(15 * 60), seconds(1..=DAY)),
@@ -62,14 +62,14 @@ impl ReadSection for KvServer {
             token_file: s.get("token_file", None, optional(absolute_path)),
             role_id: s.get("role_id", None, optional(plain())),
             secret_id_file: s.get("secret_id_file", None, optional(absolute_path)),
-            wrapped: s.get("wrapped", false, truth),
+            wrapped: s.get("wrapped", false, boolean),
             role: s.get("role", None, optional(plain())),
             jwt_file: s.get("jwt_file", None, optional(absolute_path)),
         }
     }
 }
 
-/// Whether it may be plain http is for the backend to say: to this machine only.
+/// An http or https URL. The backend allows plain http to this machine only.
 fn address(node: &Node) -> Result<String, String> {
     let url = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
         matches!(url.scheme(), "https" | "http")
@@ -83,15 +83,17 @@ fn address(node: &Node) -> Result<String, String> {
 }
 
 fn standing(node: &Node) -> Result<Vec<StandingGrant>, String> {
-    match &node.kind {
+    match &node.content {
         _ if node.is_null() => Ok(Vec::new()),
-        Kind::List(items) if items.len() <= MOST_STANDING => items.iter().map(|item| one(item)).collect(),
+        NodeContent::List(items) if items.len() <= MOST_STANDING => {
+            items.iter().map(|item| one(item)).collect()
+        }
         _ => Err(format!("{STANDING} at most {MOST_STANDING}")),
     }
 }
 
 fn one(node: &Node) -> Result<StandingGrant, String> {
-    let Kind::Map(fields) = &node.kind else { return Err(STANDING.to_owned()) };
+    let NodeContent::Map(fields) = &node.content else { return Err(STANDING.to_owned()) };
     if let Some(field) =
         fields.iter().find(|field| !["tenant", "actor", "hosts"].contains(&field.key.as_str()))
     {
@@ -112,7 +114,7 @@ fn hosts(node: &Node) -> Result<Vec<GrantedHost>, String> {
             "a standing grant's 'hosts' to be 1 to {MOST_HOSTS} of github.com, or site:github.com with all under it;"
         )
     };
-    let Kind::List(items) = &node.kind else { return Err(expected()) };
+    let NodeContent::List(items) = &node.content else { return Err(expected()) };
     if items.is_empty() || items.len() > MOST_HOSTS {
         return Err(expected());
     }
@@ -124,8 +126,8 @@ fn field<'n>(fields: &'n [Field], key: &str) -> Option<&'n Node> {
     fields.iter().find(|field| field.key == key).map(|field| &*field.value)
 }
 
-impl Shown for StandingGrant {
-    fn shown(&self) -> Value {
+impl DisplayValue for StandingGrant {
+    fn display_value(&self) -> Value {
         let hosts: Vec<String> = self.hosts.iter().map(ToString::to_string).collect();
         json!({ "tenant": self.tenant.as_str(), "actor": self.actor.as_str(), "hosts": hosts })
     }

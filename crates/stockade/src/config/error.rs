@@ -1,6 +1,6 @@
-//! What can be wrong with a configuration, each with its place.
+//! Configuration errors, each with its file and line.
 
-use crate::config::reader::Origin;
+use crate::config::reader::ValueOrigin;
 use engine::error::{Fault, with_causes};
 use error_code::ErrorCode;
 use std::io;
@@ -14,16 +14,16 @@ pub enum ConfigError {
     #[error("{origin}: unknown key '{key}'")]
     UnknownKey {
         key: String,
-        origin: Origin,
+        origin: ValueOrigin,
         /// The key that was probably meant.
         nearest: Option<String>,
     },
     #[error("{origin}: '{key}' is {found}, but {expected} is needed")]
-    Value { key: String, origin: Origin, found: String, expected: String },
+    Value { key: String, origin: ValueOrigin, found: String, expected: String },
     #[error("{origin}: '{key}' is set a second time, after line {first}")]
-    DuplicateKey { key: String, origin: Origin, first: usize },
+    DuplicateKey { key: String, origin: ValueOrigin, first: usize },
     #[error("{origin}: {reason}")]
-    Malformed { origin: Origin, reason: String },
+    Malformed { origin: ValueOrigin, reason: String },
     #[error("cannot read the configuration file {}", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
     #[error("the configuration file {} has more than {LARGEST_FILE} bytes", file.display())]
@@ -33,7 +33,7 @@ pub enum ConfigError {
     #[error("the configuration file {} belongs to user {owner}, who could change it at any time", file.display())]
     NotOurs { file: PathBuf, owner: u32 },
     #[error("{origin}: 'security.browser.enabled' is false, so Stockade does not start")]
-    Disabled { origin: Origin },
+    Disabled { origin: ValueOrigin },
 }
 
 impl ConfigError {
@@ -51,7 +51,7 @@ impl ConfigError {
         }
     }
 
-    /// The full path of the key that is wrong, if the error is about one.
+    /// The full path of the wrong key, if the error is about one.
     pub fn key(&self) -> Option<&str> {
         match self {
             ConfigError::UnknownKey { key, .. }
@@ -78,7 +78,7 @@ impl ConfigError {
             ConfigError::UnknownKey { nearest: None, .. } => {
                 "`stockade config show` lists every key.".to_owned()
             }
-            ConfigError::Value { origin: Origin::Default, .. } => {
+            ConfigError::Value { origin: ValueOrigin::Default, .. } => {
                 "The default does not go with your other settings: set this one too.".to_owned()
             }
             ConfigError::Value { .. } => {
@@ -108,7 +108,7 @@ impl From<ConfigError> for Fault {
     }
 }
 
-/// Everything that is wrong with one configuration, in the order of the file; never empty.
+/// All errors of one configuration, in the order of the file; never empty.
 #[derive(Debug, thiserror::Error)]
 #[error("{first}")]
 pub struct ConfigErrors {
@@ -117,7 +117,7 @@ pub struct ConfigErrors {
 }
 
 impl ConfigErrors {
-    /// `Ok` if nothing was found.
+    /// `Ok` if there are none.
     pub(super) fn from_found(mut found: Vec<ConfigError>) -> Result<(), ConfigErrors> {
         found.sort_by_key(|error| error.line().unwrap_or(usize::MAX));
         let mut found = found.into_iter();

@@ -1,11 +1,11 @@
-//! Settings: S1's YAML under `security.browser`, checked, with the origin of every value.
+//! Settings: S1's YAML under `security.browser`, validated, with the origin of every value.
 //!
-//! [`load`] finds the file, reads it and answers with a [`Loaded`]: the typed [`Config`] and the list that
-//! `stockade config show` prints. A file that cannot be read or has one wrong key gives no settings at all.
+//! [`load`] finds and reads the file and returns a [`LoadedConfig`]: the typed [`Config`] and the list that
+//! `stockade config show` prints. A file that cannot be read or has one wrong key yields no settings at all.
 
 mod credentials;
 mod error;
-mod find;
+mod load;
 mod reader;
 mod rules;
 mod schema;
@@ -17,6 +17,6 @@ mod tests;
 
 pub use engine::settings::*;
 pub use error::{ConfigError, ConfigErrors};
-pub use find::{Loaded, Places, load};
-pub use reader::{Entry, Origin, Override};
+pub use load::{ConfigPaths, LoadedConfig, load};
+pub use reader::{Override, Setting, ValueOrigin};
 pub use yaml::{YamlError, read as read_yaml};

@@ -1,12 +1,12 @@
-//! Reads settings from a tree, an override or a default, and keeps where each came from.
+//! Reads settings from the file, an override or a default, and keeps the origin of each.
 //!
-//! A [`Section`] learns its keys by being asked for them, so the schema is written once: what was in the
-//! file and never asked for is unknown. Problems are gathered, and reading goes on with the default, so
-//! that one run names them all; a caller gets settings only if there was none.
+//! A [`Section`] records each key that is read, so the schema is written once: a key of the file that was never read is
+//! unknown. Errors are collected and reading continues with the default, so that one run reports all of them; the caller
+//! gets settings only if there were none.
 
 use crate::config::error::ConfigError;
-use crate::config::values::Shown;
-use crate::config::yaml::{Kind, Node};
+use crate::config::values::DisplayValue;
+use crate::config::yaml::{Node, NodeContent};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -18,9 +18,9 @@ pub trait ReadSection {
     fn read(section: &mut Section) -> Self;
 }
 
-/// Where a value came from.
+/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     Default,
     File {
         file: PathBuf,
@@ -30,87 +30,87 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl Origin {
+impl ValueOrigin {
     pub fn line(&self) -> Option<usize> {
         match self {
-            Origin::File { line, .. } => Some(*line),
-            Origin::Default | Origin::Flag(_) => None,
+            ValueOrigin::File { line, .. } => Some(*line),
+            ValueOrigin::Default | ValueOrigin::Flag(_) => None,
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File { file, line } => write!(f, "{}:{line}", file.display()),
-            Origin::Flag(flag) => f.write_str(flag),
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File { file, line } => write!(f, "{}:{line}", file.display()),
+            ValueOrigin::Flag(flag) => f.write_str(flag),
         }
     }
 }
 
-impl Serialize for Origin {
+impl Serialize for ValueOrigin {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// A value that a flag puts in place of the file's.
+/// A value from a flag; it replaces the file's.
 #[derive(Debug)]
 pub struct Override {
     pub(super) key: String,
     pub(super) node: Rc<Node>,
-    pub(super) origin: Origin,
+    pub(super) origin: ValueOrigin,
 }
 
-/// One setting as it is in force.
+/// One setting in force.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct Setting {
     pub key: String,
     pub value: Value,
     pub default: Value,
-    pub origin: Origin,
-    /// False for a key that is accepted and checked, but that nothing acts on in this version.
+    pub origin: ValueOrigin,
+    /// False for a key that is validated but has no effect in this version.
     pub in_use: bool,
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct SettingsReader<'a> {
     file: PathBuf,
     overrides: &'a [Override],
-    pub(super) entries: Vec<Entry>,
+    pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<ConfigError>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(file: PathBuf, overrides: &'a [Override]) -> Reader<'a> {
-        Reader { file, overrides, entries: Vec::new(), problems: Vec::new() }
+impl<'a> SettingsReader<'a> {
+    pub(super) fn new(file: PathBuf, overrides: &'a [Override]) -> SettingsReader<'a> {
+        SettingsReader { file, overrides, settings: Vec::new(), problems: Vec::new() }
     }
 
-    /// Reads the whole tree, then looks for keys that nobody asked for.
+    /// Reads the whole tree, then reports keys that were never read.
     pub(super) fn read<T>(&mut self, root: Option<&Node>, read: impl FnOnce(&mut Section) -> T) -> T {
         let mut unknown = Vec::new();
         let value = Section::read(self, String::new(), root, &mut unknown, read);
         for given in self.overrides {
-            if !self.entries.iter().any(|entry| entry.key == given.key) {
+            if !self.settings.iter().any(|setting| setting.key == given.key) {
                 unknown.push((given.key.clone(), given.origin.clone()));
             }
         }
         for (key, origin) in unknown {
-            let nearest = nearest(&key, self.entries.iter().map(|entry| entry.key.as_str()));
+            let nearest = nearest(&key, self.settings.iter().map(|setting| setting.key.as_str()));
             self.problems.push(ConfigError::UnknownKey { key, origin, nearest });
         }
         value
     }
 
-    fn at(&self, line: usize) -> Origin {
-        Origin::File { file: self.file.clone(), line }
+    fn at(&self, line: usize) -> ValueOrigin {
+        ValueOrigin::File { file: self.file.clone(), line }
     }
 }
 
-/// One map of settings while it is being read.
+/// One map of settings being read.
 pub(super) struct Section<'s, 'a> {
-    reader: &'s mut Reader<'a>,
-    unknown: &'s mut Vec<(String, Origin)>,
+    reader: &'s mut SettingsReader<'a>,
+    unknown: &'s mut Vec<(String, ValueOrigin)>,
     path: String,
     node: Option<&'s Node>,
     asked: Vec<&'static str>,
@@ -118,19 +118,19 @@ pub(super) struct Section<'s, 'a> {
 
 impl<'a> Section<'_, 'a> {
     fn read<T>(
-        reader: &mut Reader<'a>,
+        reader: &mut SettingsReader<'a>,
         path: String,
         node: Option<&Node>,
-        unknown: &mut Vec<(String, Origin)>,
+        unknown: &mut Vec<(String, ValueOrigin)>,
         read: impl FnOnce(&mut Section) -> T,
     ) -> T {
         let node = node.filter(|node| !node.is_null());
         let node = match node {
-            Some(node) if !matches!(node.kind, Kind::Map(_)) => {
+            Some(node) if !matches!(node.content, NodeContent::Map(_)) => {
                 reader.problems.push(ConfigError::Value {
                     key: if path.is_empty() { "(the whole file)".to_owned() } else { path.clone() },
                     origin: reader.at(node.line),
-                    found: node.in_words(),
+                    found: node.describe(),
                     expected: "a map of settings".to_owned(),
                 });
                 None
@@ -143,24 +143,24 @@ impl<'a> Section<'_, 'a> {
         value
     }
 
-    /// A setting that is in force.
-    pub(super) fn get<T: Shown>(
+    /// Reads a setting.
+    pub(super) fn get<T: DisplayValue>(
         &mut self,
         key: &'static str,
         default: T,
         parse: impl Fn(&Node) -> Result<T, String>,
     ) -> T {
-        self.take(key, default, true, parse)
+        self.read_setting(key, default, true, parse)
     }
 
-    /// A setting that is accepted and checked, but that nothing acts on yet.
-    pub(super) fn later<T: Shown>(
+    /// Reads a setting that is validated but has no effect yet.
+    pub(super) fn get_unused<T: DisplayValue>(
         &mut self,
         key: &'static str,
         default: T,
         parse: impl Fn(&Node) -> Result<T, String>,
     ) -> T {
-        self.take(key, default, false, parse)
+        self.read_setting(key, default, false, parse)
     }
 
     pub(super) fn section<T>(&mut self, key: &'static str, read: impl FnOnce(&mut Section) -> T) -> T {
@@ -170,17 +170,17 @@ impl<'a> Section<'_, 'a> {
         Section::read(self.reader, path, node.as_deref(), self.unknown, read)
     }
 
-    /// Says that a value, fine by itself, does not go with another.
-    pub(super) fn clash(&mut self, key: &'static str, expected: String) {
+    /// Reports a valid value that conflicts with another setting.
+    pub(super) fn report_conflict(&mut self, key: &'static str, expected: String) {
         let path = self.join(key);
-        let Some(entry) = self.reader.entries.iter().find(|entry| entry.key == path) else { return };
+        let Some(setting) = self.reader.settings.iter().find(|setting| setting.key == path) else { return };
         let found =
-            format!("'{}'", entry.value.as_str().map_or_else(|| entry.value.to_string(), str::to_owned));
-        let origin = entry.origin.clone();
+            format!("'{}'", setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned));
+        let origin = setting.origin.clone();
         self.reader.problems.push(ConfigError::Value { key: path, origin, found, expected });
     }
 
-    fn take<T: Shown>(
+    fn read_setting<T: DisplayValue>(
         &mut self,
         key: &'static str,
         default: T,
@@ -189,7 +189,7 @@ impl<'a> Section<'_, 'a> {
     ) -> T {
         self.asked.push(key);
         let path = self.join(key);
-        // The last of several flags for one key wins, as on any command line.
+        // The last flag for a key wins.
         let given = self.reader.overrides.iter().rev().find(|given| given.key == path);
         let found = match given {
             Some(given) => Some((Rc::clone(&given.node), given.origin.clone())),
@@ -198,13 +198,13 @@ impl<'a> Section<'_, 'a> {
                 (node, origin)
             }),
         };
-        let shown_default = default.shown();
+        let shown_default = default.display_value();
         let (value, origin) = match found {
-            None => (default, Origin::Default),
+            None => (default, ValueOrigin::Default),
             Some((node, origin)) => match parse(&node) {
                 Ok(value) => (value, origin),
                 Err(expected) => {
-                    let found = node.in_words();
+                    let found = node.describe();
                     let key = path.clone();
                     self.reader.problems.push(ConfigError::Value {
                         key,
@@ -216,9 +216,9 @@ impl<'a> Section<'_, 'a> {
                 }
             },
         };
-        self.reader.entries.push(Entry {
+        self.reader.settings.push(Setting {
             key: path,
-            value: value.shown(),
+            value: value.display_value(),
             default: shown_default,
             origin,
             in_use,
@@ -227,12 +227,12 @@ impl<'a> Section<'_, 'a> {
     }
 
     fn field(&self, key: &str) -> Option<Rc<Node>> {
-        let Kind::Map(fields) = &self.node?.kind else { return None };
+        let NodeContent::Map(fields) = &self.node?.content else { return None };
         fields.iter().find(|field| field.key == key).map(|field| Rc::clone(&field.value))
     }
 
     fn find_unknown(self) {
-        let Some(Node { kind: Kind::Map(fields), .. }) = self.node else { return };
+        let Some(Node { content: NodeContent::Map(fields), .. }) = self.node else { return };
         for field in fields.iter().filter(|field| !self.asked.contains(&field.key.as_str())) {
             self.unknown.push((self.join(&field.key), self.reader.at(field.line)));
         }
@@ -243,15 +243,14 @@ impl<'a> Section<'_, 'a> {
     }
 }
 
-/// The known key or section that `unknown` was probably meant to be: one of a like name, and of those the
-/// one in the likest place.
+/// The known key or section that `unknown` probably stands for: the most similar name, then the most similar path.
 fn nearest<'k>(unknown: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     const ALIKE: f64 = 0.5;
-    let name = last(unknown);
+    let name = last_segment(unknown);
     known
-        .flat_map(and_its_sections)
+        .flat_map(with_parent_sections)
         .map(|path| {
-            let by_name = strsim::normalized_damerau_levenshtein(name, last(path));
+            let by_name = strsim::normalized_damerau_levenshtein(name, last_segment(path));
             (path, by_name, strsim::normalized_damerau_levenshtein(unknown, path))
         })
         .filter(|(_, by_name, _)| *by_name >= ALIKE)
@@ -259,10 +258,10 @@ fn nearest<'k>(unknown: &str, known: impl Iterator<Item = &'k str>) -> Option<St
         .map(|(path, ..)| path.to_owned())
 }
 
-fn last(path: &str) -> &str {
+fn last_segment(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-fn and_its_sections(path: &str) -> impl Iterator<Item = &str> {
+fn with_parent_sections(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once('.').map(|(section, _)| section))
 }

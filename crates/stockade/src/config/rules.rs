@@ -1,11 +1,11 @@
-//! The operator's rules as the file has them, and the settings that the policy is made of.
+//! The operator's custom rules.
 
-use crate::config::values::{Shown, scalar};
-use crate::config::yaml::{Field, Kind, Node};
+use crate::config::values::{DisplayValue, scalar};
+use crate::config::yaml::{Field, Node, NodeContent};
 use policy::{Comparison, CustomRule, Risk, RuleDefinition, Subject};
 use serde_json::{Map, Value, json};
 
-/// At most this many: each is tried on every action.
+/// The most rules: each is evaluated for every action.
 const MOST_RULES: usize = 200;
 const LONGEST_TEXT: usize = 200;
 
@@ -14,9 +14,9 @@ const CONDITION: &str = "a condition of 'param' or 'fact' and one of 'equals', '
     'starts_with', 'ends_with', 'matches', 'not_matches',";
 
 pub(super) fn rules(node: &Node) -> Result<Vec<CustomRule>, String> {
-    match &node.kind {
+    match &node.content {
         _ if node.is_null() => Ok(Vec::new()),
-        Kind::List(items) if items.len() <= MOST_RULES => {
+        NodeContent::List(items) if items.len() <= MOST_RULES => {
             items.iter().enumerate().map(|(at, item)| rule(at + 1, item)).collect()
         }
         _ => Err(format!("{EXPECTED} at most {MOST_RULES}")),
@@ -36,9 +36,11 @@ fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
         name: text("name")?.unwrap_or_else(|| format!("rule {number}")),
         tools: field(fields, "tools").map_or(Ok(Vec::new()), texts)?,
         risk: risk.ok_or("a rule's 'risk' of 'low', 'medium', 'high' or 'critical'")?,
-        conditions: match field(fields, "conditions").map(|node| &node.kind) {
+        conditions: match field(fields, "conditions").map(|node| &node.content) {
             None => Vec::new(),
-            Some(Kind::List(items)) => items.iter().map(|item| condition(item)).collect::<Result<_, _>>()?,
+            Some(NodeContent::List(items)) => {
+                items.iter().map(|item| condition(item)).collect::<Result<_, _>>()?
+            }
             Some(_) => return Err(CONDITION.to_owned()),
         },
         description: text("description")?.unwrap_or_default(),
@@ -90,8 +92,8 @@ fn condition(node: &Node) -> Result<(Subject, String, Comparison), String> {
 }
 
 fn map<'n>(node: &'n Node, known: &[&str], expected: &str) -> Result<&'n [Field], String> {
-    match &node.kind {
-        Kind::Map(fields) => match fields.iter().find(|field| !known.contains(&field.key.as_str())) {
+    match &node.content {
+        NodeContent::Map(fields) => match fields.iter().find(|field| !known.contains(&field.key.as_str())) {
             Some(unknown) => Err(format!("{expected} and not '{}',", unknown.key.escape_debug())),
             None => Ok(fields),
         },
@@ -103,19 +105,19 @@ fn field<'n>(fields: &'n [Field], key: &str) -> Option<&'n Node> {
     fields.iter().find(|field| field.key == key).map(|field| &*field.value)
 }
 
-/// A list of texts, or one of them alone.
+/// A list of texts, or a single one.
 fn texts(node: &Node) -> Result<Vec<String>, String> {
     let text = |node: &Node| scalar(node).map(str::to_owned).ok_or_else(|| "a list of texts".to_owned());
-    match &node.kind {
-        Kind::List(items) => items.iter().map(|item| text(item)).collect(),
+    match &node.content {
+        NodeContent::List(items) => items.iter().map(|item| text(item)).collect(),
         _ => text(node).map(|text| vec![text]),
     }
 }
 
-/// As the file may have it, so that what is shown can be read again.
-impl Shown for CustomRule {
-    fn shown(&self) -> Value {
-        let conditions: Vec<Value> = self.text.conditions.iter().map(shown).collect();
+/// In the form of the file, so that what `config show` prints can be read again.
+impl DisplayValue for CustomRule {
+    fn display_value(&self) -> Value {
+        let conditions: Vec<Value> = self.text.conditions.iter().map(display_condition).collect();
         json!({
             "name": self.name, "tools": self.text.tools, "risk": self.risk.as_str(),
             "conditions": conditions, "description": self.description,
@@ -123,7 +125,7 @@ impl Shown for CustomRule {
     }
 }
 
-fn shown((subject, name, operator): &(Subject, String, Comparison)) -> Value {
+fn display_condition((subject, name, operator): &(Subject, String, Comparison)) -> Value {
     let subject = match subject {
         Subject::Param => "param",
         Subject::Fact => "fact",
@@ -147,7 +149,7 @@ mod tests {
     use crate::config::yaml::parse;
     use policy::{Action, Click, Facts, Policy, SessionMode, Target};
 
-    /// S1's own three rules, in its words.
+    /// S1's three example rules.
     const S1: &str = r#"
 - tools: [browser_navigate]
   risk: medium
@@ -169,9 +171,9 @@ mod tests {
     fn s1_rules_are_read_and_what_is_shown_is_read_again() {
         let read = rules(&parse(S1).unwrap().unwrap()).unwrap();
         assert_eq!(read.len(), 3);
-        let shown = read.shown();
+        let shown = read.display_value();
         let again = rules(&parse(&shown.to_string()).unwrap().unwrap()).unwrap();
-        assert_eq!(again.shown(), shown);
+        assert_eq!(again.display_value(), shown);
         let policy = Policy::new(policy::Settings { rules: read, ..policy::Settings::default() });
         let target = Target::Role { role: "button".into(), name: Some("Delete".into()), index: 0 };
         let assessed =

@@ -1,13 +1,13 @@
-//! Every setting: its name, its default and what it may be.
+//! Every setting: name, default and accepted values.
 //!
-//! S1's keys keep S1's names, meanings and defaults; S2's, S3's, S4's and ours stand beside them. Read
-//! with [`Section::later`], a key is checked and shown although nothing acts on it in this version.
+//! S1's keys keep S1's names, meanings and defaults; keys of S2, S3, S4 and our own are added. A key read with
+//! [`Section::get_unused`] is validated and shown but has no effect in this version.
 
 use crate::config::reader::{ReadSection, Section};
 use crate::config::rules::rules;
 use crate::config::values::{
-    choice, domains, fraction, hosts, https_address, loopback_address, number, optional, seconds, size, text,
-    truth, webhook,
+    boolean, choice, domains, fraction, hosts, https_address, loopback_address, number, optional, seconds,
+    size, text, webhook,
 };
 use engine::settings::{
     Anchor, Audit, Config, Container, Credentials, Egress, Hitl, Hosts, Network, PictureFormat, Recording,
@@ -25,9 +25,9 @@ pub(super) fn read_root(root: &mut Section) -> Config {
 
 impl ReadSection for Config {
     fn read(s: &mut Section) -> Config {
-        let enabled = s.get("enabled", true, truth);
-        // S3 calls this one deprecated: there is no way to run without a jail.
-        s.later("runtime_required", true, truth);
+        let enabled = s.get("enabled", true, boolean);
+        // Deprecated in S3: a browser always runs in a jail.
+        s.get_unused("runtime_required", true, boolean);
         let config = Config {
             enabled,
             session_timeout: s.get("session_timeout", Seconds(300), seconds(1..=DAY)),
@@ -38,11 +38,11 @@ impl ReadSection for Config {
             health_interval: s.get("health_interval", Seconds(15), seconds(1..=3600)),
             recording: s.get("recording", Recording::Transient, choice),
             recording_floor: s.get("recording_floor", Recording::Off, choice),
-            read_dom: s.get("read_dom", false, truth),
+            read_dom: s.get("read_dom", false, boolean),
             domain_allowlist: s.get("domain_allowlist", None, optional(domains)),
-            credential_scan: s.get("credential_scan", true, truth),
+            credential_scan: s.get("credential_scan", true, boolean),
             runtime_restart_attempts: s.get("runtime_restart_attempts", 2, number(0..=10)),
-            runtime_warmup_on_start: s.later("runtime_warmup_on_start", false, truth),
+            runtime_warmup_on_start: s.get_unused("runtime_warmup_on_start", false, boolean),
             artifacts_retention_days: s.get("artifacts_retention_days", 7, number(1..=3650)),
             artifacts_max_size: s.get(
                 "artifacts_max_size",
@@ -50,8 +50,12 @@ impl ReadSection for Config {
                 size(Size::mib(1)..=Size::mib(1024 * 1024)),
             ),
             bridge_token_seconds: s.get("bridge_token_seconds", Seconds(60), seconds(1..=60)),
-            container_image: s.later("container_image", "stockade-browser".to_owned(), image_name()),
-            container_name_prefix: s.later("container_name_prefix", "stockade-".to_owned(), image_name()),
+            container_image: s.get_unused("container_image", "stockade-browser".to_owned(), image_name()),
+            container_name_prefix: s.get_unused(
+                "container_name_prefix",
+                "stockade-".to_owned(),
+                image_name(),
+            ),
             container: s.section("container", Container::read),
             credentials: s.section("credentials", Credentials::read),
             snapshot: s.section("snapshot", SnapshotSettings::read),
@@ -63,7 +67,10 @@ impl ReadSection for Config {
         };
         let longest = config.max_session_minutes * 60;
         if config.session_timeout.0 > longest {
-            s.clash("session_timeout", format!("at most {longest} seconds, by 'max_session_minutes',"));
+            s.report_conflict(
+                "session_timeout",
+                format!("at most {longest} seconds, by 'max_session_minutes',"),
+            );
         }
         config
     }
@@ -80,13 +87,13 @@ impl ReadSection for Container {
             tmp_size: s.get("tmp_size", Size::mib(128), size(Size::mib(16)..=Size::mib(16 * 1024))),
             shm_size: s.get("shm_size", Size::mib(64), size(Size::mib(16)..=Size::mib(16 * 1024))),
             display: s.get("display", ScreenKind::Headless, choice),
-            weaker_limits: s.get("weaker_limits", false, truth),
+            weaker_limits: s.get("weaker_limits", false, boolean),
             cgroup_parent: s.get("cgroup_parent", None, optional(cgroup_path)),
         };
         let writable = container.tmp_size.bytes() + container.shm_size.bytes();
-        // A tmpfs that can outgrow the limit would end in the browser's death instead of a full disk.
+        // A tmpfs larger than the memory limit would kill the browser instead of reporting a full disk.
         if writable >= container.memory_limit.bytes() {
-            s.clash("memory_limit", "more than 'tmp_size' and 'shm_size' together".to_owned());
+            s.report_conflict("memory_limit", "more than 'tmp_size' and 'shm_size' together".to_owned());
         }
         container
     }
@@ -95,21 +102,21 @@ impl ReadSection for Container {
 impl ReadSection for SnapshotSettings {
     fn read(s: &mut Section) -> SnapshotSettings {
         SnapshotSettings {
-            exclude_password_fields: s.get("exclude_password_fields", true, truth),
-            exclude_hidden_elements: s.get("exclude_hidden_elements", true, truth),
+            exclude_password_fields: s.get("exclude_password_fields", true, boolean),
+            exclude_hidden_elements: s.get("exclude_hidden_elements", true, boolean),
             max_depth: s.get("max_depth", 10, number(1..=100)),
-            values: s.get("values", true, truth),
+            values: s.get("values", true, boolean),
         }
     }
 }
 
 impl ReadSection for Hitl {
     fn read(s: &mut Section) -> Hitl {
-        // S1's file trusts two sites as an example. Trust is the operator's to give, so none is the default;
-        // S1's sensitive ones make nothing looser, and stay.
+        // S1's example trusts two sites. Only the operator grants trust, so the default is none. S1's sensitive domains
+        // only make the policy stricter, so they stay.
         let levels = RiskResponses::default();
         Hitl {
-            enabled: s.get("enabled", true, truth),
+            enabled: s.get("enabled", true, boolean),
             trusted_domains: s.get("trusted_domains", Vec::new(), domains),
             sensitive_domains: s.get("sensitive_domains", policy::Settings::default().sensitive, domains),
             levels: RiskResponses {
@@ -134,8 +141,10 @@ impl ReadSection for Webhook {
             secret_file: s.get("secret_file", None, optional(absolute_path)),
         };
         match (&read.url, &read.secret_file) {
-            (Some(_), None) => s.clash("secret_file", "a file, because 'url' is set,".to_owned()),
-            (None, Some(_)) => s.clash("url", "an address, because 'secret_file' is set,".to_owned()),
+            (Some(_), None) => s.report_conflict("secret_file", "a file, because 'url' is set,".to_owned()),
+            (None, Some(_)) => {
+                s.report_conflict("url", "an address, because 'secret_file' is set,".to_owned())
+            }
             _ => {}
         }
         read
@@ -147,7 +156,7 @@ impl ReadSection for Server {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 7700));
         Server {
             listen: s.get("listen", listen, loopback_address),
-            open: s.get("open", false, truth),
+            open: s.get("open", false, boolean),
             console_url: s.get("console_url", None, optional(https_address)),
         }
     }
@@ -165,13 +174,13 @@ impl ReadSection for Audit {
             image_format: s.get("image_format", PictureFormat::Webp, choice),
             anchor: s.section("anchor", |s| Anchor {
                 file: s.get("file", None, optional(absolute_path)),
-                syslog: s.get("syslog", false, truth),
+                syslog: s.get("syslog", false, boolean),
                 webhook: s.get("webhook", None, optional(webhook)),
                 interval: s.get("interval", Seconds(60), seconds(1..=DAY)),
             }),
         };
         if audit.segment_size.bytes() * 2 > audit.max_size.bytes() {
-            s.clash("max_size", "at least twice 'segment_size'".to_owned());
+            s.report_conflict("max_size", "at least twice 'segment_size'".to_owned());
         }
         audit
     }
@@ -187,7 +196,7 @@ impl ReadSection for ScreenshotSettings {
     }
 }
 
-/// What container engines accept in an image's or a container's name.
+/// Characters that container engines accept in image and container names.
 fn image_name() -> impl Fn(&crate::config::yaml::Node) -> Result<String, String> {
     text(
         128,
@@ -196,14 +205,14 @@ fn image_name() -> impl Fn(&crate::config::yaml::Node) -> Result<String, String>
     )
 }
 
-/// A file of this machine, from its root: a control plane may be started anywhere.
+/// An absolute path: the control plane's working directory varies.
 pub(super) fn absolute_path(node: &crate::config::yaml::Node) -> Result<String, String> {
     let expected = "an absolute path";
     let path = text(4096, |_| true, expected)(node)?;
     if path.starts_with('/') { Ok(path) } else { Err(expected.to_owned()) }
 }
 
-/// A path below the cgroup mount: it goes into file names, so `..` stays out.
+/// A path below the cgroup mount. It becomes part of file names, so `..` is refused.
 fn cgroup_path(node: &crate::config::yaml::Node) -> Result<String, String> {
     let expected = "a cgroup path of letters, digits and - _ . @ : /, without '..',";
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@');

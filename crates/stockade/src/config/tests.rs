@@ -61,21 +61,21 @@ impl Folder {
     }
 }
 
-fn load_text(text: impl AsRef<[u8]>, overrides: &[Override]) -> Result<Loaded, ConfigErrors> {
+fn load_text(text: impl AsRef<[u8]>, overrides: &[Override]) -> Result<LoadedConfig, ConfigErrors> {
     let folder = Folder::new();
     let file = folder.write("stockade.yaml", text);
-    load(&Places { flag: Some(file), ..Places::default() }, overrides)
+    load(&ConfigPaths { flag: Some(file), ..ConfigPaths::default() }, overrides)
 }
 
 /// `text` is put under `security.browser`, whose keys begin at line 3.
-fn load_browser(text: &str) -> Result<Loaded, ConfigErrors> {
+fn load_browser(text: &str) -> Result<LoadedConfig, ConfigErrors> {
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     load_text(format!("security:\n  browser:\n{}\n", lines.join("\n")), &[])
 }
 
-fn entry<'l>(loaded: &'l Loaded, key: &str) -> &'l Entry {
+fn entry<'l>(loaded: &'l LoadedConfig, key: &str) -> &'l Setting {
     let key = format!("security.browser.{key}");
-    loaded.entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("no {key}"))
+    loaded.settings.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("no {key}"))
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn the_file_in_s1_is_accepted_with_its_values() {
 
 #[test]
 fn every_key_has_the_default_of_the_design() {
-    let loaded = load(&Places::default(), &[]).unwrap();
+    let loaded = load(&ConfigPaths::default(), &[]).unwrap();
     for (key, value) in [
         ("session_timeout", "300"),
         ("max_actions_per_session", "100"),
@@ -127,7 +127,11 @@ fn every_key_has_the_default_of_the_design() {
         ("credentials.grant_lifetime", "900"),
     ] {
         let entry = entry(&loaded, key);
-        assert_eq!((entry.value.to_string().as_str(), &entry.origin), (value, &Origin::Default), "{key}");
+        assert_eq!(
+            (entry.value.to_string().as_str(), &entry.origin),
+            (value, &ValueOrigin::Default),
+            "{key}"
+        );
     }
 }
 
@@ -337,7 +341,7 @@ fn an_unknown_key_names_the_nearest_known_one() {
 }
 
 #[test]
-fn all_that_is_wrong_is_found_in_one_run_in_the_order_of_the_file() {
+fn all_errors_are_reported_in_the_order_of_the_file() {
     let errors = load_browser("recording: on\nfoo_bar_baz: 1\nsession_timeout: 0").unwrap_err();
     let lines: Vec<_> = errors.into_iter().map(|error| error.line()).collect();
     assert_eq!(lines, [Some(3), Some(4), Some(5)]);
@@ -359,7 +363,7 @@ fn a_flag_wins_over_the_file_and_says_so() {
     assert_eq!(entry(&loaded, "session_timeout").origin.to_string(), "--set");
     assert_eq!(entry(&loaded, "server.listen").origin.to_string(), "--listen");
     assert!(entry(&loaded, "recording").origin.to_string().ends_with("stockade.yaml:4"));
-    assert_eq!(entry(&loaded, "action_timeout").origin, Origin::Default);
+    assert_eq!(entry(&loaded, "action_timeout").origin, ValueOrigin::Default);
 }
 
 #[test]
@@ -373,46 +377,46 @@ fn a_flag_with_an_unknown_key_or_a_bad_value_is_refused() {
 }
 
 #[test]
-fn the_first_place_that_has_a_file_counts() {
+fn the_first_existing_path_is_used() {
     let folder = Folder::new();
-    let places = Places {
+    let paths = ConfigPaths {
         flag: Some(folder.write("flag.yaml", "")),
         env: Some(folder.write("env.yaml", "")),
-        here: Some(folder.write("here.yaml", "")),
+        current_dir: Some(folder.write("here.yaml", "")),
         user: Some(folder.write("user.yaml", "")),
     };
-    let no_flag = Places { flag: None, ..places.clone() };
-    let no_env = Places { env: None, ..no_flag.clone() };
-    let only_user = Places { here: Some(folder.root.path().join("none.yaml")), ..no_env.clone() };
-    for (places, name) in
-        [(&places, "flag.yaml"), (&no_flag, "env.yaml"), (&no_env, "here.yaml"), (&only_user, "user.yaml")]
+    let no_flag = ConfigPaths { flag: None, ..paths.clone() };
+    let no_env = ConfigPaths { env: None, ..no_flag.clone() };
+    let only_user = ConfigPaths { current_dir: Some(folder.root.path().join("none.yaml")), ..no_env.clone() };
+    for (paths, name) in
+        [(&paths, "flag.yaml"), (&no_flag, "env.yaml"), (&no_env, "here.yaml"), (&only_user, "user.yaml")]
     {
-        assert_eq!(places.file().and_then(|file| file.file_name()).unwrap(), name);
-        assert_eq!(load(places, &[]).unwrap().file.as_deref(), places.file());
+        assert_eq!(paths.file().and_then(|file| file.file_name()).unwrap(), name);
+        assert_eq!(load(paths, &[]).unwrap().file.as_deref(), paths.file());
     }
 }
 
 #[test]
-fn a_file_that_was_named_has_to_be_there() {
+fn a_named_file_must_exist() {
     let folder = Folder::new();
     let missing = folder.root.path().join("missing.yaml");
-    let named = Places { env: Some(missing.clone()), ..Places::default() };
+    let named = ConfigPaths { env: Some(missing.clone()), ..ConfigPaths::default() };
     assert_eq!(load(&named, &[]).unwrap_err().first.code().to_string(), "config_unreadable");
-    let found = Places { here: Some(missing), ..Places::default() };
+    let found = ConfigPaths { current_dir: Some(missing), ..ConfigPaths::default() };
     assert!(load(&found, &[]).unwrap().file.is_none());
 }
 
 #[test]
-fn a_file_that_is_there_but_cannot_be_read_is_not_passed_over() {
+fn an_unreadable_file_is_an_error() {
     let folder = Folder::new();
     let here = folder.root.path().join("stockade.yaml");
     std::os::unix::fs::symlink(folder.root.path().join("nowhere"), &here).unwrap();
-    let places = Places { here: Some(here.clone()), ..Places::default() };
-    assert_eq!(load(&places, &[]).unwrap_err().first.code().to_string(), "config_unreadable");
+    let paths = ConfigPaths { current_dir: Some(here.clone()), ..ConfigPaths::default() };
+    assert_eq!(load(&paths, &[]).unwrap_err().first.code().to_string(), "config_unreadable");
 
     fs::remove_file(&here).unwrap();
     fs::create_dir(&here).unwrap();
-    assert_eq!(load(&places, &[]).unwrap_err().first.code().to_string(), "config_unreadable");
+    assert_eq!(load(&paths, &[]).unwrap_err().first.code().to_string(), "config_unreadable");
 }
 
 #[test]
@@ -420,8 +424,8 @@ fn a_file_that_anyone_may_write_is_refused() {
     let folder = Folder::new();
     let file = folder.write("stockade.yaml", "");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-    let places = Places { flag: Some(file), ..Places::default() };
-    assert_eq!(load(&places, &[]).unwrap_err().first.code().to_string(), "config_writable_by_all");
+    let paths = ConfigPaths { flag: Some(file), ..ConfigPaths::default() };
+    assert_eq!(load(&paths, &[]).unwrap_err().first.code().to_string(), "config_writable_by_all");
 }
 
 #[test]
@@ -434,7 +438,7 @@ fn a_disabled_browser_does_not_start_but_can_be_shown() {
 }
 
 #[test]
-fn what_nothing_acts_on_is_said_when_it_is_set() {
+fn a_setting_without_effect_is_reported_when_it_is_set() {
     let loaded = load_browser("runtime_required: false\nruntime_warmup_on_start: true").unwrap();
     let notices = loaded.notices();
     assert_eq!(notices.len(), 2, "{notices:?}");

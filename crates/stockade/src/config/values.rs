@@ -1,6 +1,6 @@
-//! The kinds of value that a setting can have, how each is read, and how it is shown.
+//! Parsers for the kinds of value that settings have, and how `config show` displays them.
 
-use crate::config::yaml::{Kind, Node};
+use crate::config::yaml::{Node, NodeContent};
 use engine::settings::{
     Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
     VaultBackend,
@@ -11,47 +11,47 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-/// How a value looks in `config show`.
-pub trait Shown {
-    fn shown(&self) -> Value;
+/// The value as `config show` displays it.
+pub trait DisplayValue {
+    fn display_value(&self) -> Value;
 }
 
-macro_rules! shown_as_json {
+macro_rules! display_as_json {
     ($($type:ty),*) => {
-        $(impl Shown for $type {
-            fn shown(&self) -> Value {
+        $(impl DisplayValue for $type {
+            fn display_value(&self) -> Value {
                 Value::from(self.clone())
             }
         })*
     };
 }
-shown_as_json!(bool, u32, u64, f64, String);
+display_as_json!(bool, u32, u64, f64, String);
 
-impl<T: Shown> Shown for Option<T> {
-    fn shown(&self) -> Value {
-        self.as_ref().map_or(Value::Null, Shown::shown)
+impl<T: DisplayValue> DisplayValue for Option<T> {
+    fn display_value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, DisplayValue::display_value)
     }
 }
 
-impl<T: Shown> Shown for Vec<T> {
-    fn shown(&self) -> Value {
-        Value::Array(self.iter().map(Shown::shown).collect())
+impl<T: DisplayValue> DisplayValue for Vec<T> {
+    fn display_value(&self) -> Value {
+        Value::Array(self.iter().map(DisplayValue::display_value).collect())
     }
 }
 
-impl Shown for Seconds {
-    fn shown(&self) -> Value {
+impl DisplayValue for Seconds {
+    fn display_value(&self) -> Value {
         self.0.into()
     }
 }
 
-impl Shown for Size {
-    fn shown(&self) -> Value {
+impl DisplayValue for Size {
+    fn display_value(&self) -> Value {
         self.to_string().into()
     }
 }
 
-/// A closed choice of words, each with the value it stands for.
+/// An enum whose values have fixed names in the file.
 pub trait Choice: Copy + PartialEq + Sized + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
@@ -65,8 +65,8 @@ macro_rules! choice {
         impl Choice for $type {
             const WORDS: &'static [(&'static str, $type)] = &[$(($word, $value)),*];
         }
-        impl Shown for $type {
-            fn shown(&self) -> Value {
+        impl DisplayValue for $type {
+            fn display_value(&self) -> Value {
                 self.word().into()
             }
         }
@@ -104,46 +104,46 @@ choice!(RiskResponse { "allow" => RiskResponse::Allow, "trusted" => RiskResponse
 
 choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
 
-impl Shown for DomainPattern {
-    fn shown(&self) -> Value {
+impl DisplayValue for DomainPattern {
+    fn display_value(&self) -> Value {
         self.as_str().into()
     }
 }
 
-impl Shown for Hosts {
-    fn shown(&self) -> Value {
+impl DisplayValue for Hosts {
+    fn display_value(&self) -> Value {
         self.0.iter().map(|(host, address)| (host.clone(), Value::from(address.to_string()))).collect()
     }
 }
 
-impl Shown for SocketAddr {
-    fn shown(&self) -> Value {
+impl DisplayValue for SocketAddr {
+    fn display_value(&self) -> Value {
         self.to_string().into()
     }
 }
 
 /// Digits and nothing else: no sign, no `_`, no exponent.
-fn whole(text: &str) -> Option<u64> {
+fn parse_digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 fn plain(node: &Node) -> Option<&str> {
-    match &node.kind {
-        Kind::Scalar { text, plain: true } if !node.is_null() => Some(text),
+    match &node.content {
+        NodeContent::Scalar { text, plain: true } if !node.is_null() => Some(text),
         _ => None,
     }
 }
 
 pub(super) fn scalar(node: &Node) -> Option<&str> {
-    match &node.kind {
-        Kind::Scalar { text, .. } if !node.is_null() => Some(text),
+    match &node.content {
+        NodeContent::Scalar { text, .. } if !node.is_null() => Some(text),
         _ => None,
     }
 }
 
-// The readers: each gives the value, or says in words what would have been accepted.
+// The parsers: each returns the value, or a description of what is accepted.
 
-pub fn truth(node: &Node) -> Result<bool, String> {
+pub fn boolean(node: &Node) -> Result<bool, String> {
     match plain(node) {
         Some("true") => Ok(true),
         Some("false") => Ok(false),
@@ -153,7 +153,7 @@ pub fn truth(node: &Node) -> Result<bool, String> {
 
 pub fn number(range: RangeInclusive<u32>) -> impl Fn(&Node) -> Result<u32, String> {
     move |node| {
-        let value = plain(node).and_then(whole).and_then(|value| u32::try_from(value).ok());
+        let value = plain(node).and_then(parse_digits).and_then(|value| u32::try_from(value).ok());
         value
             .filter(|value| range.contains(value))
             .ok_or_else(|| format!("a whole number from {} to {}", range.start(), range.end()))
@@ -168,7 +168,7 @@ pub fn seconds(range: RangeInclusive<u32>) -> impl Fn(&Node) -> Result<Seconds, 
 
 pub fn fraction(range: RangeInclusive<f64>) -> impl Fn(&Node) -> Result<f64, String> {
     move |node| {
-        // `inf`, `nan` and `1e3` parse as floats, and are not what anyone means by half a processor.
+        // `inf`, `nan` and `1e3` parse as floats but make no sense as a fraction of a processor.
         let digits = plain(node).filter(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
         digits
             .and_then(|text| text.parse().ok())
@@ -217,16 +217,16 @@ pub fn optional<T>(read: impl Fn(&Node) -> Result<T, String>) -> impl Fn(&Node) 
     move |node| if node.is_null() { Ok(None) } else { read(node).map(Some) }
 }
 
-/// At most this many patterns or hosts: the lists are walked at every navigation.
+/// The most patterns or hosts in a list: lists are searched at every navigation.
 const LONGEST_LIST: usize = 1000;
 
 pub fn domains(node: &Node) -> Result<Vec<DomainPattern>, String> {
     let expected = || {
         format!("a list of at most {LONGEST_LIST} host names, such as example.org, *.example.org or admin.*,")
     };
-    match &node.kind {
+    match &node.content {
         _ if node.is_null() => Ok(Vec::new()),
-        Kind::List(items) if items.len() <= LONGEST_LIST => items
+        NodeContent::List(items) if items.len() <= LONGEST_LIST => items
             .iter()
             .map(|item| scalar(item).and_then(DomainPattern::parse).ok_or_else(expected))
             .collect(),
@@ -240,7 +240,7 @@ pub fn hosts(node: &Node) -> Result<Hosts, String> {
             "a map of at most {LONGEST_LIST} host names to an address and port, such as shop.test: 127.0.0.1:8080,"
         )
     };
-    let Kind::Map(fields) = &node.kind else {
+    let NodeContent::Map(fields) = &node.content else {
         return if node.is_null() { Ok(Hosts::default()) } else { Err(expected()) };
     };
     if fields.len() > LONGEST_LIST {
@@ -254,7 +254,7 @@ pub fn hosts(node: &Node) -> Result<Hosts, String> {
     found.map(Hosts).ok_or_else(expected)
 }
 
-/// An address that heads or questions are posted to.
+/// A URL that audit heads or approval requests are posted to.
 pub fn webhook(node: &Node) -> Result<String, String> {
     let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -268,7 +268,7 @@ pub fn webhook(node: &Node) -> Result<String, String> {
         .ok_or_else(|| "an http:// or https:// address without a user name".to_owned())
 }
 
-/// A host of its own: cookies of the console are for all of it.
+/// A base URL without a path: the console's cookies apply to the whole host.
 pub fn https_address(node: &Node) -> Result<String, String> {
     let address = scalar(node).and_then(|text| url::Url::parse(text).ok()).filter(|url| {
         url.scheme() == "https"

@@ -1,27 +1,27 @@
-//! YAML text as a small tree in which every key and value knows its line.
+//! Parses YAML into a tree whose keys and values carry line numbers.
 //!
-//! Aliases share the node they name and are never expanded, so a bomb of aliases costs what its text costs.
-//! Tags and several documents in a file are refused: no setting needs them.
+//! Aliases share their node and are never expanded, so an alias bomb costs no more than its text. Tags and multiple
+//! documents are refused: no setting needs them.
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, options};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The settings are four levels deep; what is deeper than this is refused while it is read.
+/// The deepest nesting that is parsed. Settings have four levels.
 const DEEPEST: usize = 16;
 
 #[derive(Debug)]
 pub struct Node {
     pub line: usize,
-    pub kind: Kind,
+    pub content: NodeContent,
 }
 
 #[derive(Debug)]
-pub enum Kind {
+pub enum NodeContent {
     Scalar {
         text: String,
-        /// Written without quotes, so that `5` is a number and `true` a truth value.
+        /// Written without quotes: `5` is a number and `true` a boolean.
         plain: bool,
     },
     List(Vec<Rc<Node>>),
@@ -35,7 +35,7 @@ pub struct Field {
     pub value: Rc<Node>,
 }
 
-/// What was not YAML, or not the part of it that is used here.
+/// Text that is no YAML, or uses features that are refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum YamlError {
     Syntax { line: usize, reason: String },
@@ -43,51 +43,53 @@ pub enum YamlError {
 }
 
 impl Node {
-    /// Nothing, `~` or `null`.
+    /// Whether it is empty, `~` or `null`.
     pub fn is_null(&self) -> bool {
-        matches!(&self.kind, Kind::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null"))
+        matches!(&self.content, NodeContent::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null"))
     }
 
-    /// The value in words, short enough for an error message and without control characters.
-    pub fn in_words(&self) -> String {
+    /// Describes the value for an error message: short, without control characters.
+    pub fn describe(&self) -> String {
         const LONGEST: usize = 60;
-        match &self.kind {
-            Kind::List(_) => "a list".to_owned(),
-            Kind::Map(_) => "a map".to_owned(),
-            Kind::Scalar { .. } if self.is_null() => "empty".to_owned(),
-            Kind::Scalar { text, .. } if text.chars().count() > LONGEST => {
+        match &self.content {
+            NodeContent::List(_) => "a list".to_owned(),
+            NodeContent::Map(_) => "a map".to_owned(),
+            NodeContent::Scalar { .. } if self.is_null() => "empty".to_owned(),
+            NodeContent::Scalar { text, .. } if text.chars().count() > LONGEST => {
                 let start: String = text.chars().take(LONGEST).collect();
                 format!("'{}…'", start.escape_debug())
             }
-            Kind::Scalar { text, .. } => format!("'{}'", text.escape_debug()),
+            NodeContent::Scalar { text, .. } => format!("'{}'", text.escape_debug()),
         }
     }
 }
 
-/// A document as JSON; unquoted numbers and truth values are what they look like.
+/// Reads a document as JSON; unquoted numbers and booleans keep their type.
 pub fn read(text: &str) -> Result<Value, YamlError> {
     Ok(parse(text)?.map_or(Value::Null, |node| json(&node)))
 }
 
 fn json(node: &Node) -> Value {
-    match &node.kind {
-        Kind::List(items) => items.iter().map(|item| json(item)).collect(),
-        Kind::Map(fields) => fields.iter().map(|field| (field.key.clone(), json(&field.value))).collect(),
-        Kind::Scalar { .. } if node.is_null() => Value::Null,
-        Kind::Scalar { text, plain: true } => match text.as_str() {
+    match &node.content {
+        NodeContent::List(items) => items.iter().map(|item| json(item)).collect(),
+        NodeContent::Map(fields) => {
+            fields.iter().map(|field| (field.key.clone(), json(&field.value))).collect()
+        }
+        NodeContent::Scalar { .. } if node.is_null() => Value::Null,
+        NodeContent::Scalar { text, plain: true } => match text.as_str() {
             "true" => true.into(),
             "false" => false.into(),
             text => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
         },
-        Kind::Scalar { text, .. } => text.as_str().into(),
+        NodeContent::Scalar { text, .. } => text.as_str().into(),
     }
 }
 
-/// Reads one document; `None` if there is nothing but comments.
+/// Parses one document; `None` if it has only comments.
 pub fn parse(text: &str) -> Result<Option<Rc<Node>>, YamlError> {
     let options: Options = options! { flow_nesting_limit: DEEPEST, block_nesting_limit: DEEPEST };
     let mut events =
-        Events { parser: Parser::new_from_str_with_options(text, options), anchors: HashMap::new() };
+        EventReader { parser: Parser::new_from_str_with_options(text, options), anchors: HashMap::new() };
     let mut document = None;
     loop {
         let (event, span) = events.next()?;
@@ -102,13 +104,13 @@ pub fn parse(text: &str) -> Result<Option<Rc<Node>>, YamlError> {
     }
 }
 
-struct Events<'a> {
+struct EventReader<'a> {
     parser: Parser<'a, granit_parser::StrInput<'a>>,
-    /// Anchors whose node is complete; an alias inside its own anchor is not here, and is refused.
+    /// Anchors whose node is complete; an alias inside its own anchor is not here yet and is refused.
     anchors: HashMap<usize, Rc<Node>>,
 }
 
-impl<'a> Events<'a> {
+impl<'a> EventReader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), YamlError> {
         match self.parser.next() {
             Some(Ok(event)) => Ok(event),
@@ -119,7 +121,7 @@ impl<'a> Events<'a> {
 
     fn node(&mut self, event: Event<'a>, span: Span) -> Result<Rc<Node>, YamlError> {
         let line = span.start.line();
-        let (kind, anchor) = match event {
+        let (content, anchor) = match event {
             Event::Alias(id) => {
                 return self.anchors.get(&id).cloned().ok_or_else(|| syntax(span, "this alias names itself"));
             }
@@ -129,14 +131,14 @@ impl<'a> Events<'a> {
                 return Err(syntax(span, "tags (words with a leading '!') are not used here"));
             }
             Event::Scalar(text, style, anchor, None) => {
-                (Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }, anchor)
+                (NodeContent::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }, anchor)
             }
-            Event::SequenceStart(_, anchor, None) => (Kind::List(self.list()?), anchor),
-            Event::MappingStart(_, anchor, None) => (Kind::Map(self.map()?), anchor),
+            Event::SequenceStart(_, anchor, None) => (NodeContent::List(self.list()?), anchor),
+            Event::MappingStart(_, anchor, None) => (NodeContent::Map(self.map()?), anchor),
             _ => return Err(syntax(span, "a value is missing here")),
         };
-        let node = Rc::new(Node { line, kind });
-        // 0 is the parser's word for "no anchor".
+        let node = Rc::new(Node { line, content });
+        // The parser uses 0 for "no anchor".
         if anchor != 0 {
             self.anchors.insert(anchor, Rc::clone(&node));
         }
@@ -183,12 +185,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_and_value_knows_its_line() {
+    fn every_key_and_value_has_its_line() {
         let root = parse("# a word\na: 1\nb:\n  c: [x,\n    y]\n").unwrap().unwrap();
-        let Kind::Map(fields) = &root.kind else { panic!("{root:?}") };
+        let NodeContent::Map(fields) = &root.content else { panic!("{root:?}") };
         assert_eq!((fields[0].key.as_str(), fields[0].line), ("a", 2));
-        let Kind::Map(inner) = &fields[1].value.kind else { panic!("{root:?}") };
-        let Kind::List(items) = &inner[0].value.kind else { panic!("{root:?}") };
+        let NodeContent::Map(inner) = &fields[1].value.content else { panic!("{root:?}") };
+        let NodeContent::List(items) = &inner[0].value.content else { panic!("{root:?}") };
         assert_eq!((inner[0].line, items[0].line, items[1].line), (4, 4, 5));
     }
 
@@ -206,14 +208,14 @@ mod tests {
             bomb.push_str(&format!("a{level}: &a{level} [{names}]\n"));
         }
         let root = parse(&bomb).unwrap().unwrap();
-        let Kind::Map(fields) = &root.kind else { panic!("{root:?}") };
-        let Kind::List(last) = &fields[199].value.kind else { panic!("the last is a list") };
+        let NodeContent::Map(fields) = &root.content else { panic!("{root:?}") };
+        let NodeContent::List(last) = &fields[199].value.content else { panic!("the last is a list") };
         assert!(Rc::ptr_eq(&last[0], &last[8]));
         assert!(Rc::ptr_eq(&last[0], &fields[198].value));
     }
 
     #[test]
-    fn what_is_not_used_here_is_refused_with_its_line() {
+    fn unsupported_yaml_is_refused_with_its_line() {
         for (text, line) in [
             ("a: 1\n--- \nb: 2\n", 2),
             ("a: !!int 3\n", 1),
@@ -243,7 +245,7 @@ mod tests {
     #[test]
     fn a_value_in_an_error_is_short_and_harmless() {
         let root = parse(&format!("\"\\e[31m{}\"", "x".repeat(500))).unwrap().unwrap();
-        let words = root.in_words();
+        let words = root.describe();
         assert!(words.chars().count() < 80 && !words.contains('\u{1b}'), "{words}");
     }
 }

@@ -1,4 +1,4 @@
-//! The checks themselves, each a question to the machine.
+//! The checks: kernel, runtime, disk, memory, port.
 
 use super::{Check, Verdict};
 use crate::config::Config;
@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Less than this and screenshots, archives and the audit log will soon fail.
+/// With less space than this, screenshots, archives and the audit log fail soon.
 const LITTLE_SPACE: u64 = 500 * 1024 * 1024;
 
 pub fn kernel() -> Check {
@@ -22,15 +22,15 @@ pub fn kernel() -> Check {
     )
 }
 
-/// What the runtime needs of this machine, found out by trying.
+/// Checks what the runtime needs of this machine by trying it.
 pub fn runtime(backend: Result<Arc<dyn RuntimeBackend>, Fault>) -> Vec<Check> {
     match backend {
-        Ok(backend) => backend.doctor().findings.into_iter().map(check).collect(),
+        Ok(backend) => backend.doctor().findings.into_iter().map(convert_finding).collect(),
         Err(fault) => vec![Check::bad("template", fault)],
     }
 }
 
-fn check(Finding { name, outcome }: Finding) -> Check {
+fn convert_finding(Finding { name, outcome }: Finding) -> Check {
     match outcome {
         Outcome::Good { found } => Check::good(name, found),
         Outcome::Advice { found, fix } => Check::hint(name, found, fix),
@@ -42,16 +42,16 @@ fn check(Finding { name, outcome }: Finding) -> Check {
 }
 
 pub fn disk(state: &State) -> Vec<Check> {
-    let mut checks = vec![space("state folder", state.folder())];
+    let mut checks = vec![check_space("state folder", state.folder())];
     if let Ok(folder) = state::templates_dir()
         && folder.exists()
     {
-        checks.push(space("template folder", &folder));
+        checks.push(check_space("template folder", &folder));
     }
     checks
 }
 
-fn space(name: &'static str, folder: &Path) -> Check {
+fn check_space(name: &'static str, folder: &Path) -> Check {
     match rustix::fs::statvfs(folder) {
         Ok(disk) => {
             let free = disk.f_bavail * disk.f_frsize;
@@ -66,7 +66,7 @@ fn space(name: &'static str, folder: &Path) -> Check {
     }
 }
 
-/// Whether logins in memory could reach the machine's swap.
+/// Whether credentials in memory could reach the machine's swap.
 pub fn memory() -> Check {
     if engine::memory::may_be_swapped() {
         let found = "logins in memory could be written to this machine's swap";

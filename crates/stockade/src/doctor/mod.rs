@@ -1,4 +1,4 @@
-//! What works on this machine, what does not, and the exact command that mends it.
+//! Checks of this machine, each with the command that fixes what it finds.
 
 mod checks;
 pub mod leak;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Good,
-    /// It works, but less well than it could.
+    /// Works, but could be better.
     Hint,
-    /// It does not work, or is weaker than it should be.
+    /// Does not work, or is weaker than it should be.
     Bad,
 }
 
@@ -26,10 +26,10 @@ pub struct Check {
     pub name: &'static str,
     pub verdict: Verdict,
     pub found: String,
-    /// The code of what is wrong, for programs.
+    /// The error code, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Check {
     }
 }
 
-/// Looks at everything; blocks for a second or two. Changes nothing.
+/// Runs all checks. Blocks for a second or two and changes nothing.
 pub fn examine(
     config: &Config,
     backend: Result<Arc<dyn RuntimeBackend>, Fault>,

@@ -4,7 +4,7 @@
 pub mod approval_fixture;
 pub mod chromium;
 pub mod django;
-pub mod granting;
+pub mod grant_issuer;
 pub mod http;
 pub mod jails;
 pub mod login;

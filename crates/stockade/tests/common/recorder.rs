@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct RecordedRequest {
     pub host: String,
     pub method: String,
     /// With its query.
@@ -14,7 +14,7 @@ pub struct Asked {
     pub headers: Vec<(String, String)>,
 }
 
-impl Asked {
+impl RecordedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -25,15 +25,15 @@ impl Asked {
 }
 
 /// Answers a request with a whole HTTP answer.
-type Page = dyn Fn(&Asked) -> String + Send + Sync;
+type Page = dyn Fn(&RecordedRequest) -> String + Send + Sync;
 
 pub struct Recorder {
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 impl Recorder {
-    pub fn serve(page: impl Fn(&Asked) -> String + Send + Sync + 'static) -> Recorder {
+    pub fn serve(page: impl Fn(&RecordedRequest) -> String + Send + Sync + 'static) -> Recorder {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -47,7 +47,7 @@ impl Recorder {
         Recorder { address, asked }
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<RecordedRequest> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -56,7 +56,7 @@ impl Recorder {
     }
 }
 
-fn answer(stream: TcpStream, page: &Page, book: &Mutex<Vec<Asked>>) {
+fn answer(stream: TcpStream, page: &Page, book: &Mutex<Vec<RecordedRequest>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     let mut first = String::new();
@@ -75,7 +75,7 @@ fn answer(stream: TcpStream, page: &Page, book: &Mutex<Vec<Asked>>) {
     let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let mut body = vec![0; find("content-length").and_then(|n| n.parse().ok()).unwrap_or(0)];
     drop(reader.read_exact(&mut body));
-    let asked = Asked { host: find("host").unwrap_or_default(), method, path, headers };
+    let asked = RecordedRequest { host: find("host").unwrap_or_default(), method, path, headers };
     let whole = page(&asked);
     book.lock().unwrap().push(asked);
     drop(stream.write_all(whole.as_bytes()));

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 /// question appears.
 const EFFECT: Duration = Duration::from_secs(2);
 
-pub struct Shown {
+pub struct RunningProgram {
     pub child: Child,
     text: Arc<Mutex<String>>,
     reading: JoinHandle<()>,
 }
 
-impl Shown {
-    pub fn on_a_pipe(mut command: Command) -> Shown {
+impl RunningProgram {
+    pub fn on_a_pipe(mut command: Command) -> RunningProgram {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let text = Arc::new(Mutex::new(String::new()));
         let (mut output, keep) = (child.stdout.take().unwrap(), text.clone());
@@ -29,18 +29,18 @@ impl Shown {
                 keep.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
             }
         });
-        Shown { child, text, reading }
+        RunningProgram { child, text, reading }
     }
 
-    /// Keys go in by [`Shown::press`].
-    pub fn on_a_terminal(home: &Home, arguments: &[&str]) -> Shown {
+    /// Keys go in by [`RunningProgram::press`].
+    pub fn on_a_terminal(home: &Home, arguments: &[&str]) -> RunningProgram {
         let plain = home.command(arguments);
         let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
         let line = words.join(std::ffi::OsStr::new(" "));
         let mut command = Command::new("script");
         command.arg("-qec").arg(line).arg("/dev/null");
         command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
-        Shown::on_a_pipe(command)
+        RunningProgram::on_a_pipe(command)
     }
 
     pub fn so_far(&self) -> String {
@@ -72,7 +72,7 @@ impl Shown {
 
     /// Tells the program to stop, not the terminal around it; all that it has shown.
     pub fn stop(self) -> String {
-        let Shown { mut child, text, reading } = self;
+        let RunningProgram { mut child, text, reading } = self;
         let is_it = |process: &Process| process.arguments.first().is_some_and(|name| name == PROGRAM);
         let program = machine::family(child.id()).into_iter().find(is_it);
         machine::signal(program.unwrap().pid, "TERM");

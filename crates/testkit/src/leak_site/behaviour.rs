@@ -1,4 +1,4 @@
-//! What the site does with the canaries beyond showing them: dialogs, errors, downloads, new tabs, lines in the console.
+//! Behaviour of the site beyond showing the canaries: dialogs, errors, downloads, new tabs, lines in the console.
 
 use super::canary::Kind;
 use super::forms::{FORMS, Form};
@@ -8,32 +8,32 @@ use super::{HOST, Site};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use engine::html::Text;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-/// Buttons of one page, each of which does one thing: `SCRIPT` is the values in a string.
+/// A button that does one thing. `SCRIPT` stands for the values as a string.
 pub struct Behaviour {
     pub name: &'static str,
     script: &'static str,
-    pub answer: Answer,
+    pub follow_up: FollowUp,
 }
 
-/// What has to be done about it.
+/// What the visitor has to do after the click.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum FollowUp {
     Nothing,
-    /// A dialog waits.
+    /// Answer the dialog that is open.
     Dialog,
 }
 
 const fn does(name: &'static str, script: &'static str) -> Behaviour {
-    Behaviour { name, script, answer: Answer::Nothing }
+    Behaviour { name, script, follow_up: FollowUp::Nothing }
 }
 
 const fn asks(name: &'static str, script: &'static str) -> Behaviour {
-    Behaviour { name, script, answer: Answer::Dialog }
+    Behaviour { name, script, follow_up: FollowUp::Dialog }
 }
 
 pub static BEHAVIOURS: [Behaviour; 19] = [
@@ -80,95 +80,116 @@ pub(super) fn routes(router: Router<Site>) -> Router<Site> {
         .route("/headers", get(headers))
 }
 
-async fn page(State(site): State<Site>) -> Html<String> {
+async fn page(State(site): State<Site>) -> Markup {
     site.behaviours(0, &FORMS[0])
 }
 
-async fn page_of_form(State(site): State<Site>, Path(form): Path<usize>) -> Html<String> {
+async fn page_of_form(State(site): State<Site>, Path(form): Path<usize>) -> Markup {
     site.behaviours(form, FORMS.get(form).unwrap_or(&FORMS[0]))
 }
 
+/// A document with this title.
+fn document(title: &str, body: &Markup) -> Markup {
+    html! { (DOCTYPE) meta charset="utf-8"; title { (title) } (body) }
+}
+
 impl Site {
-    fn behaviours(&self, number: usize, form: &Form) -> Html<String> {
-        let buttons: String = BEHAVIOURS
-            .iter()
-            .map(|one| {
-                let string = Value::String(self.text_for(one.name, number, form)).to_string();
-                let script = one.script.replace("SCRIPT", &string);
-                format!("<button type=button id={0} onclick=\"{1}\">{0}</button> ", one.name, Text(&script))
-            })
-            .collect();
+    fn behaviours(&self, number: usize, form: &Form) -> Markup {
+        let script_of = |behaviour: &Behaviour| {
+            let string = Value::String(self.text_for(behaviour.name, number, form)).to_string();
+            behaviour.script.replace("SCRIPT", &string)
+        };
         let value = self.value(Kind::Header);
         let hex = hex::encode(&value.as_bytes()[..value.len().min(30)]);
-        Html(format!(
-            "<!doctype html><meta charset=utf-8><title>Do</title><h1>Do</h1>{buttons}
-<div id=live role=status>nothing yet</div><input id=field aria-label=field>
-<script>const HOSTS = ['http://{value}.test/', 'http://{hex}.test/']</script>"
-        ))
+        let body = html! {
+            h1 { "Do" }
+            @for one in &BEHAVIOURS {
+                button type="button" id=(one.name) onclick=(script_of(one)) { (one.name) } " "
+            }
+            div id="live" role="status" { "nothing yet" }
+            input id="field" aria-label="field";
+            script { (PreEscaped(format!("const HOSTS = ['http://{value}.test/', 'http://{hex}.test/']"))) }
+        };
+        document("Do", &body)
     }
 }
 
-/// One thing for every tool that acts on an element, named without a canary and showing one.
-async fn tools(State(site): State<Site>) -> Html<String> {
-    let shown = |place: &str| Text(&site.line(place)).to_string();
-    let script = |place: &str| Text(&Value::String(site.line(place)).to_string()).to_string();
-    Html(format!(
-        "<!doctype html><meta charset=utf-8><title>Tools</title><h1>Tools</h1>
-<button type=button id=hover onmouseover=\"this.textContent={hover}\">hover</button>
-<button type=button id=delete aria-label='Delete account {delete}'>Delete account {delete}</button>
-<input id=type aria-label='Name {typed}' oninput=\"this.nextElementSibling.textContent={typed_script}\"><p role=status></p>
-<select id=select aria-label='Size {select}'><option>none<option>{select}</select>
-<label><input type=checkbox id=check>Agree {check}</label>
-<input id=press aria-label=press onkeydown=\"document.title={press}\">
-<div id=drag draggable=true role=button tabindex=0 ondragend=\"this.textContent={drag}\">drag me</div>
-<div id=drop role=listitem ondragover='event.preventDefault()' ondrop='event.preventDefault()'>drop {drop}</div>
-<button type=button id=covered>covered</button>
-<div style='position:relative;top:-3em;height:5em;background:#eee' id=above>{above}</div>
-<button type=button id=twin>{twin}</button><button type=button class=twin>{twin}</button>
-<p id=later></p><script>setTimeout(() => document.getElementById('later').textContent = 'late ' + {later}, 600)</script>
-<p style='margin-top:2000px' id=far>far {far}</p>",
-        hover = script("hover"),
-        delete = shown("asked"),
-        typed = shown("typedlabel"),
-        typed_script = script("typed"),
-        select = shown("select"),
-        check = shown("check"),
-        press = script("press"),
-        drag = script("drag"),
-        drop = shown("drop"),
-        above = shown("covering"),
-        twin = shown("twin"),
-        later = Value::String(site.line("later")),
-        far = shown("far"),
-    ))
+/// One element for every tool that acts on one: its name holds no canary, what it shows does.
+async fn tools(State(site): State<Site>) -> Markup {
+    let line = |place: &str| site.line(place);
+    let script = |place: &str| Value::String(site.line(place)).to_string();
+    let later = format!(
+        "setTimeout(() => document.getElementById('later').textContent = 'late ' + {}, 600)",
+        script("later")
+    );
+    let body = html! {
+        h1 { "Tools" }
+        button type="button" id="hover" onmouseover={ "this.textContent=" (script("hover")) } { "hover" }
+        " "
+        button type="button" id="delete" aria-label={ "Delete account " (line("asked")) } {
+            "Delete account " (line("asked"))
+        }
+        " "
+        input id="type" aria-label={ "Name " (line("typedlabel")) }
+            oninput={ "this.nextElementSibling.textContent=" (script("typed")) };
+        p role="status" {}
+        select id="select" aria-label={ "Size " (line("select")) } {
+            option { "none" }
+            option { (line("select")) }
+        }
+        " "
+        label { input type="checkbox" id="check"; "Agree " (line("check")) }
+        " "
+        input id="press" aria-label="press" onkeydown={ "document.title=" (script("press")) };
+        div id="drag" draggable="true" role="button" tabindex="0" ondragend={ "this.textContent=" (script("drag")) } {
+            "drag me"
+        }
+        div id="drop" role="listitem" ondragover="event.preventDefault()" ondrop="event.preventDefault()" {
+            "drop " (line("drop"))
+        }
+        button type="button" id="covered" { "covered" }
+        div style="position:relative;top:-3em;height:5em;background:#eee" id="above" { (line("covering")) }
+        button type="button" id="twin" { (line("twin")) }
+        button type="button" class="twin" { (line("twin")) }
+        p id="later" {}
+        script { (PreEscaped(later)) }
+        p style="margin-top:2000px" id="far" { "far " (line("far")) }
+    };
+    document("Tools", &body)
 }
 
 /// A list with an option for each value.
-async fn list(State(site): State<Site>) -> Html<String> {
-    let options: String = site.canaries.all().iter().map(|one| format!("<option>{}", one.value)).collect();
-    Html(format!(
-        "<!doctype html><meta charset=utf-8><title>List</title><select id=list aria-label=list><option>none{options}</select>"
-    ))
+async fn list(State(site): State<Site>) -> Markup {
+    let body = html! {
+        select id="list" aria-label="list" {
+            option { "none" }
+            @for canary in site.canaries.all() { option { (canary.value) } }
+        }
+    };
+    document("List", &body)
 }
 
 /// More than a reply holds, with a value in each row.
-async fn long(State(site): State<Site>) -> Html<String> {
-    let canaries = site.canaries.all();
-    let rows: String = (0..1500)
-        .map(|row| {
-            let value = &canaries[row % canaries.len()].value;
-            format!("<tr><td>row {row}<td>{} {value}<td><a href='/x?{value}'>open</a>", mark("row"))
-        })
-        .collect();
-    Html(format!("<!doctype html><meta charset=utf-8><title>Long</title><table>{rows}</table>"))
+async fn long(State(site): State<Site>) -> Markup {
+    let body = html! {
+        table {
+            @for (row, canary) in (0..1500).zip(site.canaries.all().iter().cycle()) {
+                tr {
+                    td { "row " (row) }
+                    td { (mark("row")) " " (canary.value) }
+                    td { a href={ "/x?" (canary.value) } { "open" } }
+                }
+            }
+        }
+    };
+    document("Long", &body)
 }
 
-async fn popup(State(site): State<Site>) -> Html<String> {
-    let title = site.line("popuptitle");
-    Html(format!("<!doctype html><meta charset=utf-8><title>{}</title><p>popup</p>", Text(&title)))
+async fn popup(State(site): State<Site>) -> Markup {
+    document(&site.line("popuptitle"), &html! { p { "popup" } })
 }
 
-/// What an application asks for at its start.
+/// The token request of an application at its start.
 async fn token(State(site): State<Site>) -> Response {
     let body = serde_json::json!({"access_token": site.value(Kind::TokenInReply), "token_type": "Bearer"});
     ([("content-type", "application/json")], body.to_string()).into_response()
@@ -194,9 +215,8 @@ async fn pdf(State(site): State<Site>) -> Response {
 async fn status(State(site): State<Site>, Path(code): Path<u16>) -> Response {
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST);
     let line = site.line("errorpage");
-    let page =
-        format!("<!doctype html><meta charset=utf-8><title>{0}</title><h1>Error</h1><p>{0}</p>", Text(&line));
-    (code, [("x-why", site.value(Kind::Header).to_owned())], Html(page)).into_response()
+    let page = document(&line, &html! { h1 { "Error" } p { (line) } });
+    (code, [("x-why", site.value(Kind::Header).to_owned())], page).into_response()
 }
 
 async fn realm(State(site): State<Site>) -> Response {
@@ -204,35 +224,37 @@ async fn realm(State(site): State<Site>) -> Response {
     (StatusCode::UNAUTHORIZED, [("www-authenticate", ask)], "who are you?").into_response()
 }
 
-async fn refresh(State(site): State<Site>) -> Html<String> {
+async fn refresh(State(site): State<Site>) -> Markup {
     let to = format!("/popup?v={}", segment(&site.line("refresh")));
-    Html(format!(
-        "<!doctype html><title>Wait</title><meta http-equiv=refresh content='0;url={to}'><p>wait</p>"
-    ))
+    html! {
+        (DOCTYPE)
+        title { "Wait" }
+        meta http-equiv="refresh" content={ "0;url=" (to) };
+        p { "wait" }
+    }
 }
 
 async fn cookie_name(State(site): State<Site>) -> Response {
     let cookie = format!("{}=1; Path=/", site.value(Kind::Header));
-    ([("set-cookie", cookie)], Html("<!doctype html><title>Cookie</title><p>set</p>")).into_response()
+    ([("set-cookie", cookie)], document("Cookie", &html! { p { "set" } })).into_response()
 }
 
-/// Leads to an address where nothing listens, with the values in it.
+/// Redirects to a port where nothing listens, with the values in the address.
 async fn closed(State(site): State<Site>) -> Response {
     let to = format!("http://{HOST}:1/{}", segment(&site.line("closed")));
     (StatusCode::FOUND, [("location", to)]).into_response()
 }
 
-/// What it was sent, as it was sent, base64 and all.
-async fn headers(State(site): State<Site>, request: axum::extract::Request) -> Html<String> {
+/// The request headers as received.
+async fn headers(State(site): State<Site>, request: axum::extract::Request) -> Markup {
     let lines: String = request
         .headers()
         .iter()
         .map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())))
         .collect();
-    let mark = mark("sentheaders");
-    Html(format!(
-        "<!doctype html><meta charset=utf-8><title>Headers</title><h1>Headers</h1><pre>{mark} {}\n{}</pre>",
-        Text(&lines),
-        Text(&site.line("sentheaders")),
-    ))
+    let body = html! {
+        h1 { "Headers" }
+        pre { (mark("sentheaders")) " " (lines) "\n" (site.line("sentheaders")) }
+    };
+    document("Headers", &body)
 }

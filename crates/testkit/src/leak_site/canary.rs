@@ -1,12 +1,12 @@
-//! The values that must not come back: one of each kind of credential, new in each run, and worth nothing.
+//! Canaries: worthless secrets, one of each kind of credential and new in each run, that must not leak.
 
 use engine::random::token;
 use serde_json::{Value, json};
 
-/// Long enough for two halves that each count as a part.
+/// Long enough that each half counts as a leak.
 const LENGTH: usize = 48;
 
-/// What a canary was planted as.
+/// The kind of credential that a canary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     CookieHttpOnly,
@@ -16,16 +16,16 @@ pub enum Kind {
     Header,
     BasicPassword,
     TotpSeed,
-    /// The next three are the site's own, handed out during the session.
+    /// The site issues the next three during the session.
     RotatedCookie,
     StoredByPage,
     TokenInReply,
-    /// What released all of these: the agent has it, and nothing else may.
+    /// The grant that released all of these. Only the agent may have it.
     Grant,
 }
 
 impl Kind {
-    /// Those that are in the credential, or at the site.
+    /// Kinds in the credential or issued by the site.
     pub const ALL: [Kind; 10] = [
         Kind::CookieHttpOnly,
         Kind::CookieReadable,
@@ -62,13 +62,13 @@ pub struct Canary {
     pub value: String,
 }
 
-/// All of them.
+/// One canary of each kind.
 #[derive(Clone)]
 pub struct Canaries(Vec<Canary>);
 
-/// The name that goes with the basic auth password; no secret.
+/// The user name of the basic auth credential; not a secret.
 pub const USER: &str = "canary";
-/// The control: what is marked `secret: false` comes through.
+/// The control: a value marked `secret: false` is not redacted.
 pub const THEME: &str = "dark";
 
 impl Canaries {
@@ -89,7 +89,7 @@ impl Canaries {
         self.0.iter().find(|canary| canary.kind == kind).map_or("", |canary| &canary.value)
     }
 
-    /// The document that goes into the vault.
+    /// The credential document for the vault.
     pub fn credential(&self, host: &str) -> Value {
         let cookie = |name: &str, kind, http_only: bool| {
             json!({"name": name, "value": self.of(kind), "domain": host, "path": "/", "httpOnly": http_only,

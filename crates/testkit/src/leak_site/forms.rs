@@ -1,23 +1,23 @@
-//! The written list of encodings and splittings in which the echo site gives a value back.
+//! The encodings and splittings in which the echo site returns a value.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use engine::html::Text;
+use maud::{Markup, PreEscaped, html};
 
-/// One way of writing a value.
+/// One encoding of a value.
 pub struct Form {
     pub name: &'static str,
-    write: Write,
+    encode: Encode,
 }
 
-enum Write {
-    /// As text, which can stand anywhere.
+enum Encode {
+    /// As text, for any place.
     Text(fn(&str) -> String),
-    /// As HTML, where a page can hold that.
+    /// As HTML, for the body of an element.
     Markup(fn(&str) -> String),
 }
 
-/// The characters of one part, where a value is taken to pieces: what counts as a find.
+/// Characters in one part of a split value. A part of this length counts as a leak.
 pub const PART: usize = 20;
 
 pub static FORMS: [Form; 28] = [
@@ -56,41 +56,41 @@ pub static FORMS: [Form; 28] = [
     markup("comments between", |v| in_parts(v, 7, "<!-- -->")),
 ];
 
-const fn text(name: &'static str, write: fn(&str) -> String) -> Form {
-    Form { name, write: Write::Text(write) }
+const fn text(name: &'static str, encode: fn(&str) -> String) -> Form {
+    Form { name, encode: Encode::Text(encode) }
 }
 
-const fn markup(name: &'static str, write: fn(&str) -> String) -> Form {
-    Form { name, write: Write::Markup(write) }
+const fn markup(name: &'static str, encode: fn(&str) -> String) -> Form {
+    Form { name, encode: Encode::Markup(encode) }
 }
 
 impl Form {
-    /// For an attribute, an address or a script; the value itself where only HTML can be written this way.
+    /// For an attribute, an address or a script; the plain value where the encoding is HTML only.
     pub fn text(&self, value: &str) -> String {
-        match self.write {
-            Write::Text(write) => write(value),
-            Write::Markup(_) => value.to_owned(),
+        match self.encode {
+            Encode::Text(encode) => encode(value),
+            Encode::Markup(_) => value.to_owned(),
         }
     }
 
     /// For the body of a page.
-    pub fn html(&self, value: &str) -> String {
-        match self.write {
-            Write::Text(write) => Text(&write(value)).to_string(),
-            Write::Markup(write) => write(value),
+    pub fn html(&self, value: &str) -> Markup {
+        match self.encode {
+            Encode::Text(encode) => html! { (encode(value)) },
+            Encode::Markup(encode) => PreEscaped(encode(value)),
         }
     }
 }
 
-fn each(value: &str, write: fn(u8) -> String) -> String {
-    value.bytes().map(write).collect()
+fn each(value: &str, encode: fn(u8) -> String) -> String {
+    value.bytes().map(encode).collect()
 }
 
 fn wide(value: &str) -> Vec<u8> {
     value.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Canaries are ASCII, so any place is between two characters.
+/// Canaries are ASCII, so any byte offset is a character boundary.
 fn in_parts(value: &str, length: usize, between: &str) -> String {
     let parts: Vec<String> =
         value.as_bytes().chunks(length).map(|part| String::from_utf8_lossy(part).into_owned()).collect();

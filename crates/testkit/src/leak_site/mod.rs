@@ -1,40 +1,41 @@
-//! The echo site: it is signed in to by the canaries, and tries hard to give them back.
+//! The echo site: the canaries sign in to it, and it tries to return them to the agent in every way.
 //!
-//! It is told their values, so that its pages are the same whether or not anybody sent it some; what it was really sent
-//! is noted, because a run in which nothing arrived proves nothing.
+//! The site knows the canaries from the start, so its pages do not depend on what it receives. It records which canaries
+//! it did receive, because a run in which none arrived proves nothing.
 
 mod behaviour;
 pub mod canary;
 pub mod forms;
 mod pages;
 
-pub use behaviour::{Answer, BEHAVIOURS, Behaviour};
-pub use pages::PLACES;
+pub use behaviour::{BEHAVIOURS, Behaviour, FollowUp};
+pub use pages::{PLACEMENTS, Placement};
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
-use axum::response::{Html, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use canary::{Canaries, Kind};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use forms::{FORMS, Form};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
 
-/// What stands around the name of the place where the site put a value.
+/// Delimiters around the name of a placement.
 pub const MARK: (&str, &str) = ("zq", "qz");
 
-/// The mark of a place, to stand before a value in a page.
+/// The mark of a placement, which precedes each value in a page.
 pub fn mark(place: &str) -> String {
     format!("{}{place}{}", MARK.0, MARK.1)
 }
 
-/// The name under which the jailed browser reaches it.
+/// The host name under which the jailed browser reaches the site.
 pub const HOST: &str = "echo.test";
 
 #[derive(Clone)]
@@ -62,7 +63,7 @@ impl Site {
         Ok(address)
     }
 
-    /// Which of the canaries it has been sent, or has handed out.
+    /// The canaries that the site has received or issued.
     pub fn arrived(&self) -> BTreeSet<Kind> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -77,7 +78,7 @@ impl Site {
             .route("/frame/{form}", get(pages::frame))
             .route("/pictures", get(pages::pictures));
         behaviour::routes(router)
-            .layer(middleware::from_fn_with_state(self.clone(), note))
+            .layer(middleware::from_fn_with_state(self.clone(), record_headers))
             .with_state(self.clone())
     }
 
@@ -85,13 +86,13 @@ impl Site {
         self.canaries.of(kind)
     }
 
-    /// What a place shows: values behind its mark. All of them as they are, some of them in each other form.
+    /// The values of a placement, each behind its mark: all of them unencoded, some of them in each other form.
     fn text_for(&self, place: &str, number: usize, form: &Form) -> String {
         self.some(number, form).map(|value| format!("{} {} ", mark(place), form.text(value))).collect()
     }
 
-    fn html_for(&self, place: &str, number: usize, form: &Form) -> String {
-        self.some(number, form).map(|value| format!("{} {} ", mark(place), form.html(value))).collect()
+    fn html_for(&self, place: &str, number: usize, form: &Form) -> Markup {
+        html! { @for value in self.some(number, form) { (mark(place)) " " (form.html(value)) " " } }
     }
 
     fn some<'s>(&'s self, number: usize, form: &Form) -> impl Iterator<Item = &'s str> {
@@ -101,25 +102,25 @@ impl Site {
         (0..count).map(move |at| all[(number * OF_EACH_FORM + at) % all.len()])
     }
 
-    /// As they are, all in one line.
+    /// All values, unencoded, in one line.
     fn line(&self, place: &str) -> String {
         self.text_for(place, 0, &FORMS[0])
     }
 }
 
-/// Takes note of what a request brings.
-async fn note(State(site): State<Site>, request: Request, next: Next) -> Response {
+/// Records the canaries in the headers of a request.
+async fn record_headers(State(site): State<Site>, request: Request, next: Next) -> Response {
     let sent: Vec<String> = request
         .headers()
         .iter()
         .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())))
         .collect();
-    site.look_at(&sent.join("\n"));
+    site.record_arrivals(&sent.join("\n"));
     next.run(request).await
 }
 
 impl Site {
-    fn look_at(&self, text: &str) {
+    fn record_arrivals(&self, text: &str) {
         use base64::Engine;
         let pair = format!("{}:{}", canary::USER, self.value(Kind::BasicPassword));
         let basic = base64::engine::general_purpose::STANDARD.encode(pair);
@@ -133,18 +134,17 @@ impl Site {
     }
 }
 
-/// What a page's script found in its stores.
+/// Receives what a page's script found in its stores.
 async fn seen(State(site): State<Site>, body: Bytes) -> &'static str {
-    site.look_at(&String::from_utf8_lossy(&body));
+    site.record_arrivals(&String::from_utf8_lossy(&body));
     "noted"
 }
 
-/// Tells the site what is in the stores, hands out what a site hands out, and shows the control.
-async fn front(State(site): State<Site>) -> ([(&'static str, String); 1], Html<String>) {
+/// Reports the browser's stores to the site, issues the site's own tokens, and shows the value that is no secret.
+async fn front(State(site): State<Site>) -> ([(&'static str, String); 1], Markup) {
     let rotated = format!("rotated={}; Path=/; HttpOnly", site.value(Kind::RotatedCookie));
-    let page = format!(
-        "<!doctype html><title>Signed in</title><h1>Welcome</h1><p id=theme>no theme</p><p id=token></p><p id=done>not yet</p>
-<script>(async () => {{
+    let script = format!(
+        "(async () => {{
   document.getElementById('theme').textContent = 'the theme is ' + localStorage.getItem('theme');
   const stores = () => JSON.stringify([{{...localStorage}}, {{...sessionStorage}}, document.cookie]);
   await fetch('/seen', {{method: 'POST', body: stores()}});
@@ -153,9 +153,18 @@ async fn front(State(site): State<Site>) -> ([(&'static str, String); 1], Html<S
   localStorage.setItem('handed', '{stored}');
   await fetch('/seen', {{method: 'POST', body: stores() + reply.access_token}});
   document.getElementById('done').textContent = 'all is done';
-}})()</script>",
+}})()",
         mark = mark("tokenshown"),
         stored = site.value(Kind::StoredByPage)
     );
-    ([("set-cookie", rotated)], Html(page))
+    let page = html! {
+        (DOCTYPE)
+        title { "Signed in" }
+        h1 { "Welcome" }
+        p id="theme" { "no theme" }
+        p id="token" {}
+        p id="done" { "not yet" }
+        script { (PreEscaped(script)) }
+    };
+    ([("set-cookie", rotated)], page)
 }

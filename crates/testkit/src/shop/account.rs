@@ -1,16 +1,17 @@
 //! Signing in and out, and the account that can be deleted.
 
-use super::html::{Text, page};
+use super::html::{form_error, page};
 use super::store::Store;
 use axum::Json;
 use axum::extract::{Form, State};
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The one account of the shop. It guards nothing: everything here is made up.
+/// The one account of the shop. It protects nothing: everything here is made up.
 pub const EMAIL: &str = "mara@shop.test";
 pub const PASSWORD: &str = "orchard-in-june";
 
@@ -24,15 +25,15 @@ pub(super) struct Login {
     password: String,
 }
 
-pub(super) async fn form() -> Html<String> {
+pub(super) async fn form() -> Markup {
     sign_in_page("", None)
 }
 
 pub(super) async fn login(State(store): State<Arc<Store>>, Form(login): Form<Login>) -> Response {
     let known = login.email.trim().eq_ignore_ascii_case(EMAIL) && login.password == PASSWORD;
     if !known || !store.account_exists() {
-        let fault = "There is no account with this e-mail and password.";
-        return (StatusCode::UNAUTHORIZED, sign_in_page(&login.email, Some(fault))).into_response();
+        let error = "There is no account with this e-mail and password.";
+        return (StatusCode::UNAUTHORIZED, sign_in_page(&login.email, Some(error))).into_response();
     }
     let cookie = format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Lax", store.sign_in());
     ([(SET_COOKIE, cookie)], Redirect::to("/account")).into_response()
@@ -46,20 +47,35 @@ pub(super) async fn logout(State(store): State<Arc<Store>>, headers: HeaderMap) 
     ([(SET_COOKIE, cookie)], Redirect::to("/account")).into_response()
 }
 
-pub(super) async fn show(State(store): State<Arc<Store>>, headers: HeaderMap) -> Html<String> {
-    let main = if signed_in(&store, &headers) {
-        let orders = store.orders().len();
-        let email = Text(EMAIL);
-        format!(
-            r#"<h1>Your account</h1><p role="status">You are signed in as {email}.</p>
-<div class="panel"><dl><dt>Name</dt><dd>Mara Lindqvist</dd><dt>E-mail</dt><dd>{email}</dd><dt>Orders in the shop</dt><dd>{orders}</dd></dl>
-<form method="post" action="/logout"><button class="button quiet">Sign out</button></form></div>
-<div class="panel danger"><h2>Delete account</h2><p>Your orders and addresses go with it. This cannot be undone.</p><form method="post" action="/account/delete" data-confirm="Delete your account for good?"><button class="button red">Delete account</button></form></div>"#
-        )
-    } else if store.account_exists() {
-        r#"<h1>Your account</h1><p role="status">You are not signed in.</p><p><a class="button" href="/login">Sign in</a></p>"#.to_owned()
-    } else {
-        r#"<h1>Your account</h1><p role="status">The account was deleted.</p><form method="post" action="/account/restore"><button class="button quiet">Bring the demonstration account back</button></form>"#.to_owned()
+pub(super) async fn show(State(store): State<Arc<Store>>, headers: HeaderMap) -> Markup {
+    let main = html! {
+        h1 { "Your account" }
+        @if signed_in(&store, &headers) {
+            p role="status" { "You are signed in as " (EMAIL) "." }
+            div.panel {
+                dl {
+                    dt { "Name" } dd { "Mara Lindqvist" }
+                    dt { "E-mail" } dd { (EMAIL) }
+                    dt { "Orders in the shop" } dd { (store.orders().len()) }
+                }
+                form method="post" action="/logout" { button.button.quiet { "Sign out" } }
+            }
+            div.panel.danger {
+                h2 { "Delete account" }
+                p { "Your orders and addresses go with it. This cannot be undone." }
+                form method="post" action="/account/delete" data-confirm="Delete your account for good?" {
+                    button.button.red { "Delete account" }
+                }
+            }
+        } @else if store.account_exists() {
+            p role="status" { "You are not signed in." }
+            p { a.button href="/login" { "Sign in" } }
+        } @else {
+            p role="status" { "The account was deleted." }
+            form method="post" action="/account/restore" {
+                button.button.quiet { "Bring the demonstration account back" }
+            }
+        }
     };
     page("Your account", &main)
 }
@@ -83,22 +99,23 @@ pub(super) struct AccountState {
     signed_in: bool,
 }
 
-/// For whoever checks what a click has done.
+/// The account's state as JSON, for tests.
 pub(super) async fn state(State(store): State<Arc<Store>>, headers: HeaderMap) -> Json<AccountState> {
     Json(AccountState { exists: store.account_exists(), signed_in: signed_in(&store, &headers) })
 }
 
-fn sign_in_page(email: &str, fault: Option<&str>) -> Html<String> {
-    let fault = fault.map(|text| format!(r#"<p class="fault" role="alert">{text}</p>"#)).unwrap_or_default();
-    let main = format!(
-        r#"<h1>Sign in</h1>{fault}
-<form class="panel form" method="post" action="/login">
-<label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" value="{}">
-<label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password">
-<button class="button">Sign in</button>
-</form>"#,
-        Text(email)
-    );
+fn sign_in_page(email: &str, error: Option<&str>) -> Markup {
+    let main = html! {
+        h1 { "Sign in" }
+        (form_error(error))
+        form.panel.form method="post" action="/login" {
+            label for="email" { "E-mail" }
+            input id="email" name="email" type="email" autocomplete="username" value=(email);
+            label for="password" { "Password" }
+            input id="password" name="password" type="password" autocomplete="current-password";
+            button.button { "Sign in" }
+        }
+    };
     page("Sign in", &main)
 }
 

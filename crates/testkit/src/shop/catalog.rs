@@ -1,4 +1,4 @@
-//! What the shop sells.
+//! The shop's products.
 
 pub(super) struct Product {
     pub(super) slug: &'static str,
@@ -7,7 +7,7 @@ pub(super) struct Product {
     pub(super) cents: u32,
     pub(super) about: &'static str,
     pub(super) made_of: &'static str,
-    /// An SVG, safe as it stands.
+    /// A constant SVG, inserted unescaped.
     pub(super) picture: &'static str,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn find(slug: &str) -> Option<&'static Product> {
     PRODUCTS.iter().find(|product| product.slug == slug)
 }
 
-/// Products in whose name, group or description every word of the query stands.
+/// Products whose name, group or description contains every word of the query.
 pub(super) fn search(query: &str) -> Vec<&'static Product> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let matches = |product: &&Product| {

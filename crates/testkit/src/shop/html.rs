@@ -1,7 +1,6 @@
-//! The frame that every page of the shop shares.
+//! The layout of every page of the shop.
 
-use axum::response::Html;
-pub(super) use engine::html::Text;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fmt;
 
 /// A price in cents, as a person reads it.
@@ -13,37 +12,52 @@ impl fmt::Display for Price {
     }
 }
 
-/// A whole page. `title` is text; `main` is HTML that is safe already.
-pub(super) fn page(title: &str, main: &str) -> Html<String> {
+/// A whole page.
+pub(super) fn page(title: &str, main: &Markup) -> Markup {
     search_page(title, "", main)
 }
 
-/// A page whose search field holds what was searched for.
-pub(super) fn search_page(title: &str, query: &str, main: &str) -> Html<String> {
-    let (title, query, brand) = (Text(title), Text(query), include_str!("pictures/brand.svg"));
-    Html(format!(
-        r#"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · Juniper &amp; Holm</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/shop.css">
-<script src="/shop.js" defer></script>
-</head>
-<body>
-<header class="top">
-<a class="brand" href="/">{brand}<span>Juniper &amp; Holm</span></a>
-<form class="search" role="search" action="/search"><input type="search" name="q" aria-label="Search the shop" placeholder="Search the shop" value="{query}"><button>Search</button></form>
-<nav aria-label="Main"><a href="/">Shop</a><a href="/stock">Stock</a><a href="/dialogs">Dialogs</a><a href="/account">Account</a></nav>
-</header>
-<main>
-{main}
-</main>
-<footer><p>Juniper &amp; Holm is the demonstration shop of Stockade. Nothing here is real, and nothing is sent.</p></footer>
-</body>
-</html>
-"#
-    ))
+/// A page whose search field holds the query.
+pub(super) fn search_page(title: &str, query: &str, main: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " · Juniper & Holm" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href="/shop.css";
+                script src="/shop.js" defer {}
+            }
+            body {
+                header.top {
+                    a.brand href="/" { (PreEscaped(include_str!("pictures/brand.svg"))) span { "Juniper & Holm" } }
+                    " "
+                    form.search role="search" action="/search" {
+                        input type="search" name="q" aria-label="Search the shop" placeholder="Search the shop" value=(query);
+                        button { "Search" }
+                    }
+                    " "
+                    nav aria-label="Main" {
+                        a href="/" { "Shop" }
+                        a href="/stock" { "Stock" }
+                        a href="/dialogs" { "Dialogs" }
+                        a href="/account" { "Account" }
+                    }
+                }
+                main { (main) }
+                footer {
+                    p {
+                        "Juniper & Holm is the demonstration shop of Stockade. Nothing here is real, and nothing is sent."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with a form, above the form.
+pub(super) fn form_error(message: Option<&str>) -> Markup {
+    html! { @if let Some(message) = message { p.fault role="alert" { (message) } } }
 }

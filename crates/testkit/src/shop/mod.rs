@@ -1,8 +1,7 @@
-//! A small shop to point an agent at: `make run`, the docs and the tests use it.
+//! A small demonstration shop: `make run`, the docs and the tests use it.
 //!
-//! It is a site like any other, with the things that make sites hard: a login, a search, a long table, an
-//! order form, a button that cannot be undone, a frame of another site, dialogs. It needs nothing from
-//! outside, and forgets everything when it ends.
+//! It has what makes real sites hard: a login, a search, a long table, an order form, an irreversible button, a
+//! cross-origin frame, dialogs. It loads nothing from outside, and keeps its state in memory only.
 
 mod account;
 mod catalog;
@@ -27,15 +26,15 @@ use std::sync::Arc;
 use store::Store;
 use tokio::net::TcpListener;
 
-/// The name under which the jailed browser reaches the shop.
+/// The host name under which the jailed browser reaches the shop.
 pub const HOST: &str = "shop.test";
-/// The same server under another name, for the frame of "another site".
+/// The same server under another host name, for the cross-origin frame.
 pub const FRAME_HOST: &str = "delivery.test";
 
-/// A larger form is answered with 413.
-const LARGEST_FORM: usize = 64 * 1024;
+/// The largest form, in bytes; a larger one gets status 413.
+const MAX_FORM_BYTES: usize = 64 * 1024;
 
-/// Nothing is loaded from elsewhere, except a frame that the address asks for by `?frame=`.
+/// Loads nothing from other origins, except the frame that `?frame=` names.
 const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' data:; frame-src 'self' http: https:";
 
 /// Serves the shop until the future is dropped.
@@ -43,7 +42,7 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
     axum::serve(listener, router()).await
 }
 
-/// The shop, with nothing ordered yet.
+/// The shop's routes, with an empty store.
 pub fn router() -> Router {
     Router::new()
         .route("/", get(pages::front))
@@ -65,7 +64,7 @@ pub fn router() -> Router {
         .route("/shop.css", get(|| async { asset("text/css; charset=utf-8", include_str!("shop.css")) }))
         .route("/shop.js", get(|| async { asset("text/javascript; charset=utf-8", include_str!("shop.js")) }))
         .fallback(|| async { (StatusCode::NOT_FOUND, pages::missing()) })
-        .layer(DefaultBodyLimit::max(LARGEST_FORM))
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .layer(middleware::from_fn(with_policy))
         .with_state(Arc::new(Store::default()))
 }

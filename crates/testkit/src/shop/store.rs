@@ -1,24 +1,24 @@
-//! What the shop remembers while it runs: bounded, and in memory only.
+//! The state of the running shop: bounded, and in memory only.
 
 use engine::random;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Orders kept; the oldest makes room for a further one.
-const MOST_ORDERS: usize = 100;
+/// Stored orders; a further one replaces the oldest.
+const MAX_ORDERS: usize = 100;
 
-/// Visitors signed in at once; the one who has been so for longest is signed out for a further one.
-const MOST_VISITORS: usize = 100;
+/// Visitors signed in at once; a further one signs out the one who signed in first.
+const MAX_SIGNED_IN: usize = 100;
 
 #[derive(Debug, Default)]
-pub(super) struct Store(Mutex<Shelves>);
+pub(super) struct Store(Mutex<StoreState>);
 
 #[derive(Debug)]
-struct Shelves {
+struct StoreState {
     orders: VecDeque<Order>,
     next_number: u32,
-    visitors: VecDeque<String>,
+    sign_in_tokens: VecDeque<String>,
     account_exists: bool,
 }
 
@@ -33,67 +33,67 @@ pub(super) struct Order {
     pub(super) gift_wrap: bool,
 }
 
-impl Default for Shelves {
-    fn default() -> Shelves {
-        Shelves {
+impl Default for StoreState {
+    fn default() -> StoreState {
+        StoreState {
             orders: VecDeque::new(),
             next_number: 1001,
-            visitors: VecDeque::new(),
+            sign_in_tokens: VecDeque::new(),
             account_exists: true,
         }
     }
 }
 
 impl Store {
-    /// Gives the order its number and keeps it.
+    /// Stores the order under a new number, which it returns.
     pub(super) fn add(&self, mut order: Order) -> u32 {
-        let mut shelves = self.shelves();
-        let number = shelves.next_number;
-        shelves.next_number = number.wrapping_add(1);
+        let mut state = self.lock();
+        let number = state.next_number;
+        state.next_number = number.wrapping_add(1);
         order.number = number;
-        push(&mut shelves.orders, order, MOST_ORDERS);
+        push(&mut state.orders, order, MAX_ORDERS);
         number
     }
 
     pub(super) fn orders(&self) -> Vec<Order> {
-        self.shelves().orders.iter().cloned().collect()
+        self.lock().orders.iter().cloned().collect()
     }
 
     pub(super) fn order(&self, number: u32) -> Option<Order> {
-        self.shelves().orders.iter().find(|order| order.number == number).cloned()
+        self.lock().orders.iter().find(|order| order.number == number).cloned()
     }
 
-    /// Remembers a visitor who proved who he is; the token goes into his cookie.
+    /// Signs a visitor in and returns the token for the cookie.
     pub(super) fn sign_in(&self) -> String {
         let token = random::token(32);
-        push(&mut self.shelves().visitors, token.clone(), MOST_VISITORS);
+        push(&mut self.lock().sign_in_tokens, token.clone(), MAX_SIGNED_IN);
         token
     }
 
     pub(super) fn sign_out(&self, token: &str) {
-        self.shelves().visitors.retain(|known| known != token);
+        self.lock().sign_in_tokens.retain(|known| known != token);
     }
 
     pub(super) fn is_signed_in(&self, token: &str) -> bool {
-        self.shelves().visitors.iter().any(|known| known == token)
+        self.lock().sign_in_tokens.iter().any(|known| known == token)
     }
 
     pub(super) fn account_exists(&self) -> bool {
-        self.shelves().account_exists
+        self.lock().account_exists
     }
 
-    /// Everybody who was signed in to it is signed out.
+    /// Also signs everybody out.
     pub(super) fn delete_account(&self) {
-        let mut shelves = self.shelves();
-        shelves.account_exists = false;
-        shelves.visitors.clear();
+        let mut state = self.lock();
+        state.account_exists = false;
+        state.sign_in_tokens.clear();
     }
 
     pub(super) fn restore_account(&self) {
-        self.shelves().account_exists = true;
+        self.lock().account_exists = true;
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,80 +1,81 @@
-//! What waits, as pages and as answers.
+//! Approvals: the console's pages, and the verdicts.
 
-use super::Doors;
-use super::guard::{Caller, Form, accepts_html, told};
+use super::OperatorState;
+use super::guard::{Caller, Form, accepts_html, fault_response};
 use super::login::status;
-use crate::console::{self, FormParts, View};
+use crate::console::{self, ConsoleView, VerdictForm};
 use crate::operator::form_token;
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, header};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use engine::approvals::{Approval, ApprovalId, Decider, Door, Filter, Verdict};
 use engine::control::Control;
 use engine::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
+use maud::Markup;
 
 /// The console.
-pub async fn page(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
-    show(&doors, &caller, None, console::page).await
+pub async fn page(State(state): State<OperatorState>, Extension(caller): Extension<Caller>) -> Response {
+    render_view(&state, &caller, None, console::page).await
 }
 
-/// The part of it that changes, for its script.
-pub async fn live(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
-    show(&doors, &caller, None, |view| Html(console::live(view))).await
+/// The part of the console that its script replaces.
+pub async fn live(State(state): State<OperatorState>, Extension(caller): Extension<Caller>) -> Response {
+    render_view(&state, &caller, None, console::list).await
 }
 
-/// One question: where an agent's client sends its person.
+/// One approval: the page that URL-mode elicitation opens.
 pub async fn single(
-    State(doors): State<Doors>,
+    State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    show(&doors, &caller, Some(&id), console::single_page).await
+    render_view(&state, &caller, Some(&id), console::single_page).await
 }
 
 pub async fn single_live(
-    State(doors): State<Doors>,
+    State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    show(&doors, &caller, Some(&id), |view| Html(console::single(view))).await
+    render_view(&state, &caller, Some(&id), console::single).await
 }
 
-async fn show(
-    doors: &Doors,
+async fn render_view(
+    state: &OperatorState,
     caller: &Caller,
     id: Option<&str>,
-    draw: impl Fn(&View) -> Html<String>,
+    render: impl Fn(&ConsoleView) -> Markup,
 ) -> Response {
-    let book = &doors.control.approvals;
+    let book = &state.control.approvals;
     let found = match id {
-        Some(id) => find(&doors.control, id).await.map(|found| vec![found]),
+        Some(id) => find(&state.control, id).await.map(|found| vec![found]),
         None => book.list(&Filter::default()).await,
     };
     let approvals = match found {
         Ok(approvals) => approvals,
-        Err(fault) => return (status(&fault), console::refused(&fault)).into_response(),
+        Err(fault) => return (status(&fault), console::fault_page(&fault)).into_response(),
     };
-    let form = form_token(&caller.token);
-    let (door, from) = match approvals.first().filter(|_| id.is_some()) {
+    let token = form_token(&caller.token);
+    let (door, update_path) = match approvals.first().filter(|_| id.is_some()) {
         Some(one) => (Door::Elicitation, format!("/operator/live/{}", one.id)),
         None => (Door::Console, "/operator/live".to_owned()),
     };
-    draw(&View {
+    render(&ConsoleView {
         operator: &caller.visit.operator,
-        parts: FormParts { form: &form, door },
+        form: VerdictForm { token: &token, door },
         approvals: &approvals,
         picture: &|approval| book.picture(&approval.id),
         now: Timestamp::now(),
-        from: &from,
+        update_path: &update_path,
     })
     .into_response()
 }
 
-pub async fn picture(State(doors): State<Doors>, Path(id): Path<String>) -> Response {
-    let picture = ApprovalId::parse(&id).and_then(|id| doors.control.approvals.picture(&id));
+pub async fn picture(State(state): State<OperatorState>, Path(id): Path<String>) -> Response {
+    let picture = ApprovalId::parse(&id).and_then(|id| state.control.approvals.picture(&id));
     match picture {
         Some(picture) => ([(header::CONTENT_TYPE, picture.mime)], picture.bytes).into_response(),
         None => {
@@ -85,9 +86,9 @@ pub async fn picture(State(doors): State<Doors>, Path(id): Path<String>) -> Resp
     }
 }
 
-/// The answer of a logged-in operator.
+/// The verdict of a logged-in operator.
 pub async fn answer(
-    State(doors): State<Doors>,
+    State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Extension(form): Extension<Form>,
     Path(id): Path<String>,
@@ -95,11 +96,11 @@ pub async fn answer(
 ) -> Response {
     let door = if form.get("door") == Door::Elicitation.as_str() { Door::Elicitation } else { Door::Console };
     let by = Decider { operator: caller.visit.operator, door };
-    let answered = decide(&doors.control, &id, form.get("verdict"), form.get("note"), by).await;
+    let answered = decide(&state.control, &id, form.get("verdict"), form.get("note"), by).await;
     match answered {
         Ok(_) if accepts_html(&headers) => Redirect::to("/console").into_response(),
         Ok(approval) => Json(approval).into_response(),
-        Err(fault) => told(&headers, &fault, console::refused),
+        Err(fault) => fault_response(&headers, &fault, console::fault_page),
     }
 }
 
@@ -112,8 +113,8 @@ pub async fn find(control: &Control, id: &str) -> Result<Approval, Fault> {
     control.approvals.find(&id).await?.ok_or_else(unknown)
 }
 
-/// One verdict in words, from whichever door. What cannot be undone has a word of its own, so that no single press,
-/// and no habit, says it.
+/// Applies a verdict, whichever way it came. An irreversible action needs a verdict of its own, so that no habitual click
+/// approves it.
 pub async fn decide(
     control: &Control,
     id: &str,

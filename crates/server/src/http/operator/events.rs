@@ -1,6 +1,6 @@
-//! News for open consoles, as server-sent events: only that there are some, never what they are.
+//! Server-sent events for open consoles: that something changed, never what.
 
-use super::Doors;
+use super::OperatorState;
 use super::guard::Caller;
 use super::login::status;
 use axum::Json;
@@ -14,28 +14,28 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Open consoles that get news by themselves; the next ask now and then.
-pub const MOST_STREAMS: usize = 32;
-/// How often a quiet stream shows that it lives, and whether its operator is still logged in.
-const PULSE: Duration = Duration::from_secs(10);
+/// Concurrent event streams; further consoles poll.
+pub const MAX_STREAMS: usize = 32;
+/// The keep-alive interval, and how often the operator's login is checked.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-pub async fn stream(State(doors): State<Doors>, Extension(caller): Extension<Caller>) -> Response {
-    let Ok(place) = doors.streams.clone().try_acquire_owned() else {
+pub async fn stream(State(state): State<OperatorState>, Extension(caller): Extension<Caller>) -> Response {
+    let Ok(permit) = state.streams.clone().try_acquire_owned() else {
         let fault = Fault::new(ErrorCode::TooManyStreams, "too many consoles are open")
             .hint("This one asks for news every few seconds instead; close some.")
             .retryable();
         return (status(&fault), Json(fault)).into_response();
     };
-    let changes = doors.control.approvals.watch();
-    let begin = (doors, caller, changes, place);
-    let news = stream::unfold(begin, |(doors, caller, mut changes, place)| async move {
+    let changes = state.control.approvals.watch();
+    let begin = (state, caller, changes, permit);
+    let news = stream::unfold(begin, |(state, caller, mut changes, permit)| async move {
         loop {
             let changed = tokio::select! {
                 changed = changes.recv() => changed,
-                () = doors.stop.cancelled() => return None,
-                () = tokio::time::sleep(PULSE) => {
-                    // Whoever logged out, or was logged out, hears nothing more.
-                    match doors.desk.find(&caller.token, false).await {
+                () = state.stop.cancelled() => return None,
+                () = tokio::time::sleep(KEEP_ALIVE) => {
+                    // The stream ends with the login session.
+                    match state.auth.find(&caller.token, false).await {
                         Ok(Some(_)) => continue,
                         _ => return None,
                     }
@@ -43,13 +43,13 @@ pub async fn stream(State(doors): State<Doors>, Extension(caller): Extension<Cal
             };
             match changed {
                 Ok(_) | Err(RecvError::Lagged(_)) => {
-                    // Browsers pass no event on that has no data.
+                    // Browsers drop an event without data.
                     let event = Event::default().event("change").data("approvals");
-                    return Some((Ok::<_, Infallible>(event), (doors, caller, changes, place)));
+                    return Some((Ok::<_, Infallible>(event), (state, caller, changes, permit)));
                 }
                 Err(RecvError::Closed) => return None,
             }
         }
     });
-    Sse::new(news).keep_alive(KeepAlive::new().interval(PULSE)).into_response()
+    Sse::new(news).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }

@@ -1,6 +1,6 @@
-//! Grants and credentials: what there is, a grant issued, a grant taken back. A token is told once, to who asked for it.
+//! Lists grants and credentials, issues and revokes grants. A token is returned once, to the operator who issued it.
 
-use super::Doors;
+use super::OperatorState;
 use super::guard::{Caller, Form};
 use super::login::status;
 use axum::Json;
@@ -16,27 +16,27 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use vault::{GrantRequest, GrantedHost, Issuer};
 
-/// More are not listed.
-const MOST_LISTED: u32 = 100;
+/// The most grants that are listed.
+const MAX_LISTED: u32 = 100;
 
 #[derive(Deserialize)]
-pub struct Whose {
+pub struct TenantQuery {
     #[serde(default)]
     tenant: String,
 }
 
-pub async fn list(State(doors): State<Doors>, Query(whose): Query<Whose>) -> Response {
-    answer(async {
+pub async fn list(State(state): State<OperatorState>, Query(query): Query<TenantQuery>) -> Response {
+    respond(async {
         let now = Timestamp::now();
-        let grants = doors.control.logins.grants.list(&tenant(&whose.tenant)?, MOST_LISTED).await?;
+        let grants = state.control.logins.grants.list(&tenant(&query.tenant)?, MAX_LISTED).await?;
         Ok(json!({ "grants": grants.iter().map(|grant| told::grant(grant, now)).collect::<Vec<_>>() }))
     })
     .await
 }
 
-pub async fn credentials(State(doors): State<Doors>, Query(whose): Query<Whose>) -> Response {
-    answer(async {
-        let (logins, tenant) = (&doors.control.logins, tenant(&whose.tenant)?);
+pub async fn credentials(State(state): State<OperatorState>, Query(query): Query<TenantQuery>) -> Response {
+    respond(async {
+        let (logins, tenant) = (&state.control.logins, tenant(&query.tenant)?);
         let vault = logins.vault()?;
         let credentials = vault.list(&tenant).await?;
         let rotated = logins.store.rotated(&tenant).await?;
@@ -49,13 +49,13 @@ pub async fn credentials(State(doors): State<Doors>, Query(whose): Query<Whose>)
     .await
 }
 
-/// `hosts` with blanks or commas between them; `for`, `many` and `tenant` if they are not the usual ones.
+/// `hosts` is separated by blanks or commas; `for`, `many` and `tenant` have defaults.
 pub async fn issue(
-    State(doors): State<Doors>,
+    State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Extension(form): Extension<Form>,
 ) -> Response {
-    answer(async {
+    respond(async {
         let tenant = tenant(form.get("tenant"))?;
         let hosts = form.get("hosts").split([' ', ',', '\n', '\r']).filter(|host| !host.is_empty());
         let request = GrantRequest {
@@ -71,31 +71,31 @@ pub async fn issue(
                 _ => return Err(bad("many is true or false")),
             },
         };
-        let by = By { log: &doors.control.log, tenant: &tenant, who: &caller.visit.operator };
-        let (token, grant) = doors.control.logins.issue(by, request).await?;
+        let by = By { log: &state.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let (token, grant) = state.control.logins.issue(by, request).await?;
         Ok(json!({ "token": token.expose_secret(), "grant": told::grant(&grant, Timestamp::now()) }))
     })
     .await
 }
 
 pub async fn revoke(
-    State(doors): State<Doors>,
+    State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Extension(form): Extension<Form>,
     Path(id): Path<String>,
 ) -> Response {
-    answer(async {
+    respond(async {
         let tenant = tenant(form.get("tenant"))?;
-        let by = By { log: &doors.control.log, tenant: &tenant, who: &caller.visit.operator };
-        let grant = doors.control.logins.revoke(by, &id).await?;
+        let by = By { log: &state.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let grant = state.control.logins.revoke(by, &id).await?;
         Ok(json!({ "revoked": told::grant(&grant, Timestamp::now()) }))
     })
     .await
 }
 
-async fn answer(work: impl Future<Output = Result<Value, Fault>>) -> Response {
+async fn respond(work: impl Future<Output = Result<Value, Fault>>) -> Response {
     match work.await {
-        Ok(told) => Json(told).into_response(),
+        Ok(body) => Json(body).into_response(),
         Err(fault) => (status(&fault), Json(fault)).into_response(),
     }
 }

@@ -1,40 +1,41 @@
-//! Who may use an operators' route: no agent, no page of another site, and only who is logged in.
+//! Access to operator routes: no agent keys, no other origins, and a login where the route needs one.
 
 use super::login::status;
-use super::{Doors, LARGEST_FORM, Needs};
+use super::{MAX_FORM_BYTES, OperatorState, RouteAccess};
 use crate::console;
-use crate::http::guard::answer;
-use crate::operator::{form_token, login_required, same};
+use crate::http::guard::fault_json;
+use crate::operator::{constant_time_eq, form_token, login_required};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use engine::error::Fault;
 use engine::storage::Visit;
 use error_code::ErrorCode;
+use maud::Markup;
 use std::collections::BTreeMap;
 
-/// The cookie where the console is reached over http on this machine, with the port behind it: cookies ignore ports, and
-/// two servers of one machine would log each other's operators out.
+/// The cookie over plain http on this machine. The port is appended: cookies ignore ports, and two servers on one
+/// machine would log each other's operators out.
 const COOKIE: &str = "stockade_operator_";
-/// And where it is reached by https: no other host or path can set it, nothing reads it in the clear.
+/// The cookie over https: no other host or path can set it, and it is never sent in the clear.
 const SECURE_COOKIE: &str = "__Host-stockade_operator";
 
 #[derive(Clone)]
 pub struct Guard {
-    pub doors: Doors,
-    pub needs: Needs,
+    pub state: OperatorState,
+    pub access: RouteAccess,
 }
 
-/// The operator who asks, and what its browser holds.
+/// The logged-in operator of a request, with the session token.
 #[derive(Clone)]
 pub struct Caller {
     pub visit: Visit,
     pub token: String,
 }
 
-/// The fields of a form, checked to be one of ours.
+/// The fields of a form whose anti-forgery token was checked.
 #[derive(Clone, Default)]
 pub struct Form(pub BTreeMap<String, String>);
 
@@ -45,43 +46,48 @@ impl Form {
 }
 
 pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let secure = is_secure(&guard.doors, request.headers());
-    if let Err(fault) = from_no_agent(request.headers())
-        .and_then(|()| from_our_page(request.method(), request.headers(), guard.needs))
+    let secure = is_https(&guard.state, request.headers());
+    if let Err(fault) = reject_agent_keys(request.headers())
+        .and_then(|()| require_same_origin(request.method(), request.headers(), guard.access))
     {
-        return protected(told(request.headers(), &fault, console::refused));
+        return with_security_headers(fault_response(request.headers(), &fault, console::fault_page));
     }
-    if guard.needs == Needs::Signature {
-        return protected(next.run(request).await);
+    if guard.access == RouteAccess::Signature {
+        return with_security_headers(next.run(request).await);
     }
-    let cookies = Cookies { secure, port: guard.doors.port };
+    let cookies = Cookies { secure, port: guard.state.port };
     let token = cookie(request.headers(), &cookies.name());
     let caller = match token {
-        Some(token) => match guard.doors.desk.find(&token, guard.needs != Needs::Watching).await {
+        Some(token) => match guard.state.auth.find(&token, guard.access != RouteAccess::PassiveSession).await
+        {
             Ok(visit) => visit.map(|visit| Caller { visit, token }),
-            Err(fault) => return protected(told(request.headers(), &fault, console::refused)),
+            Err(fault) => {
+                return with_security_headers(fault_response(request.headers(), &fault, console::fault_page));
+            }
         },
         None => None,
     };
-    if guard.needs != Needs::Nothing && caller.is_none() {
-        return protected(way_in(&request));
+    if guard.access != RouteAccess::Public && caller.is_none() {
+        return with_security_headers(redirect_to_login(&request));
     }
     if request.method() == Method::POST {
         let headers = request.headers().clone();
-        request = match with_form(request, guard.needs, caller.as_ref()).await {
+        request = match read_form(request, guard.access, caller.as_ref()).await {
             Ok(request) => request,
-            Err(fault) => return protected(told(&headers, &fault, console::refused)),
+            Err(fault) => {
+                return with_security_headers(fault_response(&headers, &fault, console::fault_page));
+            }
         };
     }
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
     }
     request.extensions_mut().insert(cookies);
-    protected(next.run(request).await)
+    with_security_headers(next.run(request).await)
 }
 
-/// A key is an agent's, whatever it is: an operator has none to send.
-fn from_no_agent(headers: &HeaderMap) -> Result<(), Fault> {
+/// Refuses any `Authorization` header: only agents have keys.
+fn reject_agent_keys(headers: &HeaderMap) -> Result<(), Fault> {
     if headers.contains_key(header::AUTHORIZATION) {
         return Err(Fault::new(
             ErrorCode::OperatorOnly,
@@ -92,8 +98,8 @@ fn from_no_agent(headers: &HeaderMap) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a page of another origin starts is refused, another port of this machine included: cookies ignore ports.
-fn from_our_page(method: &Method, headers: &HeaderMap, needs: Needs) -> Result<(), Fault> {
+/// Refuses requests from other origins, other ports of this machine included: cookies ignore ports.
+fn require_same_origin(method: &Method, headers: &HeaderMap, access: RouteAccess) -> Result<(), Fault> {
     let refused = || {
         Err(Fault::new(ErrorCode::OriginRefused, "a page of another site may not do this")
             .hint("Open /console yourself."))
@@ -102,30 +108,30 @@ fn from_our_page(method: &Method, headers: &HeaderMap, needs: Needs) -> Result<(
     let reads = matches!(*method, Method::GET | Method::HEAD);
     match text("sec-fetch-site") {
         None | Some("same-origin" | "none") => {}
-        // A link that somebody follows, which changes nothing.
+        // Following a link changes nothing.
         Some(_)
             if reads
                 && text("sec-fetch-mode") == Some("navigate")
                 && text("sec-fetch-dest") == Some("document") => {}
         Some(_) => return refused(),
     }
-    if reads || needs == Needs::Signature {
+    if reads || access == RouteAccess::Signature {
         return Ok(());
     }
     let origin = text("origin").and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
-    // A browser says where a form comes from; what does not say it is not the console.
+    // Browsers send the origin of a form; a request without it is not from the console.
     if origin.is_none() || origin != text("host") { refused() } else { Ok(()) }
 }
 
-/// Reads the form; where one of ours is needed it carries what only the operator's own page knows.
-async fn with_form(request: Request, needs: Needs, caller: Option<&Caller>) -> Result<Request, Fault> {
+/// Reads the form, and checks its anti-forgery token where the route needs one.
+async fn read_form(request: Request, access: RouteAccess, caller: Option<&Caller>) -> Result<Request, Fault> {
     let (parts, body) = request.into_parts();
     let too_large = |_| Fault::new(ErrorCode::BadArguments, "the form is too large").hint("Write less.");
-    let bytes = axum::body::to_bytes(body, LARGEST_FORM).await.map_err(too_large)?;
+    let bytes = axum::body::to_bytes(body, MAX_FORM_BYTES).await.map_err(too_large)?;
     let form: BTreeMap<String, String> = url::form_urlencoded::parse(&bytes).into_owned().collect();
     let form = Form(form);
     let expected = caller.map(|caller| form_token(&caller.token)).unwrap_or_default();
-    if needs == Needs::Form && !same(form.get("form"), &expected) {
+    if access == RouteAccess::SessionForm && !constant_time_eq(form.get("form"), &expected) {
         return Err(Fault::new(ErrorCode::FormRefused, "this form was not made for this log-in")
             .hint("Open /console again, and use what it shows now."));
     }
@@ -134,17 +140,17 @@ async fn with_form(request: Request, needs: Needs, caller: Option<&Caller>) -> R
     Ok(request)
 }
 
-/// A page is led to the way in, anything else is told.
-fn way_in(request: &Request) -> Response {
+/// Redirects page loads to the login page; anything else gets the fault.
+fn redirect_to_login(request: &Request) -> Response {
     let headers = request.headers();
     let navigates = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
     let is_page = request.method() == Method::GET && request.uri().path().starts_with("/console");
     if !is_page || !(navigates || accepts_html(headers)) {
-        return answer(StatusCode::UNAUTHORIZED, login_required());
+        return fault_json(StatusCode::UNAUTHORIZED, login_required());
     }
-    // A link on another site comes without the cookie, which is for our own pages: come again from here.
+    // A link on another site comes without the same-site cookie: reload from our own page.
     if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") {
-        return console::again(request.uri().path()).into_response();
+        return console::same_site_reload(request.uri().path()).into_response();
     }
     Redirect::to(&format!(
         "/console/login?next={}",
@@ -158,12 +164,12 @@ pub fn accepts_html(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// A person sees a page, a program the fault.
-pub fn told(headers: &HeaderMap, fault: &Fault, page: impl Fn(&Fault) -> Html<String>) -> Response {
+/// A page for browsers, JSON for programs.
+pub fn fault_response(headers: &HeaderMap, fault: &Fault, page: impl Fn(&Fault) -> Markup) -> Response {
     if accepts_html(headers) {
         return (status(fault), page(fault)).into_response();
     }
-    answer(status(fault), fault.clone())
+    fault_json(status(fault), fault.clone())
 }
 
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -172,16 +178,16 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     pairs.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }
 
-/// Whether the request came by the https address that the settings name.
-fn is_secure(doors: &Doors, headers: &HeaderMap) -> bool {
+/// Whether the request came by the configured https address.
+fn is_https(state: &OperatorState, headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    doors.outside.as_ref().is_some_and(|outside| {
-        outside.scheme() == "https"
-            && host == Some(&outside[url::Position::BeforeHost..url::Position::AfterPort])
+    state.external_url.as_ref().is_some_and(|external_url| {
+        external_url.scheme() == "https"
+            && host == Some(&external_url[url::Position::BeforeHost..url::Position::AfterPort])
     })
 }
 
-/// How the cookie is written for this caller.
+/// The session cookie for one caller.
 #[derive(Clone, Copy)]
 pub struct Cookies {
     secure: bool,
@@ -208,14 +214,14 @@ impl Cookies {
     }
 }
 
-/// What every answer here carries.
-fn protected(mut response: Response) -> Response {
+/// Headers of every response on operator routes.
+fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, console::CONTENT_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // Not `no-referrer`: with that, our own forms come from origin `null`. No other site is told anything.
+        // Not `no-referrer`: that makes our own forms send `Origin: null`. Other sites get no referrer.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
@@ -230,19 +236,23 @@ fn protected(mut response: Response) -> Response {
 mod tests {
     use super::*;
 
-    fn verdict(method: &str, needs: Needs, lines: &[(&'static str, &'static str)]) -> Result<(), String> {
+    fn verdict(
+        method: &str,
+        access: RouteAccess,
+        lines: &[(&'static str, &'static str)],
+    ) -> Result<(), String> {
         let mut headers = HeaderMap::new();
         headers.insert("host", "127.0.0.1:7700".parse().unwrap());
         for (name, value) in lines {
             headers.insert(*name, value.parse().unwrap());
         }
-        from_no_agent(&headers)
-            .and_then(|()| from_our_page(&method.parse().unwrap(), &headers, needs))
+        reject_agent_keys(&headers)
+            .and_then(|()| require_same_origin(&method.parse().unwrap(), &headers, access))
             .map_err(|fault| fault.code.to_string())
     }
 
     #[test]
-    fn only_our_own_page_changes_anything_and_no_key_does() {
+    fn changes_need_our_own_origin_and_no_agent_key() {
         let ours = ("origin", "http://127.0.0.1:7700");
         for (method, lines, expected) in [
             ("POST", vec![ours], Ok(())),
@@ -285,13 +295,13 @@ mod tests {
             ("GET", vec![("authorization", "Bearer x")], Err("operator_only")),
             ("POST", vec![ours, ("authorization", "")], Err("operator_only")),
         ] {
-            let found = verdict(method, Needs::Form, &lines);
+            let found = verdict(method, RouteAccess::SessionForm, &lines);
             assert_eq!(found, expected.map_err(str::to_owned), "{method} {lines:?}");
         }
     }
 
     #[test]
-    fn the_cookie_is_for_our_own_pages_and_no_script() {
+    fn the_cookie_is_same_site_and_not_readable_by_scripts() {
         let plain = Cookies { secure: false, port: 7700 }.set("t");
         assert!(
             plain.starts_with("stockade_operator_7700=t; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"),

@@ -1,9 +1,9 @@
-//! In and out: the log-in page, the one-time link, the log-out.
+//! Login by password and by one-time link, and logout.
 
-use super::Doors;
-use super::guard::{Caller, Cookies, Form, told};
+use super::OperatorState;
+use super::guard::{Caller, Cookies, Form, fault_response};
 use crate::console;
-use crate::operator::{Entry, Password};
+use crate::operator::{LoginChannel, Password};
 use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -13,74 +13,74 @@ use error_code::ErrorCode;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-pub struct Next {
+pub struct NextQuery {
     #[serde(default)]
     next: String,
 }
 
-pub async fn page(Query(query): Query<Next>, caller: Option<Extension<Caller>>) -> Response {
-    let next = own_page(&query.next);
+pub async fn page(Query(query): Query<NextQuery>, caller: Option<Extension<Caller>>) -> Response {
+    let next = console_path(&query.next);
     match caller {
         Some(_) => Redirect::to(next).into_response(),
-        None => console::login(next, None).into_response(),
+        None => console::login_page(next, None).into_response(),
     }
 }
 
-/// The link's secret stands behind `#`, which browsers keep to themselves: the page's script puts it into the form.
+/// The link's secret is in the fragment, which browsers do not send: the page's script puts it into the form.
 pub async fn link_page() -> Response {
-    console::link(None).into_response()
+    console::link_login_page(None).into_response()
 }
 
-pub async fn by_password(
-    State(doors): State<Doors>,
+pub async fn with_password(
+    State(state): State<OperatorState>,
     Extension(cookies): Extension<Cookies>,
     Extension(form): Extension<Form>,
     headers: HeaderMap,
 ) -> Response {
-    let next = own_page(form.get("next"));
+    let next = console_path(form.get("next"));
     let password = Password::given(form.get("password").to_owned());
-    match doors.desk.by_password(Entry::Web, form.get("operator"), password).await {
-        Ok(token) => entered(cookies, &token, next),
-        Err(fault) => told(&headers, &fault, |fault| console::login(next, Some(fault))),
+    match state.auth.log_in_with_password(LoginChannel::Web, form.get("operator"), password).await {
+        Ok(token) => logged_in(cookies, &token, next),
+        Err(fault) => fault_response(&headers, &fault, |fault| console::login_page(next, Some(fault))),
     }
 }
 
-pub async fn by_link(
-    State(doors): State<Doors>,
+pub async fn with_link(
+    State(state): State<OperatorState>,
     Extension(cookies): Extension<Cookies>,
     Extension(form): Extension<Form>,
     headers: HeaderMap,
 ) -> Response {
-    match doors.desk.by_link(form.get("link")).await {
-        Ok(token) => entered(cookies, &token, "/console"),
-        Err(fault) => told(&headers, &fault, |fault| console::link(Some(fault))),
+    match state.auth.log_in_with_link(form.get("link")).await {
+        Ok(token) => logged_in(cookies, &token, "/console"),
+        Err(fault) => fault_response(&headers, &fault, |fault| console::link_login_page(Some(fault))),
     }
 }
 
-pub async fn leave(
-    State(doors): State<Doors>,
+pub async fn log_out(
+    State(state): State<OperatorState>,
     Extension(cookies): Extension<Cookies>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {
-    match doors.desk.leave(&caller.token).await {
+    match state.auth.log_out(&caller.token).await {
         Ok(()) => ([(header::SET_COOKIE, cookies.clear())], Redirect::to("/console/login")).into_response(),
-        Err(fault) => told(&headers, &fault, console::refused),
+        Err(fault) => fault_response(&headers, &fault, console::fault_page),
     }
 }
 
-fn entered(cookies: Cookies, token: &OperatorToken, next: &str) -> Response {
+fn logged_in(cookies: Cookies, token: &OperatorToken, next: &str) -> Response {
     ([(header::SET_COOKIE, cookies.set(token.expose()))], Redirect::to(next)).into_response()
 }
 
-/// Where to go after the log-in: a page of the console, whatever a link says.
-fn own_page(next: &str) -> &str {
+/// The page to open after the login. Anything but a console path becomes `/console`.
+fn console_path(next: &str) -> &str {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_');
     let is_own = next == "/console" || next.starts_with("/console/approvals/");
     if is_own && next.chars().all(plain) && next.len() <= 128 { next } else { "/console" }
 }
 
-/// How a fault of the operators' side looks over HTTP.
+/// The HTTP status of a fault on operator routes.
 pub fn status(fault: &Fault) -> StatusCode {
     match fault.code {
         ErrorCode::LoginFailed
@@ -98,7 +98,7 @@ pub fn status(fault: &Fault) -> StatusCode {
         | ErrorCode::BadGrant
         | ErrorCode::ConfirmationRequired => StatusCode::BAD_REQUEST,
         ErrorCode::TooManyStreams | ErrorCode::WebhookBusy => StatusCode::SERVICE_UNAVAILABLE,
-        // A vault or a database that is down.
+        // The vault or the database is down.
         _ if fault.retryable => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -106,10 +106,10 @@ pub fn status(fault: &Fault) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
-    use super::own_page;
+    use super::console_path;
 
     #[test]
-    fn a_log_in_leads_to_the_console_only() {
+    fn a_login_redirects_to_the_console_only() {
         for (next, expected) in [
             ("/console", "/console"),
             ("/console/approvals/ap-1x", "/console/approvals/ap-1x"),
@@ -119,7 +119,7 @@ mod tests {
             ("/console/approvals/\\evil", "/console"),
             ("https://evil.test/console", "/console"),
         ] {
-            assert_eq!(own_page(next), expected, "{next}");
+            assert_eq!(console_path(next), expected, "{next}");
         }
     }
 }

@@ -1,22 +1,22 @@
-//! The operators' side of the server: the console's pages, and what decides.
+//! Operator routes: the console's pages, verdicts, grants.
 //!
-//! All routes stand in one table, each with what it asks of its caller, so that none can be forgotten: the router is
-//! made of the table, and so is the test that an agent's key opens nothing here.
+//! One table lists all routes with the access that each requires. The router is built from it, and so is the test that
+//! an agent's key is refused everywhere.
 
 mod approvals;
+mod control_socket;
 mod events;
 mod grants;
 mod guard;
 mod login;
-mod socket;
 mod webhook;
 
-pub use socket::{SocketState, router as socket_router};
+pub use control_socket::{SocketState, router as socket_router};
 
 use crate::console;
-use crate::http::guard::Place;
-use crate::operator::Desk;
-use crate::operator::webhook::{Nonces, Secret};
+use crate::http::guard::ServerAddress;
+use crate::operator::OperatorAuth;
+use crate::operator::webhook::{NonceCache, WebhookSecret};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::middleware;
@@ -27,21 +27,21 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// The largest form; a note for the agent is the longest thing in one.
-const LARGEST_FORM: usize = 16 * 1024;
+/// The largest form, in bytes; a note for the agent is its longest field.
+const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// What a route asks of its caller.
+/// What a route requires of its caller. No route accepts an agent's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// Nothing: files of the console, and the ways in. Not for agents even so.
-    Nothing,
-    /// An operator who is logged in; a page is shown the way in.
-    Visit,
-    /// The same, without counting as a sign of life.
-    Watching,
-    /// The same, and a form that we made.
-    Form,
-    /// A signature; no operator is logged in.
+pub enum RouteAccess {
+    /// Nothing: static files and login pages.
+    Public,
+    /// A login session; page loads without one are redirected to the login page.
+    Session,
+    /// A login session, whose idle timeout is not extended.
+    PassiveSession,
+    /// A login session and a form with its anti-forgery token.
+    SessionForm,
+    /// A webhook signature, and no login session.
     Signature,
 }
 
@@ -49,91 +49,91 @@ pub enum Needs {
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
-    pub needs: Needs,
-    handler: fn() -> MethodRouter<Doors>,
+    pub access: RouteAccess,
+    handler: fn() -> MethodRouter<OperatorState>,
 }
 
 const fn route(
     method: &'static str,
     path: &'static str,
-    needs: Needs,
-    handler: fn() -> MethodRouter<Doors>,
+    access: RouteAccess,
+    handler: fn() -> MethodRouter<OperatorState>,
 ) -> Route {
-    Route { method, path, needs, handler }
+    Route { method, path, access, handler }
 }
 
-/// Every route of the operators.
+/// Every operator route.
 pub const ROUTES: &[Route] = &[
-    route("GET", "/console/console.css", Needs::Nothing, || get(console::style)),
-    route("GET", "/console/console.js", Needs::Nothing, || get(console::script)),
-    route("GET", "/console/login", Needs::Nothing, || get(login::page)),
-    route("GET", "/console/link", Needs::Nothing, || get(login::link_page)),
-    route("POST", "/operator/login", Needs::Nothing, || post(login::by_password)),
-    route("POST", "/operator/link", Needs::Nothing, || post(login::by_link)),
-    route("POST", "/operator/logout", Needs::Form, || post(login::leave)),
-    route("GET", "/console", Needs::Visit, || get(approvals::page)),
-    route("GET", "/console/approvals/{id}", Needs::Visit, || get(approvals::single)),
-    route("GET", "/operator/live", Needs::Watching, || get(approvals::live)),
-    route("GET", "/operator/live/{id}", Needs::Watching, || get(approvals::single_live)),
-    route("GET", "/operator/events", Needs::Watching, || get(events::stream)),
-    route("GET", "/operator/approvals/{id}/picture", Needs::Watching, || get(approvals::picture)),
-    route("POST", "/operator/approvals/{id}", Needs::Form, || post(approvals::answer)),
-    route("GET", "/operator/grants", Needs::Visit, || get(grants::list)),
-    route("POST", "/operator/grants", Needs::Form, || post(grants::issue)),
-    route("POST", "/operator/grants/{id}/revoke", Needs::Form, || post(grants::revoke)),
-    route("GET", "/operator/credentials", Needs::Visit, || get(grants::credentials)),
-    route("POST", "/operator/webhook", Needs::Signature, || post(webhook::post)),
+    route("GET", "/console/console.css", RouteAccess::Public, || get(console::style)),
+    route("GET", "/console/console.js", RouteAccess::Public, || get(console::script)),
+    route("GET", "/console/login", RouteAccess::Public, || get(login::page)),
+    route("GET", "/console/link", RouteAccess::Public, || get(login::link_page)),
+    route("POST", "/operator/login", RouteAccess::Public, || post(login::with_password)),
+    route("POST", "/operator/link", RouteAccess::Public, || post(login::with_link)),
+    route("POST", "/operator/logout", RouteAccess::SessionForm, || post(login::log_out)),
+    route("GET", "/console", RouteAccess::Session, || get(approvals::page)),
+    route("GET", "/console/approvals/{id}", RouteAccess::Session, || get(approvals::single)),
+    route("GET", "/operator/live", RouteAccess::PassiveSession, || get(approvals::live)),
+    route("GET", "/operator/live/{id}", RouteAccess::PassiveSession, || get(approvals::single_live)),
+    route("GET", "/operator/events", RouteAccess::PassiveSession, || get(events::stream)),
+    route("GET", "/operator/approvals/{id}/picture", RouteAccess::PassiveSession, || get(approvals::picture)),
+    route("POST", "/operator/approvals/{id}", RouteAccess::SessionForm, || post(approvals::answer)),
+    route("GET", "/operator/grants", RouteAccess::Session, || get(grants::list)),
+    route("POST", "/operator/grants", RouteAccess::SessionForm, || post(grants::issue)),
+    route("POST", "/operator/grants/{id}/revoke", RouteAccess::SessionForm, || post(grants::revoke)),
+    route("GET", "/operator/credentials", RouteAccess::Session, || get(grants::credentials)),
+    route("POST", "/operator/webhook", RouteAccess::Signature, || post(webhook::post)),
 ];
 
-/// What the operators' routes work with.
+/// State of the operator routes.
 #[derive(Clone)]
-pub struct Doors {
+pub struct OperatorState {
     pub control: Arc<Control>,
-    /// Where operators log in.
-    pub desk: Desk,
-    /// The port that this server listens on.
+    pub auth: OperatorAuth,
+    /// The port of this server.
     port: u16,
-    /// Where the console is reached from outside, if a proxy leads to it.
-    pub outside: Option<Arc<url::Url>>,
+    /// The console's external address, if a reverse proxy leads to it.
+    pub external_url: Option<Arc<url::Url>>,
     pub stop: CancellationToken,
-    /// A place for each open console.
+    /// One permit per event stream.
     streams: Arc<Semaphore>,
-    webhook: Option<Arc<Webhook>>,
+    webhook: Option<Arc<WebhookVerifier>>,
 }
 
-/// What is needed to believe an answer.
-pub struct Webhook {
-    pub secret: Arc<Secret>,
-    nonces: Nonces,
+/// Verifies webhook verdicts.
+pub struct WebhookVerifier {
+    pub secret: Arc<WebhookSecret>,
+    nonces: NonceCache,
 }
 
-impl Doors {
+impl OperatorState {
     pub fn new(
         control: Arc<Control>,
-        desk: Desk,
-        place: &Place,
-        secret: Option<Arc<Secret>>,
+        auth: OperatorAuth,
+        address: &ServerAddress,
+        secret: Option<Arc<WebhookSecret>>,
         stop: CancellationToken,
-    ) -> Doors {
-        let streams = Arc::new(Semaphore::new(events::MOST_STREAMS));
-        let webhook = secret.map(|secret| Arc::new(Webhook { secret, nonces: Nonces::default() }));
-        let outside = place.outside.clone().map(Arc::new);
-        Doors { control, desk, port: place.address.port(), outside, stop, streams, webhook }
+    ) -> OperatorState {
+        let streams = Arc::new(Semaphore::new(events::MAX_STREAMS));
+        let webhook =
+            secret.map(|secret| Arc::new(WebhookVerifier { secret, nonces: NonceCache::default() }));
+        let external_url = address.external_url.clone().map(Arc::new);
+        OperatorState { control, auth, port: address.address.port(), external_url, stop, streams, webhook }
     }
 }
 
-impl FromRef<Doors> for Arc<Control> {
-    fn from_ref(doors: &Doors) -> Arc<Control> {
-        doors.control.clone()
+impl FromRef<OperatorState> for Arc<Control> {
+    fn from_ref(state: &OperatorState) -> Arc<Control> {
+        state.control.clone()
     }
 }
 
-pub fn router(doors: Doors) -> Router {
+pub fn router(state: OperatorState) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
-        let guard = Guard { doors: doors.clone(), needs: route.needs };
+        let guard = Guard { state: state.clone(), access: route.access };
         let guarded = (route.handler)().route_layer(middleware::from_fn_with_state(guard, guard::check));
         router = router.route(route.path, guarded);
     }
-    router.layer(DefaultBodyLimit::max(LARGEST_FORM)).with_state(doors)
+    router.layer(DefaultBodyLimit::max(MAX_FORM_BYTES)).with_state(state)
 }

@@ -1,9 +1,9 @@
-//! The answer of a program that shares the webhook's secret.
+//! Verdicts from a program that shares the webhook's secret.
 
-use super::Doors;
+use super::OperatorState;
 use super::approvals::decide;
 use super::login::status;
-use crate::operator::webhook::{Message, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER};
+use crate::operator::webhook::{NONCE_HEADER, SIGNATURE_HEADER, SignedMessage, TIME_HEADER};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -17,29 +17,29 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct WebhookVerdict {
     approval: String,
     verdict: String,
-    /// Who decided; the secret vouches for it.
+    /// Who decided, on the word of the program that signs.
     by: String,
     #[serde(default)]
     note: String,
 }
 
-pub async fn post(State(doors): State<Doors>, headers: HeaderMap, body: Bytes) -> Response {
-    match answer(&doors, &headers, &body).await {
+pub async fn post(State(state): State<OperatorState>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&state, &headers, &body).await {
         Ok(response) => response,
         Err(fault) => (status(&fault), Json(fault)).into_response(),
     }
 }
 
-async fn answer(doors: &Doors, headers: &HeaderMap, body: &[u8]) -> Result<Response, Fault> {
-    let Some(webhook) = &doors.webhook else {
+async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Result<Response, Fault> {
+    let Some(webhook) = &state.webhook else {
         return Err(Fault::new(ErrorCode::NotFound, "no webhook is set up")
             .hint("`hitl.webhook` in the configuration."));
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let message = Message {
+    let message = SignedMessage {
         time: text(TIME_HEADER),
         nonce: text(NONCE_HEADER),
         signature: text(SIGNATURE_HEADER),
@@ -50,9 +50,9 @@ async fn answer(doors: &Doors, headers: &HeaderMap, body: &[u8]) -> Result<Respo
         Fault::new(ErrorCode::BadArguments, why)
             .hint("{\"approval\": \"ap-…\", \"verdict\": \"approve\", \"by\": \"ada\"}")
     };
-    let answer: Answer = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
+    let answer: WebhookVerdict = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
     let operator = crate::operator::parse_name(&answer.by).map_err(|error| bad(error.to_string()))?;
     let by = Decider { operator, door: Door::Webhook };
-    let approval = decide(&doors.control, &answer.approval, &answer.verdict, &answer.note, by).await?;
+    let approval = decide(&state.control, &answer.approval, &answer.verdict, &answer.note, by).await?;
     Ok(Json(approval).into_response())
 }

@@ -1,8 +1,8 @@
-//! What every tool that acts on a page takes besides, and how it goes through the gate.
+//! Arguments that all acting tools share, and how an action runs through the gate.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
-use super::page::{self, Picture};
+use super::super::tool_reply::ToolReply;
+use super::page::{self, AfterScreenshot};
 use super::{bad_arguments, target, timeout};
 use engine::error::Fault;
 use engine::session::RecordMode;
@@ -32,13 +32,13 @@ pub struct ActionArguments {
     wait: Option<bool>,
 }
 
-/// What is left for reading the page after a wait by the clock, in seconds.
-const AFTER_A_WAIT: f64 = 10.0;
+/// Seconds left for reading the page after a timed wait.
+const READ_SECONDS_AFTER_WAIT: f64 = 10.0;
 
 impl ActionArguments {
-    /// For an action that takes a known time: the limit is longer, whatever is usual.
+    /// Extends the default time limit for an action that takes a known time.
     pub fn leave_room_for(&mut self, tool: &str, seconds: f64) -> Result<(), Fault> {
-        let limit = *self.timeout_seconds.get_or_insert(seconds + AFTER_A_WAIT);
+        let limit = *self.timeout_seconds.get_or_insert(seconds + READ_SECONDS_AFTER_WAIT);
         if limit > seconds {
             Ok(())
         } else {
@@ -47,13 +47,13 @@ impl ActionArguments {
     }
 }
 
-/// One action, and the page after it.
+/// Runs one action and renders the page after it.
 pub async fn perform(
     call: &Call<'_>,
     tool: &str,
     asked: ActionArguments,
     action: Action,
-) -> Result<Answer, Fault> {
+) -> Result<ToolReply, Fault> {
     let timeout = timeout(tool, asked.timeout_seconds)?;
     let index = action.target().and_then(target::index);
     let session = call.session(asked.session_id).await?;
@@ -62,18 +62,19 @@ pub async fn perform(
     let picture =
         if asked.after_screenshot { Some(picture(call, reply.session.id.as_str()).await) } else { None };
     reply.actions_left = reply.session.actions_left();
-    page::answer(reply, picture, index)
+    page::render(reply, picture, index)
 }
 
-/// An action of its own, decided and recorded as any other. The one before it is done, so its failure is a note.
-async fn picture(call: &Call<'_>, session: &str) -> Picture {
+/// Takes the screenshot as an action of its own, decided and recorded like any other. The action before it is done, so
+/// a failure becomes a note.
+async fn picture(call: &Call<'_>, session: &str) -> AfterScreenshot {
     let shot = Screenshot { format: call.control.screenshot_format, ..Screenshot::default() };
     match call.act(session, Action::Screenshot(shot), None, false).await {
         Ok(reply) => match reply.image {
-            Some(stored) => Picture::Kept(stored.id),
-            None if reply.session.record == RecordMode::Off => Picture::NotKept,
-            None => Picture::NotCovered,
+            Some(stored) => AfterScreenshot::Kept(stored.id),
+            None if reply.session.record == RecordMode::Off => AfterScreenshot::NotKept,
+            None => AfterScreenshot::NotCovered,
         },
-        Err(fault) => Picture::Failed(fault),
+        Err(fault) => AfterScreenshot::Failed(fault),
     }
 }

@@ -1,10 +1,10 @@
 //! `browser_check`: check or uncheck a box.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::describe;
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use engine::error::Fault;
 use policy::{Action, ActionKind, Check};
@@ -16,7 +16,7 @@ pub const NAME: &str = "browser_check";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct CheckArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<CheckArguments, PageReply>(
         NAME,
         "Check or uncheck",
         "Check or uncheck a checkbox, radio button or switch, and return the page afterwards. One that is as it should be \
@@ -36,7 +36,7 @@ stays so. The element is named as for browser_click.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: CheckArguments) -> Result<ToolReply, Fault> {
     let check = Check { target: arguments.target.target(NAME)?, checked: arguments.checked.unwrap_or(true) };
     action::perform(call, NAME, arguments.action, Action::Check(check)).await
 }

@@ -1,11 +1,11 @@
 //! `browser_click`: press an element with the mouse.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{Held, bad_arguments, describe, modifiers};
+use super::{ModifierKey, bad_arguments, describe, modifiers};
 use engine::error::Fault;
 use policy::{Action, ActionKind, Click, MouseButton};
 use rmcp::model::Tool;
@@ -16,35 +16,36 @@ pub const NAME: &str = "browser_click";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ClickArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
     target: TargetArguments,
     /// "left" (default), "middle" or "right"
     #[serde(default)]
-    #[schemars(with = "Option<Button>")]
+    #[schemars(with = "Option<MouseButtonSchema>")]
     button: Option<MouseButton>,
     /// 1 (default), 2 for a double click, 3 for a triple click
     #[serde(default)]
     count: Option<u8>,
     /// Keys to hold down: Alt, Control, Meta, Shift
     #[serde(default)]
-    modifiers: Vec<Held>,
+    modifiers: Vec<ModifierKey>,
 }
 
 /// [`MouseButton`] as the schema shows it; `policy` knows no JSON Schema.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Button {
+#[schemars(rename = "Button")]
+enum MouseButtonSchema {
     Left,
     Middle,
     Right,
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<ClickArguments, PageReply>(
         NAME,
         "Click an element",
         "Click an element and return what that changed on the page, or all of the page. Name the element by its ref from the last snapshot, by role and \
@@ -54,7 +55,7 @@ covers the element is reported instead.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: ClickArguments) -> Result<ToolReply, Fault> {
     let count = arguments.count.unwrap_or(1);
     if !(1..=3).contains(&count) {
         return Err(bad_arguments(NAME, "count is from 1 to 3"));

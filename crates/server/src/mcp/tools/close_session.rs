@@ -1,7 +1,7 @@
-//! `browser_close_session`: the jail and everything in it is forgotten.
+//! `browser_close_session`: destroys the session's jail.
 
-use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
+use super::super::tool_reply::{ErrorReply, ToolReply};
 use engine::error::Fault;
 use engine::session::EndReason;
 use rmcp::model::{Tool, ToolAnnotations};
@@ -12,21 +12,21 @@ pub const NAME: &str = "browser_close_session";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct CloseSessionArguments {
     /// The session's id or name; over stdio it may be left out for your own
     #[serde(default)]
     session_id: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct CloseSessionReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     closed_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
+    error: Option<ErrorReply>,
 }
 
 pub fn tool() -> Tool {
@@ -36,8 +36,8 @@ pub fn tool() -> Tool {
 that has ended already is fine.",
         serde_json::Map::new(),
     )
-    .with_input_schema::<Arguments>()
-    .with_output_schema::<Fields>()
+    .with_input_schema::<CloseSessionArguments>()
+    .with_output_schema::<CloseSessionReply>()
     .with_annotations(
         ToolAnnotations::with_title("Close a browser session")
             .read_only(false)
@@ -47,7 +47,7 @@ that has ended already is fine.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: CloseSessionArguments) -> Result<ToolReply, Fault> {
     let wanted = call.named_session(arguments.session_id).await?;
     let sessions = &call.control.gate.sessions;
     let session = sessions.find(&call.scope, &wanted)?;
@@ -55,8 +55,13 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     call.forget(session.id.as_str()).await;
     let closed_at = session.ended().map(|ended| ended.at.to_string());
     let text = format!("Session {} is closed.", session.id);
-    Answer::new(
+    ToolReply::new(
         text,
-        &Fields { success: true, session_id: Some(session.id.to_string()), closed_at, error: None },
+        &CloseSessionReply {
+            success: true,
+            session_id: Some(session.id.to_string()),
+            closed_at,
+            error: None,
+        },
     )
 }

@@ -1,9 +1,9 @@
-//! `browser_dialog`: answer the question that a page has put.
+//! `browser_dialog`: answers an open JavaScript dialog.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::{bad_arguments, describe};
 use engine::error::Fault;
 use policy::{Action, ActionKind, AnswerDialog};
@@ -11,14 +11,14 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The longest answer, in bytes.
-const LONGEST: usize = 10_000;
+/// The longest prompt text, in bytes.
+const MAX_TEXT_BYTES: usize = 10_000;
 
 pub const NAME: &str = "browser_dialog";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct DialogArguments {
     #[serde(flatten)]
     action: ActionArguments,
     /// true: OK. false: Cancel
@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<DialogArguments, PageReply>(
         NAME,
         "Answer a dialog",
         "Answer the confirm or prompt dialog that a page has opened and waits for, and return the page afterwards. A reply \
@@ -38,9 +38,9 @@ that has a dialog field, or the code dialog_open, says that there is one. Alerts
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    if arguments.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
-        return Err(bad_arguments(NAME, &format!("text has at most {LONGEST} bytes")));
+pub async fn run(call: &Call<'_>, arguments: DialogArguments) -> Result<ToolReply, Fault> {
+    if arguments.text.as_ref().is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+        return Err(bad_arguments(NAME, &format!("text has at most {MAX_TEXT_BYTES} bytes")));
     }
     if arguments.text.is_some() && !arguments.accept {
         return Err(bad_arguments(NAME, "text goes with accept: true"));

@@ -1,10 +1,10 @@
 //! `browser_drag`: drag one element onto another.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::describe;
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::{self, TargetArguments};
 use engine::error::Fault;
 use policy::{Action, ActionKind, Drag};
@@ -16,7 +16,7 @@ pub const NAME: &str = "browser_drag";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct DragArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<DragArguments, PageReply>(
         NAME,
         "Drag an element",
         "Drag an element with the mouse, drop it on another, and return the page afterwards. The element to drag is named as \
@@ -36,7 +36,7 @@ for browser_click, the one to drop it on in the same way inside of to.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: DragArguments) -> Result<ToolReply, Fault> {
     let drag = Drag { from: arguments.target.target(NAME)?, to: target::nested(NAME, "to", arguments.to)? };
     action::perform(call, NAME, arguments.action, Action::Drag(drag)).await
 }

@@ -1,8 +1,8 @@
-//! `browser_find`: where on the page something is, without reading all of it.
+//! `browser_find`: searches the page without reading all of it.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
-use super::reading::{Reading, ReadingArguments, ReadingFields};
+use super::super::tool_reply::ToolReply;
+use super::reading::{Reading, ReadingArguments, ReadingReply};
 use super::{bad_arguments, describe, page};
 use browser::{Outcome, page_block};
 use engine::error::Fault;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub const NAME: &str = "browser_find";
 
 const DEFAULT_LIMIT: usize = 20;
-const MOST_MATCHES: usize = 100;
+const MAX_MATCHES: usize = 100;
 /// Longer texts and patterns are refused, in bytes.
-const LONGEST_QUERY: usize = 1_000;
+const MAX_QUERY_BYTES: usize = 1_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct FindArguments {
     #[serde(flatten)]
     reading: ReadingArguments,
     /// Text to look for in names, texts and values, in any case
@@ -44,12 +44,12 @@ pub struct Arguments {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct FindReply {
     #[serde(flatten)]
-    page: ReadingFields,
+    page: ReadingReply,
     /// Their texts and paths are the page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
-    matches: Option<Vec<MatchFields>>,
+    matches: Option<Vec<FindMatch>>,
     /// How many elements match, returned or not
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
@@ -62,7 +62,8 @@ pub struct Fields {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct MatchFields {
+#[schemars(rename = "MatchFields")]
+struct FindMatch {
     role: String,
     /// The name, text or value around the match
     text: String,
@@ -82,7 +83,7 @@ struct MatchFields {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<FindArguments, FindReply>(
         NAME,
         "Find on the page",
         "Search the whole page, folded parts too, by text or regex, role and name; all that is given must match. \
@@ -92,16 +93,16 @@ surroundings with browser_read. Passwords and other secret fields have no text t
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: FindArguments) -> Result<ToolReply, Fault> {
     let (reading, find) = find(arguments)?;
     let tokens = find.tokens;
     let reply = reading.act(call, Action::Find(find)).await?;
     let found = match reply.outcome {
         Outcome::Found(found) => found,
-        other => return Err(page::unexpected(other)),
+        other => return Err(page::unexpected_outcome(other)),
     };
-    let text = page::head(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
-    let matches = found.matches.into_iter().map(|one| MatchFields {
+    let text = page::header_line(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
+    let matches = found.matches.into_iter().map(|one| FindMatch {
         role: one.role,
         text: one.excerpt,
         reference: one.reference,
@@ -110,22 +111,25 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         path: one.path,
         cursor: one.cursor,
     });
-    let fields = Fields {
-        page: ReadingFields::new(&reply.session, found.url, found.title, reply.actions_left),
+    let fields = FindReply {
+        page: ReadingReply::new(&reply.session, found.url, found.title, reply.actions_left),
         matches: Some(matches.collect()),
         total: Some(found.total),
         next_offset: found.next_offset,
         partial: found.partial.then_some(true),
     };
-    Answer::new(text, &fields)
+    ToolReply::new(text, &fields)
 }
 
-fn find(arguments: Arguments) -> Result<(Reading, Find), Fault> {
-    let Arguments { reading, text, regex, role, name, limit, offset } = arguments;
+fn find(arguments: FindArguments) -> Result<(Reading, Find), Fault> {
+    let FindArguments { reading, text, regex, role, name, limit, offset } = arguments;
     for (argument, given) in [("text", &text), ("regex", &regex), ("role", &role), ("name", &name)] {
         let length = given.as_ref().map(String::len);
-        if length.is_some_and(|length| length == 0 || length > LONGEST_QUERY) {
-            return Err(bad_arguments(NAME, &format!("{argument} is from 1 to {LONGEST_QUERY} bytes long")));
+        if length.is_some_and(|length| length == 0 || length > MAX_QUERY_BYTES) {
+            return Err(bad_arguments(
+                NAME,
+                &format!("{argument} is from 1 to {MAX_QUERY_BYTES} bytes long"),
+            ));
         }
     }
     let pattern = match (text, regex) {
@@ -136,8 +140,8 @@ fn find(arguments: Arguments) -> Result<(Reading, Find), Fault> {
         (Some(_), Some(_)) => return Err(bad_arguments(NAME, "give text or regex, not both")),
     };
     let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MOST_MATCHES).contains(&limit) {
-        return Err(bad_arguments(NAME, &format!("limit is from 1 to {MOST_MATCHES}")));
+    if !(1..=MAX_MATCHES).contains(&limit) {
+        return Err(bad_arguments(NAME, &format!("limit is from 1 to {MAX_MATCHES}")));
     }
     let reading = reading.check(NAME)?;
     let find = Find { pattern, role, name, limit, offset: offset.unwrap_or(0), tokens: reading.tokens };

@@ -1,10 +1,10 @@
 //! `browser_hover`: put the mouse over an element.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
 use super::describe;
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use engine::error::Fault;
 use policy::{Action, ActionKind, Hover};
@@ -16,7 +16,7 @@ pub const NAME: &str = "browser_hover";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct HoverArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<HoverArguments, PageReply>(
         NAME,
         "Hover over an element",
         "Put the mouse over an element, as for a menu or a hint that opens by itself, and return the page afterwards. The \
@@ -33,7 +33,7 @@ element is named as for browser_click.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: HoverArguments) -> Result<ToolReply, Fault> {
     let hover = Hover { target: arguments.target.target(NAME)? };
     action::perform(call, NAME, arguments.action, Action::Hover(hover)).await
 }

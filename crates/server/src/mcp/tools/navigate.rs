@@ -1,10 +1,10 @@
 //! `browser_navigate`: go to an address.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
-use super::{HowFar, describe};
+use super::page::PageReply;
+use super::{LoadStateSchema, describe};
 use engine::error::Fault;
 use policy::{Action, ActionKind, LoadState, Navigate, WebUrl};
 use rmcp::model::Tool;
@@ -15,7 +15,7 @@ pub const NAME: &str = "browser_navigate";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct NavigateArguments {
     #[serde(flatten)]
     action: ActionArguments,
     /// The address, with http:// or https://
@@ -29,12 +29,12 @@ pub struct Arguments {
     domain_hint: Option<String>,
     /// When the page counts as there: "load" (default), "domcontentloaded" or "networkidle"
     #[serde(default)]
-    #[schemars(with = "Option<HowFar>")]
+    #[schemars(with = "Option<LoadStateSchema>")]
     wait_for: Option<LoadState>,
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<NavigateArguments, PageReply>(
         NAME,
         "Go to an address",
         "Go to a web address and return the page as an outline with a ref for every element that can be \
@@ -43,7 +43,7 @@ acted on. Only http: and https: addresses; addresses inside private networks are
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: NavigateArguments) -> Result<ToolReply, Fault> {
     let url = WebUrl::parse(&arguments.url).map_err(|refusal| engine::error::bad_address(&refusal))?;
     let action = Action::Navigate(Navigate { url, wait_for: arguments.wait_for.unwrap_or_default() });
     action::perform(call, NAME, arguments.action, action).await

@@ -1,7 +1,7 @@
-//! `browser_open_session`: a jailed browser of one's own.
+//! `browser_open_session`: starts a jailed browser.
 
-use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
+use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::bad_arguments;
 use engine::error::Fault;
 use engine::logins::Wanted;
@@ -15,12 +15,12 @@ use vault::{CredentialId, Host};
 
 pub const NAME: &str = "browser_open_session";
 
-/// As many as a grant can name.
-const MOST_WANTED: usize = 32;
+/// A grant names at most as many.
+const MAX_REQUESTED: usize = 32;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct OpenSessionArguments {
     /// A name to call the session by, instead of its id: a-z, 0-9, '-', '_' and '.'
     #[serde(default)]
     session_name: Option<String>,
@@ -44,7 +44,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct OpenSessionReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
@@ -66,18 +66,18 @@ pub struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
+    error: Option<ErrorReply>,
 }
 
 pub fn tool() -> Tool {
     Tool::new(NAME, "Open a browser session: a fresh Chromium in a jail of its own, with an empty profile. Returns the \
 session_id that every other call takes. A session ends by itself after a while and after a number of calls; the reply says when.", serde_json::Map::new())
-        .with_input_schema::<Arguments>()
-        .with_output_schema::<Fields>()
+        .with_input_schema::<OpenSessionArguments>()
+        .with_output_schema::<OpenSessionReply>()
         .with_annotations(ToolAnnotations::with_title("Open a browser session").read_only(false).destructive(false).idempotent(false).open_world(false))
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<ToolReply, Fault> {
     let name = match arguments.session_name.as_deref() {
         Some(text) => {
             Some(Name::parse(text).map_err(|e| bad_arguments(NAME, &format!("session_name: {e}")))?)
@@ -87,8 +87,12 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     if name.as_ref().is_some_and(|name| name.as_str().starts_with("s-")) {
         return Err(bad_arguments(NAME, "session_name: names that begin with s- are ids"));
     }
-    let login =
-        wanted(arguments.credential_mode, arguments.grant, &arguments.domains, &arguments.credentials)?;
+    let login = requested_login(
+        arguments.credential_mode,
+        arguments.grant,
+        &arguments.domains,
+        &arguments.credentials,
+    )?;
     let request = OpenRequest { name, login, record: arguments.record };
     let session = Box::pin(call.control.gate.open(&call.scope, request)).await?;
     call.adopt(session.id.as_str()).await;
@@ -101,9 +105,9 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         "Session {} is open: {} s and {} calls left.{signed_in} Navigate next.",
         summary.session_id, summary.seconds_left, summary.max_actions
     );
-    Answer::new(
+    ToolReply::new(
         text,
-        &Fields {
+        &OpenSessionReply {
             success: true,
             session_id: Some(summary.session_id.to_string()),
             session_name: summary.session_name.map(|name| name.to_string()),
@@ -118,8 +122,8 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     )
 }
 
-/// What an agent wants to be signed in to, parsed; nothing for a clean session.
-fn wanted(
+/// Parses the requested logins; `None` for a clean session.
+fn requested_login(
     mode: CredentialMode,
     grant: Option<String>,
     domains: &[String],
@@ -138,8 +142,8 @@ fn wanted(
             None => Ok(None),
         };
     }
-    if domains.len() > MOST_WANTED || credentials.len() > MOST_WANTED {
-        return Err(bad_arguments(NAME, &format!("domains, credentials: at most {MOST_WANTED}")));
+    if domains.len() > MAX_REQUESTED || credentials.len() > MAX_REQUESTED {
+        return Err(bad_arguments(NAME, &format!("domains, credentials: at most {MAX_REQUESTED}")));
     }
     let host = |text: &String| Host::parse(text).map_err(|e| bad_arguments(NAME, &format!("domains: {e}")));
     let id = |text: &String| {

@@ -1,6 +1,6 @@
-//! What a reply tells of the page: the same fields after every action that may change it.
+//! The reply of every action that may change the page.
 
-use super::super::answer::{Answer, ErrorFields};
+use super::super::tool_reply::{ErrorReply, ToolReply};
 use browser::{
     Content, Incident, Outcome, PageAfterAction, PageText, PendingDialog, header_line_bytes, page_block,
 };
@@ -12,11 +12,11 @@ use policy::TokenBudget;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a note tells of an address or a message, in bytes; the page can make them as long as it likes.
-const MOST_QUOTED: usize = 300;
+/// The longest address or message in a note, in bytes; a page can make them arbitrarily long.
+const MAX_EXCERPT_BYTES: usize = 300;
 
 #[derive(Serialize, JsonSchema)]
-pub struct PageFields {
+pub struct PageReply {
     pub success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -51,7 +51,7 @@ pub struct PageFields {
     pub snapshot_id: Option<String>,
     /// A question of the page's that waits: answer it with browser_dialog
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dialog: Option<DialogFields>,
+    pub dialog: Option<DialogReply>,
     /// Tabs that the page opened meanwhile; browser_tabs switches to one
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened_tabs: Option<Vec<String>>,
@@ -68,21 +68,22 @@ pub struct PageFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<ErrorFields>,
+    pub error: Option<ErrorReply>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct DialogFields {
+#[schemars(rename = "DialogFields")]
+pub struct DialogReply {
     /// "confirm" or "prompt"
     pub r#type: String,
     /// The page's own words
     pub message: String,
 }
 
-impl PageFields {
-    /// A reply that tells of no page.
-    pub fn empty() -> PageFields {
-        PageFields {
+impl PageReply {
+    /// A reply without a page.
+    pub fn empty() -> PageReply {
+        PageReply {
             success: true,
             session_id: None,
             status: None,
@@ -106,8 +107,8 @@ impl PageFields {
     }
 }
 
-/// What became of the picture after an action.
-pub enum Picture {
+/// The outcome of the screenshot after an action.
+pub enum AfterScreenshot {
     Kept(String),
     /// The session records nothing.
     NotKept,
@@ -116,8 +117,12 @@ pub enum Picture {
     Failed(Fault),
 }
 
-/// The answer of whatever may change the page. `index` is the place among the matches, where it is still known.
-pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> Result<Answer, Fault> {
+/// Renders the reply. `index` is the position among the matches, where it is known.
+pub fn render(
+    reply: Reply,
+    picture: Option<AfterScreenshot>,
+    index: Option<usize>,
+) -> Result<ToolReply, Fault> {
     let mut notes = Vec::new();
     let (after, status) = match reply.outcome {
         Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
@@ -133,10 +138,10 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
             }
             (after, None)
         }
-        other => return Err(unexpected(other)),
+        other => return Err(unexpected_outcome(other)),
     };
     notes.extend(after.note);
-    notes.extend(after.incidents.iter().map(told));
+    notes.extend(after.incidents.iter().map(describe_incident));
     if reply.matches > 1 {
         let used = match index {
             Some(0) => "the first".to_owned(),
@@ -150,16 +155,16 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
         ));
     }
     let after_screenshot = match picture {
-        Some(Picture::Kept(id)) => Some(id),
-        Some(Picture::NotKept) => {
+        Some(AfterScreenshot::Kept(id)) => Some(id),
+        Some(AfterScreenshot::NotKept) => {
             notes.push("no picture was kept: this session records none".to_owned());
             None
         }
-        Some(Picture::NotCovered) => {
+        Some(AfterScreenshot::NotCovered) => {
             notes.push("no picture was kept: what was typed could not be covered in it".to_owned());
             None
         }
-        Some(Picture::Failed(fault)) => {
+        Some(AfterScreenshot::Failed(fault)) => {
             notes.push(format!("no picture was taken: {}: {}", fault.code, fault.message));
             None
         }
@@ -171,9 +176,9 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
     if reply.actions_left < 10 {
         notes.push(format!("{} calls are left in this session", reply.actions_left));
     }
-    let mut text = head(&reply.session, &after.url, &after.title, TokenBudget::default());
+    let mut text = header_line(&reply.session, &after.url, &after.title, TokenBudget::default());
     if let Some(dialog) = &after.dialog {
-        text.push_str(&asked(dialog));
+        text.push_str(&describe_dialog(dialog));
     }
     if let Some(id) = &after_screenshot {
         text.push_str(&format!("Picture: {id}\n"));
@@ -197,10 +202,10 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
         _ => None,
     });
     let opened: Vec<String> = opened.collect();
-    let codes: Vec<_> = after.incidents.iter().map(incident_name).collect();
-    Answer::new(
+    let codes: Vec<_> = after.incidents.iter().map(incident_code).collect();
+    ToolReply::new(
         text,
-        &PageFields {
+        &PageReply {
             success: true,
             session_id: Some(reply.session.id.to_string()),
             status,
@@ -211,11 +216,11 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
             snapshot,
             changes,
             delta: since.map(|_| true),
-            since: since.map(number),
-            snapshot_id: serial.map(number),
-            dialog: after.dialog.map(|question| DialogFields {
-                r#type: question.kind.to_owned(),
-                message: question.message.as_str().to_owned(),
+            since: since.map(snapshot_id),
+            snapshot_id: serial.map(snapshot_id),
+            dialog: after.dialog.map(|dialog| DialogReply {
+                r#type: dialog.kind.to_owned(),
+                message: dialog.message.as_str().to_owned(),
             }),
             opened_tabs: (!opened.is_empty()).then_some(opened),
             after_screenshot,
@@ -227,8 +232,8 @@ pub fn answer(reply: Reply, picture: Option<Picture>, index: Option<usize>) -> R
     )
 }
 
-/// For a tool that got another outcome than its own: a question of the page's came in between, or it is our fault.
-pub fn unexpected(outcome: Outcome) -> Fault {
+/// The fault for an outcome of another kind: a dialog opened meanwhile, or a bug of ours.
+pub fn unexpected_outcome(outcome: Outcome) -> Fault {
     match outcome {
         Outcome::Acted(PageAfterAction { dialog: Some(PendingDialog { kind, message }), .. }) => {
             browser::BrowserError::DialogOpen { kind, message }.into()
@@ -237,28 +242,28 @@ pub fn unexpected(outcome: Outcome) -> Fault {
     }
 }
 
-/// A snapshot's name, as its cursors begin with it.
-pub fn number(serial: u64) -> String {
+/// The id of a snapshot, with which its cursors begin.
+pub fn snapshot_id(serial: u64) -> String {
     format!("c{serial}")
 }
 
-/// The line above a snapshot, cut to the part of the budget that is its own; the fields have all of it.
-pub fn head(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
+/// The line above a snapshot, cut to its part of the budget; the fields have the whole values.
+pub fn header_line(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
     let ours = format!("Session {} · ", session.id);
     let room = header_line_bytes(tokens).saturating_sub(ours.len() + "\n".len());
     let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
     format!("{ours}{theirs}\n")
 }
 
-fn asked(PendingDialog { kind, message }: &PendingDialog) -> String {
-    let message = cut(message);
+fn describe_dialog(PendingDialog { kind, message }: &PendingDialog) -> String {
+    let message = excerpt(message);
     format!(
         "The page has opened a {kind} dialog and waits for the answer; it says {message}\nAnswer it with browser_dialog: \
 nothing else works on this page until then.\n"
     )
 }
 
-fn incident_name(incident: &Incident) -> &'static str {
+fn incident_code(incident: &Incident) -> &'static str {
     match incident {
         Incident::Dialog { .. } => "dialog_answered",
         Incident::TabOpened { .. } => "tab_opened",
@@ -272,20 +277,23 @@ fn incident_name(incident: &Incident) -> &'static str {
     }
 }
 
-/// What a reply tells of an address, a title or a message in passing.
-pub fn cut(words: &PageText) -> PageText {
-    words.clone().shortened(MOST_QUOTED)
+/// Cuts an address, a title or a message for use in a note.
+pub fn excerpt(words: &PageText) -> PageText {
+    words.clone().shortened(MAX_EXCERPT_BYTES)
 }
 
-fn told(incident: &Incident) -> String {
+fn describe_incident(incident: &Incident) -> String {
     match incident {
         Incident::Dialog { kind, message, accepted } => {
             let answer = if *accepted { "accepted" } else { "dismissed" };
             let article = if kind == "alert" { "an" } else { "a" };
-            format!("the page opened {article} {kind} dialog, which was {answer}; it said {}", cut(message))
+            format!(
+                "the page opened {article} {kind} dialog, which was {answer}; it said {}",
+                excerpt(message)
+            )
         }
         Incident::TabOpened { tab, url } => {
-            format!("the page opened tab {tab} for {}; browser_tabs switches to it", cut(url))
+            format!("the page opened tab {tab} for {}; browser_tabs switches to it", excerpt(url))
         }
         Incident::TabGone { tab } => format!("tab {tab} is gone"),
         Incident::TabChanged { tab } => {
@@ -295,13 +303,13 @@ fn told(incident: &Incident) -> String {
             "the page asked for a file, which was refused: nothing is uploaded from this machine".to_owned()
         }
         Incident::PopupClosed { url } => {
-            format!("the page opened a window too many, which was closed: {}", cut(url))
+            format!("the page opened a window too many, which was closed: {}", excerpt(url))
         }
         Incident::DownloadRefused { url } => {
-            format!("the page offered a download, which was refused: {}", cut(url))
+            format!("the page offered a download, which was refused: {}", excerpt(url))
         }
         Incident::SchemeRefused { scheme } => {
-            format!("the page tried to leave for a {}: address and was taken to about:blank", cut(scheme))
+            format!("the page tried to leave for a {}: address and was taken to about:blank", excerpt(scheme))
         }
         Incident::StillLoading => "the page was still loading when this was taken".to_owned(),
     }
@@ -312,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_that_comes_in_between_is_told_as_one() {
+    fn an_open_dialog_is_reported_as_one() {
         let dialog = Some(PendingDialog { kind: "confirm", message: "Sure?".into() });
         let after = PageAfterAction {
             url: String::new(),
@@ -323,7 +331,7 @@ mod tests {
             note: None,
             incidents: Vec::new(),
         };
-        assert_eq!(unexpected(Outcome::Acted(after)).code, ErrorCode::DialogOpen);
-        assert_eq!(unexpected(Outcome::Tabs(Vec::new())).code, ErrorCode::Internal);
+        assert_eq!(unexpected_outcome(Outcome::Acted(after)).code, ErrorCode::DialogOpen);
+        assert_eq!(unexpected_outcome(Outcome::Tabs(Vec::new())).code, ErrorCode::Internal);
     }
 }

@@ -1,8 +1,8 @@
-//! `browser_pending`: what waits for a person, and what came of it.
+//! `browser_pending`: pending approvals, and the results of decided ones.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
-use super::page::{self, PageFields};
+use super::super::tool_reply::ToolReply;
+use super::page::{self, PageReply};
 use super::{bad_arguments, describe};
 use browser::Outcome;
 use engine::approvals::{Approval, ApprovalId, Filter, Kind, State, unknown};
@@ -16,14 +16,14 @@ use std::time::Duration;
 
 pub const NAME: &str = "browser_pending";
 
-/// A call that waits longer is given up by some clients.
-const LONGEST_WAIT: f64 = 45.0;
-/// The latest of those that are decided.
-const MOST_DECIDED: usize = 10;
+/// Some clients give up on a longer call.
+const MAX_WAIT_SECONDS: f64 = 45.0;
+/// The most decided approvals that are listed.
+const MAX_DECIDED: usize = 10;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct PendingArguments {
     /// The id behind approval_pending: or session_paused:; all that waits is listed if it is left out
     #[serde(default)]
     pending_id: Option<String>,
@@ -33,9 +33,9 @@ pub struct Arguments {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct PendingReply {
     #[serde(flatten)]
-    page: PageFields,
+    page: PageReply,
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_id: Option<String>,
     /// waiting, approved, denied, expired, interrupted, withdrawn, resumed or ended
@@ -46,11 +46,12 @@ pub struct Fields {
     note: Option<String>,
     /// What waits, oldest first, and what was decided last
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<Vec<PendingFields>>,
+    pending: Option<Vec<PendingEntry>>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct PendingFields {
+#[schemars(rename = "PendingFields")]
+struct PendingEntry {
     pending_id: String,
     session_id: String,
     /// action, domain or guidance
@@ -67,7 +68,7 @@ struct PendingFields {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<PendingArguments, PendingReply>(
         NAME,
         "See what waits for a person",
         "List what waits for a person's answer, or fetch what came of one action by its pending_id: the page after it if \
@@ -76,16 +77,16 @@ it was approved and done, the error if it was not. It does nothing to the page, 
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: PendingArguments) -> Result<ToolReply, Fault> {
     let patience = match arguments.wait_seconds {
         None => Duration::ZERO,
-        Some(seconds) if (0.0..=LONGEST_WAIT).contains(&seconds) => Duration::from_secs_f64(seconds),
-        Some(_) => return Err(bad_arguments(NAME, &format!("wait_seconds is from 0 to {LONGEST_WAIT}"))),
+        Some(seconds) if (0.0..=MAX_WAIT_SECONDS).contains(&seconds) => Duration::from_secs_f64(seconds),
+        Some(_) => return Err(bad_arguments(NAME, &format!("wait_seconds is from 0 to {MAX_WAIT_SECONDS}"))),
     };
     match arguments.pending_id {
-        Some(wanted) => match fetch(call, &wanted, patience).await {
+        Some(wanted) => match fetch_result(call, &wanted, patience).await {
             Err(fault) if matches!(fault.code, ErrorCode::ApprovalPending { .. }) => {
-                told(find(call, &wanted).await?, None)
+                status_reply(find(call, &wanted).await?, None)
             }
             fetched => fetched,
         },
@@ -99,8 +100,8 @@ async fn find(call: &Call<'_>, wanted: &str) -> Result<Approval, Fault> {
     found.filter(|found| found.scope == call.scope).ok_or_else(|| unknown(wanted))
 }
 
-/// What came of one action, if that is known in time.
-pub async fn fetch(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<Answer, Fault> {
+/// The result of one approved action, if it is known in time.
+pub async fn fetch_result(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<ToolReply, Fault> {
     let found = find(call, wanted).await?;
     if found.kind == Kind::Guidance {
         return guidance(call, found, patience).await;
@@ -108,37 +109,41 @@ pub async fn fetch(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<
     match call.control.gate.pendings.find(&call.scope, &found.id) {
         Some(pending) => match pending.result(patience).await {
             Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
-                page::answer(reply, None, None)
+                page::render(reply, None, None)
             }
-            Ok(_) => told(
+            Ok(_) => status_reply(
                 found,
                 Some("it was allowed, and what it read is gone with its call: call the tool again"),
             ),
             Err(fault) => Err(fault),
         },
-        // Asked by an earlier run of the control plane, or so long ago that it is forgotten here.
-        None if found.outcome.is_none() => told(found, Some("it was not done, and will not be: ask again")),
-        None => told(found, Some("it was done, and what the page showed then is not kept: read the page")),
+        // From an earlier run of the control plane, or too old to be in memory.
+        None if found.outcome.is_none() => {
+            status_reply(found, Some("it was not done, and will not be: ask again"))
+        }
+        None => {
+            status_reply(found, Some("it was done, and what the page showed then is not kept: read the page"))
+        }
     }
 }
 
-/// What a paused session waits for; told at once when it is there.
-async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> Result<Answer, Fault> {
+/// Waits for the guidance of a paused session.
+async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> Result<ToolReply, Fault> {
     let approvals = &call.control.approvals;
     let mut changes = approvals.watch();
     let until = tokio::time::Instant::now() + patience;
     while found.state == State::Waiting {
         tokio::select! {
-            // Whichever question it was about: the row is looked at again.
+            // Any approval may have changed: read this one again.
             _ = changes.recv() => {}
-            () = tokio::time::sleep_until(until) => return told(found, None),
+            () = tokio::time::sleep_until(until) => return status_reply(found, None),
         }
         found = approvals.find(&found.id).await?.ok_or_else(|| unknown(found.id.as_str()))?;
     }
-    told(found, None)
+    status_reply(found, None)
 }
 
-fn told(found: Approval, more: Option<&str>) -> Result<Answer, Fault> {
+fn status_reply(found: Approval, more: Option<&str>) -> Result<ToolReply, Fault> {
     let mut text = format!("{} is {}", found.id, found.state.as_str());
     if found.state == State::Waiting {
         text.push_str(&format!(
@@ -151,26 +156,26 @@ fn told(found: Approval, more: Option<&str>) -> Result<Answer, Fault> {
         text.push_str(&format!(". Note: {word}"));
     }
     text.push('\n');
-    let page = PageFields {
+    let page = PageReply {
         session_id: Some(found.session.to_string()),
         notes: more.map(|more| vec![more.to_owned()]),
-        ..PageFields::empty()
+        ..PageReply::empty()
     };
-    let fields = Fields {
+    let fields = PendingReply {
         page,
         pending_id: Some(found.id.to_string()),
         state: Some(found.state.as_str()),
         note: found.note,
         pending: None,
     };
-    Answer::new(text, &fields)
+    ToolReply::new(text, &fields)
 }
 
-async fn list(call: &Call<'_>) -> Result<Answer, Fault> {
+async fn list(call: &Call<'_>) -> Result<ToolReply, Fault> {
     let filter = Filter { scope: Some(call.scope.clone()), only_waiting: false };
     let all = call.control.approvals.list(&filter).await?;
     let waiting = all.iter().take_while(|one| one.state == State::Waiting).count();
-    let listed: Vec<PendingFields> = all.into_iter().take(waiting + MOST_DECIDED).map(fields_of).collect();
+    let listed: Vec<PendingEntry> = all.into_iter().take(waiting + MAX_DECIDED).map(entry_of).collect();
     let mut text = format!("{waiting} questions wait for a person.\n");
     for one in &listed {
         let (left, state) = (one.seconds_left, one.state);
@@ -179,18 +184,18 @@ async fn list(call: &Call<'_>) -> Result<Answer, Fault> {
             one.pending_id, one.action, one.risk
         ));
     }
-    let fields = Fields {
-        page: PageFields::empty(),
+    let fields = PendingReply {
+        page: PageReply::empty(),
         pending_id: None,
         state: None,
         note: None,
         pending: Some(listed),
     };
-    Answer::new(text, &fields)
+    ToolReply::new(text, &fields)
 }
 
-fn fields_of(one: Approval) -> PendingFields {
-    PendingFields {
+fn entry_of(one: Approval) -> PendingEntry {
+    PendingEntry {
         seconds_left: seconds_left(&one),
         pending_id: one.id.to_string(),
         session_id: one.session.to_string(),

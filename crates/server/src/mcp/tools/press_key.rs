@@ -1,9 +1,9 @@
 //! `browser_press_key`: press a key or a chord.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use super::{bad_arguments, describe};
 use engine::error::Fault;
@@ -16,7 +16,7 @@ pub const NAME: &str = "browser_press_key";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct PressKeyArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<PressKeyArguments, PageReply>(
         NAME,
         "Press a key",
         "Press a key, or a key with others held down, and return the page afterwards. It goes to the element named as for \
@@ -35,7 +35,7 @@ browser_click, or to what has the focus. Copying, cutting and pasting are refuse
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: PressKeyArguments) -> Result<ToolReply, Fault> {
     let chord = Chord::parse(&arguments.key).map_err(|unknown| bad_arguments(NAME, &unknown.to_string()))?;
     let press = Press { target: arguments.target.or_focused(NAME)?, chord };
     action::perform(call, NAME, arguments.action, Action::Press(press)).await

@@ -1,8 +1,8 @@
 //! `browser_read`: the page as it is now.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
-use super::reading::{ReadingArguments, ReadingFields};
+use super::super::tool_reply::ToolReply;
+use super::reading::{ReadingArguments, ReadingReply};
 use super::{bad_arguments, describe, page};
 use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
@@ -17,12 +17,12 @@ pub const NAME: &str = "browser_read";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ReadArguments {
     #[serde(flatten)]
     reading: ReadingArguments,
     /// "outline" (default): compact, with refs. "tree": JSON. "markdown": for reading
     #[serde(default)]
-    format: Format,
+    format: ReadFormatArgument,
     /// Levels to show, 1 to 100; deeper ones are folded. Left out: the setting, which is 10
     #[serde(default)]
     max_depth: Option<usize>,
@@ -36,7 +36,8 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+#[schemars(rename = "Format")]
+enum ReadFormatArgument {
     #[default]
     Outline,
     Tree,
@@ -44,9 +45,9 @@ enum Format {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct ReadReply {
     #[serde(flatten)]
-    page: ReadingFields,
+    page: ReadingReply,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot_id: Option<String>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
@@ -65,7 +66,7 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<ReadArguments, ReadReply>(
         NAME,
         "Read the page",
         "Return the page as it is now, or a part of it, without changing it. Every action already returns the page, \
@@ -76,11 +77,11 @@ root. To look for something, browser_find is cheaper.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: ReadArguments) -> Result<ToolReply, Fault> {
     let format = match arguments.format {
-        Format::Outline => ReadFormat::Outline,
-        Format::Tree => ReadFormat::Tree,
-        Format::Markdown => ReadFormat::Markdown,
+        ReadFormatArgument::Outline => ReadFormat::Outline,
+        ReadFormatArgument::Tree => ReadFormat::Tree,
+        ReadFormatArgument::Markdown => ReadFormat::Markdown,
     };
     let part = match (arguments.root, arguments.cursor) {
         (None, None) => Part::Page,
@@ -97,13 +98,13 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let reply = reading.act(call, Action::Read(Read { format, tokens, max_depth, part })).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
-        other => return Err(page::unexpected(other)),
+        other => return Err(page::unexpected_outcome(other)),
     };
     let left_out = snapshot.left_out;
-    let head = page::head(&reply.session, &snapshot.url, &snapshot.title, tokens);
-    let mut fields = Fields {
-        page: ReadingFields::new(&reply.session, snapshot.url, snapshot.title, reply.actions_left),
-        snapshot_id: Some(page::number(snapshot.serial)),
+    let head = page::header_line(&reply.session, &snapshot.url, &snapshot.title, tokens);
+    let mut fields = ReadReply {
+        page: ReadingReply::new(&reply.session, snapshot.url, snapshot.title, reply.actions_left),
+        snapshot_id: Some(page::snapshot_id(snapshot.serial)),
         snapshot: None,
         text_content: None,
         interactive_elements: None,
@@ -133,5 +134,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             return Err(Fault::new(ErrorCode::Internal, "a reading came to changes only"));
         }
     };
-    Answer::new(format!("{head}{shown}"), &fields)
+    ToolReply::new(format!("{head}{shown}"), &fields)
 }

@@ -1,8 +1,8 @@
 //! `browser_read_dom`: the page as cleaned HTML, where the operator allows it.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
-use super::reading::{ReadingArguments, ReadingFields};
+use super::super::tool_reply::ToolReply;
+use super::reading::{ReadingArguments, ReadingReply};
 use super::{describe, page};
 use browser::{FENCE_BYTES, Outcome, header_line_bytes, page_block};
 use engine::error::Fault;
@@ -16,15 +16,15 @@ pub const NAME: &str = "browser_read_dom";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ReadDomArguments {
     #[serde(flatten)]
     reading: ReadingArguments,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct ReadDomReply {
     #[serde(flatten)]
-    page: ReadingFields,
+    page: ReadingReply,
     /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
@@ -34,7 +34,7 @@ pub struct Fields {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<ReadDomArguments, ReadDomReply>(
         NAME,
         "Read the page's HTML",
         "Return the page as HTML without scripts, styles, hidden inputs and values, cut to the budget. It costs far more \
@@ -43,31 +43,32 @@ than browser_read and has no refs: use it only when a snapshot lacks what you ne
     )
 }
 
-/// Off unless the operator turned it on.
+/// The fault while the operator has not enabled the tool.
 pub fn disabled() -> Fault {
     Fault::new(ErrorCode::ReadDomDisabled, "reading a page's HTML is turned off here")
         .hint("Use browser_read; an operator can turn this on with `read_dom: true` in the configuration.")
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: ReadDomArguments) -> Result<ToolReply, Fault> {
     if !call.control.read_dom {
         return Err(disabled());
     }
     let reading = arguments.reading.check(NAME)?;
     let tokens = reading.tokens;
-    // The fence around the HTML stands on lines of its own.
+    // The delimiters around the HTML take lines of their own.
     let bytes = tokens.bytes().saturating_sub(header_line_bytes(tokens) + FENCE_BYTES + "\n\n\n".len());
     let reply = reading.act(call, Action::ReadDom(ReadDom { bytes })).await?;
     let dom = match reply.outcome {
         Outcome::Dom(dom) => dom,
-        other => return Err(page::unexpected(other)),
+        other => return Err(page::unexpected_outcome(other)),
     };
-    let text = page::head(&reply.session, &dom.url, &dom.title, tokens) + &page_block(dom.html.as_str());
+    let text =
+        page::header_line(&reply.session, &dom.url, &dom.title, tokens) + &page_block(dom.html.as_str());
     let html = dom.html.as_str().to_owned();
-    let fields = Fields {
-        page: ReadingFields::new(&reply.session, dom.url, dom.title, reply.actions_left),
+    let fields = ReadDomReply {
+        page: ReadingReply::new(&reply.session, dom.url, dom.title, reply.actions_left),
         truncated_to: dom.truncated.then_some(html.len()),
         html: Some(html),
     };
-    Answer::new(text, &fields)
+    ToolReply::new(text, &fields)
 }

@@ -1,7 +1,7 @@
-//! What every tool that only reads a page takes besides, and what its reply tells besides.
+//! Arguments and reply fields that all reading tools share.
 
-use super::super::answer::ErrorFields;
 use super::super::server::Call;
+use super::super::tool_reply::ErrorReply;
 use super::{timeout, tokens};
 use engine::error::Fault;
 use engine::gate::Reply;
@@ -24,7 +24,7 @@ pub struct ReadingArguments {
     timeout_seconds: Option<f64>,
 }
 
-/// The same, once it was looked at.
+/// Validated [`ReadingArguments`].
 pub struct Reading {
     pub tokens: TokenBudget,
     session: Option<String>,
@@ -49,7 +49,7 @@ impl Reading {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct ReadingFields {
+pub struct ReadingReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
@@ -62,12 +62,12 @@ pub struct ReadingFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
+    error: Option<ErrorReply>,
 }
 
-impl ReadingFields {
-    pub fn new(session: &Session, url: String, title: String, actions_left: u32) -> ReadingFields {
-        ReadingFields {
+impl ReadingReply {
+    pub fn new(session: &Session, url: String, title: String, actions_left: u32) -> ReadingReply {
+        ReadingReply {
             success: true,
             session_id: Some(session.id.to_string()),
             url: Some(url),

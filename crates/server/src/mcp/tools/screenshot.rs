@@ -1,7 +1,7 @@
-//! `browser_screenshot`: the page as a picture.
+//! `browser_screenshot`: an image of the page.
 
-use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
+use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::target::TargetArguments;
 use super::{bad_arguments, base64, describe, page, timeout};
 use browser::Outcome;
@@ -15,7 +15,7 @@ pub const NAME: &str = "browser_screenshot";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ScreenshotArguments {
     /// The session's id or name; over stdio it may be left out
     #[serde(default)]
     session_id: Option<String>,
@@ -26,7 +26,7 @@ pub struct Arguments {
     full_page: bool,
     /// "png" (default), "jpeg" or "webp"
     #[serde(default)]
-    format: Option<Format>,
+    format: Option<ImageFormatArgument>,
     /// Also put the picture into the structured reply as base64; the image itself is always in the reply
     #[serde(default)]
     include_base64: bool,
@@ -37,14 +37,15 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+#[schemars(rename = "Format")]
+enum ImageFormatArgument {
     Png,
     Jpeg,
     Webp,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct ScreenshotReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
@@ -71,11 +72,11 @@ pub struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
+    error: Option<ErrorReply>,
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<ScreenshotArguments, ScreenshotReply>(
         NAME,
         "Take a screenshot",
         "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
@@ -84,7 +85,7 @@ when layout, colours or images matter.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: ScreenshotArguments) -> Result<ToolReply, Fault> {
     let target = arguments.target.optional(NAME)?;
     if target.is_some() && arguments.full_page {
         return Err(bad_arguments(NAME, "take an element or the full page, not both"));
@@ -93,20 +94,20 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let session = call.session(arguments.session_id).await?;
     let format = match arguments.format {
         None => call.control.screenshot_format,
-        Some(Format::Png) => ImageFormat::Png,
-        Some(Format::Jpeg) => ImageFormat::Jpeg,
-        Some(Format::Webp) => ImageFormat::Webp,
+        Some(ImageFormatArgument::Png) => ImageFormat::Png,
+        Some(ImageFormatArgument::Jpeg) => ImageFormat::Jpeg,
+        Some(ImageFormatArgument::Webp) => ImageFormat::Webp,
     };
     let action = Action::Screenshot(Screenshot { full_page: arguments.full_page, target, format });
     let reply = call.act(&session, action, timeout, false).await?;
     let image = match reply.outcome {
         Outcome::Screenshot(image) => image,
-        other => return Err(page::unexpected(other)),
+        other => return Err(page::unexpected_outcome(other)),
     };
     let encoded = base64(&image.bytes);
     let text = format!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);
     let captured_at = reply.image.as_ref().map_or_else(jiff::Timestamp::now, |stored| stored.captured_at);
-    let fields = Fields {
+    let fields = ScreenshotReply {
         success: true,
         session_id: Some(reply.session.id.to_string()),
         screenshot_id: reply.image.as_ref().map(|stored| stored.id.clone()),
@@ -122,5 +123,5 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
         actions_left: Some(reply.actions_left),
         error: None,
     };
-    Ok(Answer::new(text, &fields)?.with(ContentBlock::image(encoded, format.mime())))
+    Ok(ToolReply::new(text, &fields)?.with_image(ContentBlock::image(encoded, format.mime())))
 }

@@ -1,9 +1,9 @@
 //! `browser_scroll`: scroll the page, a part of it, or to an element.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use super::{bad_arguments, describe};
 use engine::error::Fault;
@@ -16,25 +16,26 @@ pub const NAME: &str = "browser_scroll";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ScrollArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
     target: TargetArguments,
     /// "up", "down", "left" or "right"; left out: scroll until the element that is named is in view
     #[serde(default)]
-    #[schemars(with = "Option<Way>")]
+    #[schemars(with = "Option<DirectionSchema>")]
     direction: Option<Direction>,
     /// How far: a number of pixels, "page" (default) or "end"
     #[serde(default)]
-    amount: Option<Amount>,
+    amount: Option<ScrollAmount>,
 }
 
 /// [`Direction`] as the schema shows it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Way {
+#[schemars(rename = "Way")]
+enum DirectionSchema {
     Up,
     Down,
     Left,
@@ -43,23 +44,25 @@ enum Way {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Amount {
+#[schemars(rename = "Amount")]
+enum ScrollAmount {
     Pixels(u32),
-    Named(Far),
+    Named(NamedDistance),
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Far {
+#[schemars(rename = "Far")]
+enum NamedDistance {
     Page,
     End,
 }
 
-/// The farthest in one call, in pixels; pages are hardly longer, and "end" goes as far as there is.
-const FARTHEST: u32 = 1_000_000;
+/// The longest distance in one call, in pixels; "end" has no limit.
+const MAX_PIXELS: u32 = 1_000_000;
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<ScrollArguments, PageReply>(
         NAME,
         "Scroll",
         "Scroll and return the page afterwards. With a direction: the page, or the part of it that holds the element named \
@@ -69,7 +72,7 @@ this is for pages that load more as they are scrolled.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: ScrollArguments) -> Result<ToolReply, Fault> {
     let target = arguments.target.optional(NAME)?;
     let scroll = match (arguments.direction, arguments.amount, target) {
         (None, None, Some(target)) => Scroll::To(target),
@@ -77,13 +80,15 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
             return Err(bad_arguments(NAME, "give a direction, or only the element to scroll to"));
         }
         (Some(direction), amount, over) => {
-            let distance = match amount.unwrap_or(Amount::Named(Far::Page)) {
-                Amount::Pixels(pixels) if (1..=FARTHEST).contains(&pixels) => Distance::Pixels(pixels),
-                Amount::Pixels(_) => {
-                    return Err(bad_arguments(NAME, &format!("amount is from 1 to {FARTHEST} pixels")));
+            let distance = match amount.unwrap_or(ScrollAmount::Named(NamedDistance::Page)) {
+                ScrollAmount::Pixels(pixels) if (1..=MAX_PIXELS).contains(&pixels) => {
+                    Distance::Pixels(pixels)
                 }
-                Amount::Named(Far::Page) => Distance::Page,
-                Amount::Named(Far::End) => Distance::End,
+                ScrollAmount::Pixels(_) => {
+                    return Err(bad_arguments(NAME, &format!("amount is from 1 to {MAX_PIXELS} pixels")));
+                }
+                ScrollAmount::Named(NamedDistance::Page) => Distance::Page,
+                ScrollAmount::Named(NamedDistance::End) => Distance::End,
             };
             Scroll::By { over, direction, distance }
         }

@@ -1,9 +1,9 @@
 //! `browser_select`: choose from a list.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use super::{bad_arguments, describe};
 use engine::error::Fault;
@@ -12,15 +12,15 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The most options chosen in one call, and the longest of them in bytes.
-const MOST_OPTIONS: usize = 100;
-const LONGEST_OPTION: usize = 1_000;
+/// The most options in one call, and the longest in bytes.
+const MAX_OPTIONS: usize = 100;
+const MAX_OPTION_BYTES: usize = 1_000;
 
 pub const NAME: &str = "browser_select";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct SelectArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -37,7 +37,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<SelectArguments, PageReply>(
         NAME,
         "Choose from a list",
         "Choose from a list (role combobox or listbox of a native select) and return the page afterwards. Say which by \
@@ -47,17 +47,16 @@ is named as for browser_click.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: SelectArguments) -> Result<ToolReply, Fault> {
     let options = match (arguments.option, arguments.option_index, arguments.options) {
         (Some(label), None, labels) if labels.is_empty() => vec![SelectOption::Label(label)],
         (None, Some(index), labels) if labels.is_empty() => vec![SelectOption::Index(index)],
         (None, None, labels) if !labels.is_empty() => labels.into_iter().map(SelectOption::Label).collect(),
         _ => return Err(bad_arguments(NAME, "give one of option, option_index and options")),
     };
-    let too_long =
-        |option: &SelectOption| matches!(option, SelectOption::Label(label) if label.len() > LONGEST_OPTION);
-    if options.len() > MOST_OPTIONS || options.iter().any(too_long) {
-        let most = format!("at most {MOST_OPTIONS} options of {LONGEST_OPTION} bytes are chosen at once");
+    let too_long = |option: &SelectOption| matches!(option, SelectOption::Label(label) if label.len() > MAX_OPTION_BYTES);
+    if options.len() > MAX_OPTIONS || options.iter().any(too_long) {
+        let most = format!("at most {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes are chosen at once");
         return Err(bad_arguments(NAME, &most));
     }
     let select = Select { target: arguments.target.target(NAME)?, options };

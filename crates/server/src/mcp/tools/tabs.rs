@@ -1,7 +1,7 @@
-//! `browser_tabs`: the session's tabs, and which of them is in front.
+//! `browser_tabs`: lists, opens, switches and closes tabs.
 
-use super::super::answer::{Answer, ErrorFields};
 use super::super::server::Call;
+use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::{bad_arguments, describe, page, timeout};
 use browser::{Outcome, TabInfo};
 use engine::error::Fault;
@@ -14,13 +14,13 @@ pub const NAME: &str = "browser_tabs";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct TabsArguments {
     /// The session's id or name; over stdio it may be left out
     #[serde(default)]
     session_id: Option<String>,
     /// "list" (default), "new" for an empty tab, "switch" or "close"
     #[serde(default)]
-    action: Verb,
+    action: TabsVerb,
     /// Which one to switch to or to close, such as t2
     #[serde(default)]
     tab: Option<String>,
@@ -31,7 +31,8 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Verb {
+#[schemars(rename = "Verb")]
+enum TabsVerb {
     #[default]
     List,
     New,
@@ -40,23 +41,24 @@ enum Verb {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Fields {
+pub struct TabsReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tabs: Option<Vec<TabFields>>,
+    tabs: Option<Vec<TabEntry>>,
     /// The tab in front, which all other tools act on
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorFields>,
+    error: Option<ErrorReply>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct TabFields {
+#[schemars(rename = "TabFields")]
+struct TabEntry {
     tab: String,
     /// The page's own words, as the title is
     url: String,
@@ -65,7 +67,7 @@ struct TabFields {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, Fields>(
+    describe::<TabsArguments, TabsReply>(
         NAME,
         "List, open, switch and close tabs",
         "List the tabs of the session, open an empty one, bring one to the front, or close one. Every other tool acts on \
@@ -74,17 +76,17 @@ the tab in front. A page that opens a window opens a tab, which stays behind unt
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: TabsArguments) -> Result<ToolReply, Fault> {
     let timeout = timeout(NAME, arguments.timeout_seconds)?;
     let tabs = match (arguments.action, arguments.tab.as_deref()) {
-        (Verb::List, None) => Tabs::List,
-        (Verb::New, None) => Tabs::New,
-        (Verb::Switch, Some(tab)) => Tabs::Switch(tab_id(tab)?),
-        (Verb::Close, Some(tab)) => Tabs::Close(tab_id(tab)?),
-        (Verb::List | Verb::New, Some(_)) => {
+        (TabsVerb::List, None) => Tabs::List,
+        (TabsVerb::New, None) => Tabs::New,
+        (TabsVerb::Switch, Some(tab)) => Tabs::Switch(tab_id(tab)?),
+        (TabsVerb::Close, Some(tab)) => Tabs::Close(tab_id(tab)?),
+        (TabsVerb::List | TabsVerb::New, Some(_)) => {
             return Err(bad_arguments(NAME, "tab goes with action switch or close"));
         }
-        (Verb::Switch | Verb::Close, None) => {
+        (TabsVerb::Switch | TabsVerb::Close, None) => {
             return Err(bad_arguments(NAME, "say which tab, such as t2; action list tells them"));
         }
     };
@@ -92,28 +94,28 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault>
     let reply = call.act(&session, Action::Tabs(tabs), timeout, false).await?;
     let tabs = match reply.outcome {
         Outcome::Tabs(tabs) => tabs,
-        other => return Err(page::unexpected(other)),
+        other => return Err(page::unexpected_outcome(other)),
     };
     let mut text = format!("Session {}\n", reply.session.id);
     for tab in &tabs {
         let mark = if tab.current { "*" } else { " " };
-        let (url, title) = (page::cut(&tab.url), page::cut(&tab.title));
+        let (url, title) = (page::excerpt(&tab.url), page::excerpt(&tab.title));
         text.push_str(&format!("{mark} {} {url} · {title}\n", tab.id));
     }
-    let fields = Fields {
+    let fields = TabsReply {
         success: true,
         session_id: Some(reply.session.id.to_string()),
         current: tabs.iter().find(|tab| tab.current).map(|tab| tab.id.to_string()),
-        tabs: Some(tabs.into_iter().map(fields_of).collect()),
+        tabs: Some(tabs.into_iter().map(entry_of).collect()),
         actions_left: Some(reply.actions_left),
         error: None,
     };
-    Answer::new(text, &fields)
+    ToolReply::new(text, &fields)
 }
 
-fn fields_of(TabInfo { id, url, title, current }: TabInfo) -> TabFields {
+fn entry_of(TabInfo { id, url, title, current }: TabInfo) -> TabEntry {
     let (url, title) = (url.as_str().to_owned(), title.as_str().to_owned());
-    TabFields { tab: id.to_string(), url, title, current }
+    TabEntry { tab: id.to_string(), url, title, current }
 }
 
 fn tab_id(text: &str) -> Result<TabId, Fault> {

@@ -1,6 +1,6 @@
-//! How a tool's arguments name an element: one way of naming for every tool.
+//! Arguments that name an element, the same for every tool.
 
-use super::{bad_arguments, check_names};
+use super::{bad_arguments, check_argument_names};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Selector, Target};
@@ -38,21 +38,21 @@ pub struct TargetArguments {
     y: Option<f64>,
 }
 
-/// The longest role, name or text that an element is looked for by, in bytes.
-const LONGEST_NAME: usize = 1_000;
-/// Coordinates beyond it are no place on any screen.
-const FARTHEST: f64 = 100_000.0;
+/// The longest role, name or text that names an element, in bytes.
+const MAX_NAME_BYTES: usize = 1_000;
+/// Larger coordinates are outside any viewport.
+const MAX_COORDINATE: f64 = 100_000.0;
 
 const WAYS: &str =
     "name the element one way: by ref, by role with name, by selector, by visible_text, or by x and y";
 
 impl TargetArguments {
-    /// The element that has to be named.
+    /// The element, which is required.
     pub fn target(self, tool: &str) -> Result<Target, Fault> {
         self.optional(tool)?.ok_or_else(|| bad_arguments(tool, WAYS))
     }
 
-    /// What has the focus, if nothing is named.
+    /// The element, or the focused one if none is named.
     pub fn or_focused(self, tool: &str) -> Result<Target, Fault> {
         Ok(self.optional(tool)?.unwrap_or(Target::Focused))
     }
@@ -60,8 +60,8 @@ impl TargetArguments {
     pub fn optional(self, tool: &str) -> Result<Option<Target>, Fault> {
         let TargetArguments { role, name, index, reference, selector, visible_text, x, y } = self;
         for (argument, given) in [("role", &role), ("name", &name), ("visible_text", &visible_text)] {
-            if given.as_ref().is_some_and(|given| given.len() > LONGEST_NAME) {
-                return Err(bad_arguments(tool, &format!("{argument} has at most {LONGEST_NAME} bytes")));
+            if given.as_ref().is_some_and(|given| given.len() > MAX_NAME_BYTES) {
+                return Err(bad_arguments(tool, &format!("{argument} has at most {MAX_NAME_BYTES} bytes")));
             }
         }
         let counted = index.unwrap_or(0);
@@ -96,13 +96,13 @@ fn selector_of(tool: &str, text: &str) -> Result<Selector, Fault> {
 }
 
 fn point(tool: &str, x: f64, y: f64) -> Result<Target, Fault> {
-    if (0.0..=FARTHEST).contains(&x) && (0.0..=FARTHEST).contains(&y) {
+    if (0.0..=MAX_COORDINATE).contains(&x) && (0.0..=MAX_COORDINATE).contains(&y) {
         return Ok(Target::Point { x, y });
     }
-    Err(bad_arguments(tool, &format!("x and y are from 0 to {FARTHEST}")))
+    Err(bad_arguments(tool, &format!("x and y are from 0 to {MAX_COORDINATE}")))
 }
 
-/// The place among the matches, for the ways of naming that may have several.
+/// The position among several matches, where the target has one.
 pub fn index(target: &Target) -> Option<usize> {
     match target {
         Target::Role { index, .. } | Target::Selector { index, .. } | Target::Text { index, .. } => {
@@ -112,12 +112,12 @@ pub fn index(target: &Target) -> Option<usize> {
     }
 }
 
-/// A second element, in an object of its own.
+/// Parses a second element from a nested object.
 pub fn nested(tool: &str, argument: &str, fields: JsonObject) -> Result<Target, Fault> {
     let place = format!("{tool}: {argument}");
     let schema = schemars::schema_for!(TargetArguments);
     if let Some(Value::Object(known)) = schema.get("properties") {
-        check_names(&place, known, &fields)?;
+        check_argument_names(&place, known, &fields)?;
     }
     super::parse::<TargetArguments>(&place, fields)?.target(&place)
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_named_one_way_and_one_way_only() {
+    fn an_element_is_named_in_exactly_one_way() {
         let selector =
             |text: &str, index| Target::Selector { selector: Selector::parse(text).unwrap(), index };
         for (fields, expected) in [
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_element_is_as_strict_as_the_first() {
+    fn a_nested_element_is_validated_like_the_first() {
         let fields = |value: Value| value.as_object().unwrap().clone();
         let there = nested("t", "to", fields(json!({"ref": "e2"})));
         assert_eq!(there.unwrap(), Target::Ref("e2".into()));

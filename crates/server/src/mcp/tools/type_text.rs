@@ -1,9 +1,9 @@
 //! `browser_type`: type text into a field.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
 use super::{bad_arguments, describe};
 use engine::error::Fault;
@@ -13,13 +13,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The longest text typed in one call, in bytes.
-const LONGEST: usize = 100_000;
+const MAX_TEXT_BYTES: usize = 100_000;
 
 pub const NAME: &str = "browser_type";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct TypeArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -35,7 +35,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<TypeArguments, PageReply>(
         NAME,
         "Type into a field",
         "Type text into a field and return what that changed on the page, or all of the page. The field is named as for browser_click, usually by ref, or \
@@ -45,9 +45,9 @@ are refused, always: do not ask the person for a password.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
-    if arguments.text.len() > LONGEST {
-        return Err(bad_arguments(NAME, &format!("text has at most {LONGEST} bytes")));
+pub async fn run(call: &Call<'_>, arguments: TypeArguments) -> Result<ToolReply, Fault> {
+    if arguments.text.len() > MAX_TEXT_BYTES {
+        return Err(bad_arguments(NAME, &format!("text has at most {MAX_TEXT_BYTES} bytes")));
     }
     let typing = TypeText {
         target: arguments.target.or_focused(NAME)?,

@@ -1,11 +1,11 @@
-//! `browser_wait_for`: until the page shows, or no longer shows, something.
+//! `browser_wait_for`: waits for a condition of the page.
 
-use super::super::answer::Answer;
 use super::super::server::Call;
+use super::super::tool_reply::ToolReply;
 use super::action::{self, ActionArguments};
-use super::page::PageFields;
+use super::page::PageReply;
 use super::target::TargetArguments;
-use super::{HowFar, bad_arguments, describe};
+use super::{LoadStateSchema, bad_arguments, describe};
 use engine::error::Fault;
 use policy::{Action, ActionKind, Condition, LoadState, WaitFor};
 use rmcp::model::Tool;
@@ -13,16 +13,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// The longest wait by the clock, in seconds: the page is still to be read after it.
-const LONGEST_WAIT: f64 = 100.0;
-/// The longest text or address that is waited for, in bytes.
-const LONGEST: usize = 1_000;
+/// The longest timed wait, in seconds; the page is read after it.
+const MAX_WAIT_SECONDS: f64 = 100.0;
+/// The longest text or address to wait for, in bytes.
+const MAX_TEXT_BYTES: usize = 1_000;
 
 pub const NAME: &str = "browser_wait_for";
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Arguments {
+pub struct WaitForArguments {
     #[serde(flatten)]
     action: ActionArguments,
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct Arguments {
     url: Option<String>,
     /// Until the page has come this far: "load", "domcontentloaded" or "networkidle"
     #[serde(default)]
-    #[schemars(with = "Option<HowFar>")]
+    #[schemars(with = "Option<LoadStateSchema>")]
     load_state: Option<LoadState>,
     /// For so long, at most 100
     #[serde(default)]
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 pub fn tool() -> Tool {
-    describe::<Arguments, PageFields>(
+    describe::<WaitForArguments, PageReply>(
         NAME,
         "Wait",
         "Wait for one thing and return the page then: a text, a text that goes away, an element (named as for browser_click; \
@@ -59,17 +59,17 @@ this is for what comes later by itself.",
     )
 }
 
-pub async fn run(call: &Call<'_>, arguments: Arguments) -> Result<Answer, Fault> {
+pub async fn run(call: &Call<'_>, arguments: WaitForArguments) -> Result<ToolReply, Fault> {
     let (condition, asked) = condition(arguments)?;
     action::perform(call, NAME, asked, Action::WaitFor(WaitFor { condition })).await
 }
 
-fn condition(arguments: Arguments) -> Result<(Condition, ActionArguments), Fault> {
-    let Arguments { mut action, target, text, text_gone, gone, url, load_state, seconds } = arguments;
+fn condition(arguments: WaitForArguments) -> Result<(Condition, ActionArguments), Fault> {
+    let WaitForArguments { mut action, target, text, text_gone, gone, url, load_state, seconds } = arguments;
     let target = target.optional(NAME)?;
     for (argument, given) in [("text", &text), ("text_gone", &text_gone), ("url", &url)] {
-        if given.as_ref().is_some_and(|given| given.is_empty() || given.len() > LONGEST) {
-            return Err(bad_arguments(NAME, &format!("{argument} is from 1 to {LONGEST} bytes long")));
+        if given.as_ref().is_some_and(|given| given.is_empty() || given.len() > MAX_TEXT_BYTES) {
+            return Err(bad_arguments(NAME, &format!("{argument} is from 1 to {MAX_TEXT_BYTES} bytes long")));
         }
     }
     if gone && target.is_none() {
@@ -83,10 +83,10 @@ fn condition(arguments: Arguments) -> Result<(Condition, ActionArguments), Fault
         (None, None, None, Some(url), None, None) => Condition::Url(url),
         (None, None, None, None, Some(state), None) => Condition::Load(state),
         (None, None, None, None, None, Some(seconds)) => {
-            if !(seconds > 0.0 && seconds <= LONGEST_WAIT) {
+            if !(seconds > 0.0 && seconds <= MAX_WAIT_SECONDS) {
                 return Err(bad_arguments(
                     NAME,
-                    &format!("seconds is more than 0 and at most {LONGEST_WAIT}"),
+                    &format!("seconds is more than 0 and at most {MAX_WAIT_SECONDS}"),
                 ));
             }
             action.leave_room_for(NAME, seconds)?;

@@ -1,4 +1,4 @@
-//! `stockade audit export`: the log for other programs.
+//! `stockade audit export`: writes the log as JSON lines or CSV.
 
 use super::{FilterArgs, unreadable};
 use crate::cli::{Context, Reply};

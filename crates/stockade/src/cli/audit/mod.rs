@@ -1,9 +1,9 @@
-//! `stockade audit`: what was asked, decided and done, and whether the record of it is whole.
+//! `stockade audit`: reads, verifies and exports the audit log.
 
+mod event_line;
 mod export;
 mod show;
 mod tail;
-mod told;
 mod verify;
 
 use crate::cli::{Context, Reply};
@@ -41,7 +41,7 @@ enum AuditCommand {
     Export(export::ExportArgs),
 }
 
-/// All that an event has as its `decision`: about an action, a question, or a session that was paused.
+/// Values of an event's `decision`: for actions, approval requests and paused sessions.
 const DECISIONS: [&str; 5] = ["allow", "deny", "ask", "resume", "end"];
 
 /// Which events are wanted.
@@ -61,7 +61,7 @@ struct FilterArgs {
     #[arg(long, value_parser = DECISIONS)]
     decision: Option<String>,
     /// Not before this time, or so long ago: 2026-11-16T08:00:00Z, 90s, 10m, 2h, 3d
-    #[arg(long, value_parser = since)]
+    #[arg(long, value_parser = parse_since)]
     since: Option<Timestamp>,
 }
 
@@ -86,8 +86,8 @@ pub(super) fn run(context: &Context, args: AuditArgs) -> Result<Reply, Fault> {
     }
 }
 
-/// A moment, or a time before now.
-fn since(text: &str) -> Result<Timestamp, String> {
+/// Parses a timestamp, or a duration before now.
+fn parse_since(text: &str) -> Result<Timestamp, String> {
     let expected = || "a time such as 2026-11-16T08:00:00Z, or 90s, 10m, 2h or 3d ago".to_owned();
     if let Ok(time) = text.parse() {
         return Ok(time);
@@ -106,7 +106,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
         .map_err(|_| expected())
 }
 
-/// A log that cannot be read.
+/// The fault for an audit log that cannot be read.
 pub(super) fn unreadable(error: &std::io::Error) -> Fault {
     Fault::io(ErrorCode::AuditUnreadable, "cannot read the audit log", error)
         .hint_if_none("Run this as the user that runs Stockade; --state names another state folder.")
@@ -117,19 +117,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_moment_or_so_long_ago() {
-        let age = |text: &str| Timestamp::now().duration_since(since(text).unwrap()).as_secs();
-        assert_eq!(since("2026-01-02T03:04:05Z").unwrap().to_string(), "2026-01-02T03:04:05Z");
+    fn since_accepts_a_timestamp_or_a_duration() {
+        let age = |text: &str| Timestamp::now().duration_since(parse_since(text).unwrap()).as_secs();
+        assert_eq!(parse_since("2026-01-02T03:04:05Z").unwrap().to_string(), "2026-01-02T03:04:05Z");
         for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7200), ("3d", 259_200)] {
             assert!((seconds - 1..seconds + 60).contains(&age(text)), "{text}");
         }
         for bad in ["", "x", "10", "10y", "-1d", "ä"] {
-            assert!(since(bad).is_err(), "{bad}");
+            assert!(parse_since(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn a_log_that_is_closed_to_us_has_a_code_and_a_next_step() {
+    fn an_unreadable_log_has_a_code_and_a_hint() {
         let fault = unreadable(&std::io::Error::from(std::io::ErrorKind::PermissionDenied));
         assert_eq!(fault.code, ErrorCode::AuditUnreadable);
         assert!(!fault.hint.is_empty());

@@ -1,6 +1,6 @@
-//! `stockade audit show`: everything about one event, or all of one action.
+//! `stockade audit show`: prints one event, or all events of one action.
 
-use super::{tail::value, unreadable};
+use super::{tail::event_json, unreadable};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::{Context, Reply};
 use audit::{EventFilter, LogEntry};
@@ -9,7 +9,7 @@ use engine::error::Fault;
 use error_code::ErrorCode;
 use serde_json::{Value, json};
 
-/// Events of one correlation id: an intent, its outcome, and room for a mistake.
+/// The most events that are printed. One correlation id has an intent and its outcome.
 const MOST: usize = 1000;
 
 #[derive(Debug, Args)]
@@ -38,12 +38,12 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
         return Err(Fault::new(ErrorCode::UnknownEvent, message)
             .hint("`stockade audit tail` shows numbers; its JSON has correlation ids."));
     }
-    let human: String = found.iter().map(told).collect();
-    let json: Vec<Value> = found.into_iter().map(value).collect();
+    let human: String = found.iter().map(render_details).collect();
+    let json: Vec<Value> = found.into_iter().map(event_json).collect();
     Ok(Reply::new(human, json!({ "events": json })))
 }
 
-fn told(entry: &LogEntry) -> String {
+fn render_details(entry: &LogEntry) -> String {
     let mut out = format!(
         "{BOLD}{}{BOLD:#}  {DIM}{}/{}, line {}{DIM:#}\n",
         audit::sanitize(entry.get("event_type")),
@@ -56,14 +56,14 @@ fn told(entry: &LogEntry) -> String {
             Value::String(text) => audit::sanitize(text),
             other => audit::sanitize(&other.to_string()),
         };
-        out.push_str(&wrapped(&audit::sanitize_within(key, 18), &text));
+        out.push_str(&wrap_value(&audit::sanitize_within(key, 18), &text));
     }
     out.push('\n');
     out
 }
 
-/// A value in lines of at most 80 columns, under its key.
-fn wrapped(key: &str, text: &str) -> String {
+/// Wraps a value to 80 columns, indented under its key.
+fn wrap_value(key: &str, text: &str) -> String {
     const ROOM: usize = 80 - 21;
     let mut out = String::new();
     let (mut line, mut used, mut first) = (String::new(), 0, true);

@@ -1,6 +1,6 @@
-//! `stockade audit tail`: the last events, and new ones as they come.
+//! `stockade audit tail`: prints the last events, and with `--follow` new ones.
 
-use super::{FilterArgs, told, unreadable};
+use super::{FilterArgs, event_line, unreadable};
 use crate::cli::{Context, Reply, output};
 use audit::{Follower, LogEntry};
 use clap::Args;
@@ -8,7 +8,7 @@ use engine::error::Fault;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How often a followed log is looked at.
+/// How often a followed log is polled.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
@@ -28,22 +28,22 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
     let filter = args.filter.filter();
     if !args.follow {
         let events = audit::read_last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
-        let human: String = events.iter().map(told::line).collect();
+        let human: String = events.iter().map(event_line::render_event).collect();
         let human = if human.is_empty() { "Nothing is on record.\n".to_owned() } else { human };
-        let json: Vec<Value> = events.into_iter().map(value).collect();
+        let json: Vec<Value> = events.into_iter().map(event_json).collect();
         return Ok(Reply::new(human, json!({ "events": json })));
     }
-    // Before the last ones are read, so that none is missed; one that comes in between is told once.
+    // Opened before the last events are read, so that none is missed. An event in both is printed once.
     let mut follower = Follower::new(&audit, filter.clone()).map_err(|e| unreadable(&e))?;
     let events = audit::read_last(&audit, &filter, args.lines as usize).map_err(|e| unreadable(&e))?;
-    let mut told: Vec<(String, u64)> = events.iter().map(|it| (it.chain.clone(), it.seq())).collect();
+    let mut printed: Vec<(String, u64)> = events.iter().map(|it| (it.chain.clone(), it.seq())).collect();
     print(context, events)?;
     loop {
         std::thread::sleep(INTERVAL);
         let mut events = follower.poll().map_err(|e| unreadable(&e))?;
-        events.retain(|event| !told.contains(&(event.chain.clone(), event.seq())));
+        events.retain(|event| !printed.contains(&(event.chain.clone(), event.seq())));
         if !events.is_empty() {
-            told.clear();
+            printed.clear();
         }
         print(context, events)?;
     }
@@ -51,13 +51,17 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
 
 fn print(context: &Context, events: Vec<LogEntry>) -> Result<(), Fault> {
     for event in events {
-        let text = if context.json() { format!("{}\n", value(event)) } else { told::line(&event) };
+        let text = if context.json() {
+            format!("{}\n", event_json(event))
+        } else {
+            event_line::render_event(&event)
+        };
         output::print_text(&text)?;
     }
     Ok(())
 }
 
-pub fn value(entry: LogEntry) -> Value {
+pub fn event_json(entry: LogEntry) -> Value {
     let mut fields = entry.fields;
     fields.insert("chain".to_owned(), entry.chain.into());
     Value::Object(fields)

@@ -1,6 +1,6 @@
-//! `stockade audit verify`: whether the log is as it was written, and if not, where.
+//! `stockade audit verify`: checks the log against its hash chain, signatures and anchors.
 
-use super::told::{fit, wrapped};
+use super::event_line::{fit, wrap_words};
 use super::unreadable;
 use crate::cli::output::{BAD, DIM, GOOD};
 use crate::cli::{Context, Reply};
@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     let given = args.key.as_ref();
     if let Some(bundle) = args.path.as_ref().filter(|path| path.is_file()) {
         let checked = engine::record::check_bundle(bundle, given).map_err(|e| unreadable(&e))?;
-        return Ok(reply_on_bundle(&checked, given.is_some()));
+        return Ok(build_bundle_reply(&checked, given.is_some()));
     }
     let (folder, own, anchor) = match &args.path {
         Some(path) => (path.clone(), None, args.anchor.clone()),
@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
         None => Anchors::default(),
     };
     let key = given.or(own.as_ref());
-    let reports = chains(&folder, key, &anchors.heads).map_err(|e| unreadable(&e))?;
+    let reports = verify_chains(&folder, key, &anchors.heads).map_err(|e| unreadable(&e))?;
     if reports.is_empty() && args.path.is_some() && anchors.heads.is_empty() {
         let place = audit::sanitize(&folder.display().to_string());
         return Err(Fault::new(
@@ -60,21 +60,21 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     if args.path.is_some() && audit::chain_folders(&folder).map_err(|e| unreadable(&e))?.is_empty() {
         anchors.leave_out_other_chains(&reports);
     }
-    Ok(reply(&reports, &anchors, key))
+    Ok(build_reply(&reports, &anchors, key))
 }
 
-/// What an anchor file asks for.
+/// The heads of an anchor file.
 #[derive(Debug, Default)]
 struct Anchors {
-    /// Each must be part of a chain that is here.
+    /// Each must be part of a chain in the verified folder.
     heads: Vec<Head>,
-    /// How many more the file has that this command was not asked about.
+    /// Heads of other keys or chains, which are not checked.
     left_out: usize,
 }
 
 impl Anchors {
-    /// Whose heads are looked for is for the operator to say, never for the log: one that was replaced has a key of its
-    /// own, and by that all heads of the true one would be somebody else's.
+    /// Reads the heads of one key, or all. The key comes from the operator, never from the log: a forged log has its own
+    /// key, and with that the heads of the genuine one would be skipped.
     fn read(file: &Path, only: Option<&PublicKey>) -> Result<Anchors, Fault> {
         let place = audit::sanitize(&file.display().to_string());
         let all = engine::record::read_anchors(file).map_err(|e| {
@@ -99,19 +99,18 @@ impl Anchors {
         self.left_out += before - self.heads.len();
     }
 
-    /// One chain's folder says nothing about other chains of its key. If the file has no head of this one, though, it
-    /// may stand in the place of any of them.
+    /// Skips heads of other chains when one chain's folder is verified. If the file has no head of that chain, all heads
+    /// stay: the chain may replace any of them.
     fn leave_out_other_chains(&mut self, reports: &[(String, Report)]) {
-        if self.heads.iter().any(|head| is_here(head, reports)) {
-            self.keep(|head| is_here(head, reports) || !has_key(&head.key, reports));
+        if self.heads.iter().any(|head| has_chain(head, reports)) {
+            self.keep(|head| has_chain(head, reports) || !has_key(&head.key, reports));
         }
     }
 
-    /// The last head of each chain that is not here. Chains are never dropped: one that was anchored and is gone was
-    /// taken away, or replaced.
+    /// The last head of each missing chain. Retention never drops a chain, so a missing one was removed or replaced.
     fn missing(&self, reports: &[(String, Report)]) -> Vec<&Head> {
         let mut missing: Vec<&Head> = Vec::new();
-        for head in self.heads.iter().filter(|head| !is_here(head, reports)) {
+        for head in self.heads.iter().filter(|head| !has_chain(head, reports)) {
             match missing.iter_mut().find(|known| known.chain == head.chain && known.key == head.key) {
                 Some(known) if known.seq < head.seq => *known = head,
                 Some(_) => {}
@@ -122,7 +121,7 @@ impl Anchors {
     }
 }
 
-fn is_here(head: &Head, reports: &[(String, Report)]) -> bool {
+fn has_chain(head: &Head, reports: &[(String, Report)]) -> bool {
     let is_its = |report: &Report| {
         report.chain.as_ref() == Some(&head.chain) && report.key.as_ref() == Some(&head.key)
     };
@@ -133,8 +132,8 @@ fn has_key(key: &str, reports: &[(String, Report)]) -> bool {
     reports.iter().any(|(_, report)| report.key.as_deref() == Some(key))
 }
 
-/// The chains of an audit folder, or the one chain that the folder is.
-fn chains(
+/// Verifies all chains of an audit folder, or the one chain whose folder it is.
+fn verify_chains(
     folder: &Path,
     key: Option<&PublicKey>,
     anchors: &[Head],
@@ -148,14 +147,14 @@ fn chains(
     folders.iter().map(|path| Ok((name(path), audit::verify(path, key, anchors)?))).collect()
 }
 
-fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
+fn build_bundle_reply(checked: &Checked, key_is_known: bool) -> Reply {
     let Checked { session_id, files, events, sha256, key, bad } = checked;
     let session = audit::sanitize(session_id);
     let mut human = match bad {
         None => format!("{GOOD}whole{GOOD:#}  session {session}: {events} events, {files} files\n"),
         Some(bad) => {
             let place = audit::sanitize(&bad.location.to_string());
-            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", wrapped(&bad.kind.to_string(), 7))
+            format!("{BAD}BAD{BAD:#}    {place}\n       {}\n", wrap_words(&bad.kind.to_string(), 7))
         }
     };
     if !sha256.is_empty() {
@@ -177,11 +176,11 @@ fn reply_on_bundle(checked: &Checked, key_is_known: bool) -> Reply {
     Reply { human, json, ok: bad.is_none() }
 }
 
-fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey>) -> Reply {
+fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey>) -> Reply {
     let mut human = String::new();
     let mut json = Vec::new();
     for (name, report) in reports {
-        human.push_str(&told(name, report));
+        human.push_str(&render_chain(name, report));
         let mut value = serde_json::to_value(report).unwrap_or(Value::Null);
         value["name"] = json!(name);
         value["ok"] = json!(report.ok());
@@ -194,10 +193,10 @@ fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey
     for head in &missing {
         let chain = audit::sanitize(&head.chain);
         let is_known = has_key(&head.key, reports) || key.is_some_and(|key| key.to_string() == head.key);
-        let message = why_missing(head, is_known);
+        let message = describe_missing_head(head, is_known);
         human.push_str(&format!(
             "{BAD}BAD{BAD:#}    {chain}\n       {}\n       {DIM}key {}{DIM:#}\n",
-            wrapped(&message, 7),
+            wrap_words(&message, 7),
             audit::sanitize(&head.key)
         ));
         json.push(json!({ "name": head.chain, "key": head.key, "ok": false, "bad": { "message": message } }));
@@ -215,7 +214,7 @@ fn reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey
     Reply { human, json: json!({ "ok": ok, "chains": json, "anchors_left_out": left_out }), ok }
 }
 
-fn why_missing(head: &Head, is_known_key: bool) -> String {
+fn describe_missing_head(head: &Head, is_known_key: bool) -> String {
     let (seq, at) = (head.seq, audit::sanitize(&head.signed_at));
     if is_known_key {
         return format!("the chain is not here; its line {seq} was anchored at {at}");
@@ -227,13 +226,13 @@ fn why_missing(head: &Head, is_known_key: bool) -> String {
     )
 }
 
-fn told(name: &str, report: &Report) -> String {
+fn render_chain(name: &str, report: &Report) -> String {
     let name = audit::sanitize(name);
     let mut out = match &report.defect {
         None => format!("{GOOD}whole{GOOD:#}  {name}: lines {} to {}\n", report.first, report.last),
         Some(bad) => {
             let place = audit::sanitize(&bad.location.to_string());
-            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrapped(&bad.kind.to_string(), 7))
+            format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrap_words(&bad.kind.to_string(), 7))
         }
     };
     if report.dropped > 0 {
@@ -264,20 +263,20 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_was_anchored_and_is_not_here_is_told_by_its_last_head() {
+    fn a_chain_that_was_anchored_and_is_not_here_is_reported_with_its_last_head() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (ours, theirs) = (anchored(folder.path()).remove(0), anchored(other.path()).remove(0));
         let earlier = Head { seq: 0, ..theirs.clone() };
         let own = PublicKey::parse(&ours.key).unwrap();
         let audit = folder.path().join("audit");
         let anchors = Anchors { heads: vec![ours.clone(), earlier, theirs.clone()], left_out: 0 };
-        let reports = chains(&audit, Some(&own), &anchors.heads).unwrap();
+        let reports = verify_chains(&audit, Some(&own), &anchors.heads).unwrap();
         assert_eq!(anchors.missing(&reports), [&theirs]);
         std::fs::remove_dir_all(audit.join("chain-1")).unwrap();
-        let reports = chains(&audit, Some(&own), &anchors.heads).unwrap();
+        let reports = verify_chains(&audit, Some(&own), &anchors.heads).unwrap();
         assert_eq!(anchors.missing(&reports), [&ours, &theirs]);
 
-        let reply = reply(&reports, &anchors, Some(&own));
+        let reply = build_reply(&reports, &anchors, Some(&own));
         assert!(!reply.ok);
         for words in ["the chain is not here", "no log of that key"] {
             assert!(reply.json.to_string().contains(words), "{words}: {}", reply.json);
@@ -293,7 +292,7 @@ mod tests {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (ours, theirs) = (anchored(folder.path()).remove(0), anchored(other.path()).remove(0));
         let anchors = Anchors { heads: vec![Head { chain: theirs.chain, ..ours }], left_out: 0 };
-        let reports = chains(&other.path().join("audit"), None, &[]).unwrap();
+        let reports = verify_chains(&other.path().join("audit"), None, &[]).unwrap();
         assert_eq!(anchors.missing(&reports).len(), 1);
     }
 }

@@ -1,9 +1,11 @@
-//! `stockade credential`: the logins. Values come from standard input or a prompt and never from arguments, which
-//! every process on the machine can read; and none is ever shown, but for a one-time code to the operator who asks.
+//! `stockade credential`: stores, lists and removes credentials.
+//!
+//! Values come from standard input or a prompt, never from arguments, which every process on the machine can read. None is
+//! ever shown, except a one-time code to an authorized operator.
 
-mod ask;
+mod prompt;
 
-use crate::cli::allow::ByOperator;
+use crate::cli::authorize::AuthorizedBy;
 use crate::cli::output::{DIM, HINT};
 use crate::cli::{Column, Context, Reply, Table};
 use clap::{Args, Subcommand};
@@ -42,7 +44,7 @@ pub struct CredentialArgs {
 #[derive(Debug, Subcommand)]
 enum CredentialCommand {
     #[command(flatten)]
-    Change(Change),
+    Change(CredentialChange),
     /// List the credentials; never their values
     List,
     /// What is known of one; never its values
@@ -55,7 +57,7 @@ enum CredentialCommand {
 
 /// What is put on record.
 #[derive(Debug, Subcommand)]
-enum Change {
+enum CredentialChange {
     /// Store a credential: asked for at the terminal, or its JSON from standard input
     Put {
         /// The host it is for
@@ -80,7 +82,7 @@ enum Change {
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
-        operator: ByOperator,
+        operator: AuthorizedBy,
     },
     /// The one-time code of this moment, for logging in yourself; needs an operator's password
     Code {
@@ -88,7 +90,7 @@ enum Change {
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
-        operator: ByOperator,
+        operator: AuthorizedBy,
     },
     /// Throw away cookies that the site rotated
     Reject {
@@ -118,38 +120,43 @@ pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Faul
             CredentialCommand::Change(change) => {
                 let log = context.open_log()?;
                 let by = By { log: &log, tenant: &args.tenant, who: "the command line" };
-                make(context, &logins, by, change).await
+                apply_change(context, &logins, by, change).await
             }
         }
     })
 }
 
-async fn make(context: &Context, logins: &Logins, by: By<'_>, change: Change) -> Result<Reply, Fault> {
+async fn apply_change(
+    context: &Context,
+    logins: &Logins,
+    by: By<'_>,
+    change: CredentialChange,
+) -> Result<Reply, Fault> {
     match change {
-        Change::Put { domain, id } => put(logins, by, domain, id).await,
-        Change::Import { domain, id } => import(logins, by, &domain, id).await,
-        Change::Accept { id, operator } => {
+        CredentialChange::Put { domain, id } => put(logins, by, domain, id).await,
+        CredentialChange::Import { domain, id } => import(logins, by, &domain, id).await,
+        CredentialChange::Accept { id, operator } => {
             logins.vault()?.check_writable()?;
-            operator.allow(context).await?;
+            operator.authorize(context).await?;
             accept(logins, By { who: &operator.as_operator, ..by }, &id).await
         }
-        Change::Code { id, operator } => {
-            operator.allow(context).await?;
+        CredentialChange::Code { id, operator } => {
+            operator.authorize(context).await?;
             let (code, seconds) = logins.code(By { who: &operator.as_operator, ..by }, &id).await?;
             let code = code.expose_secret();
             let human = format!("{code}  for {seconds} more seconds\n");
             Ok(Reply::new(human, json!({ "code": code, "seconds_left": seconds })))
         }
-        Change::Reject { id } => {
+        CredentialChange::Reject { id } => {
             logins.reject(by, &id).await?;
             let human = format!("What the site rotated in {id} is thrown away.\n");
             Ok(Reply::new(human, json!({ "rejected": id.as_str() })))
         }
-        Change::Remove { id } => {
+        CredentialChange::Remove { id } => {
             logins.remove(by, &id).await?;
             Ok(Reply::new(format!("{id} is removed.\n"), json!({ "removed": id.as_str() })))
         }
-        Change::RotateKey => rotate_key(logins, by).await,
+        CredentialChange::RotateKey => rotate_key(logins, by).await,
     }
 }
 
@@ -161,9 +168,9 @@ async fn put(
 ) -> Result<Reply, Fault> {
     logins.vault()?.check_writable()?;
     let credential = if std::io::stdin().is_terminal() {
-        ask::credential(domain.clone(), MOST_INPUT)?
+        prompt::prompt_credential(domain.clone(), MOST_INPUT)?
     } else {
-        Credential::from_json(&input()?).map_err(VaultError::from)?
+        Credential::from_json(&read_stdin()?).map_err(VaultError::from)?
     };
     if domain.is_some_and(|domain| domain != credential.domain) {
         let message = format!("the document is for {}", credential.domain);
@@ -171,7 +178,7 @@ async fn put(
             Fault::new(ErrorCode::Usage, message).hint("Leave --domain out, or give the document's own.")
         );
     }
-    keep(logins, by, id, &credential, Vec::new()).await
+    store(logins, by, id, &credential, Vec::new()).await
 }
 
 async fn import(
@@ -181,7 +188,7 @@ async fn import(
     id: Option<CredentialId>,
 ) -> Result<Reply, Fault> {
     logins.vault()?.check_writable()?;
-    let text = if std::io::stdin().is_terminal() { ask::file(MOST_INPUT)? } else { input()? };
+    let text = if std::io::stdin().is_terminal() { prompt::prompt_file(MOST_INPUT)? } else { read_stdin()? };
     let imported = vault::import(&text, domain, Timestamp::now())?;
     let form = match imported.format {
         ImportFormat::StorageState => "a storage state",
@@ -190,10 +197,10 @@ async fn import(
     };
     let mut notes = vec![format!("Read as {form}.")];
     notes.extend(imported.left_out.iter().map(|what| format!("Left out: {what}.")));
-    keep(logins, by, id, &imported.credential, notes).await
+    store(logins, by, id, &imported.credential, notes).await
 }
 
-async fn keep(
+async fn store(
     logins: &Logins,
     by: By<'_>,
     id: Option<CredentialId>,
@@ -209,13 +216,13 @@ async fn keep(
     logins.put(by, &id, credential).await?;
     notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
     let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
-    let human = format!("{id} of {}: {}.\n{lines}", by.tenant, holds(credential));
+    let human = format!("{id} of {}: {}.\n{lines}", by.tenant, describe_contents(credential));
     let json = json!({ "stored": id.as_str(), "domain": credential.domain.as_str(), "notes": notes });
     Ok(Reply::new(human, json))
 }
 
-/// What a credential has, in words.
-fn holds(credential: &Credential) -> String {
+/// Describes what a credential holds, without values.
+fn describe_contents(credential: &Credential) -> String {
     let entries = credential.local_storage.len() + credential.session_storage.len();
     let counted = [
         (credential.cookies.len(), "cookie"),
@@ -250,17 +257,17 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
     ]);
     for one in &credentials {
         let rotated = waiting.iter().any(|waiting| waiting.id == one.id);
-        // What another's vault keeps of it is not told to us.
+        // Other vaults do not report these dates.
         let unknown = one.created_at.is_none();
         let or = |value: Option<String>, none: &str| {
             value.unwrap_or_else(|| if unknown { "-" } else { none }.to_owned())
         };
-        table.styled([
+        table.add_styled_row([
             (one.id.to_string(), Default::default()),
             (or(one.domain.as_ref().map(ToString::to_string), ""), Default::default()),
             (or(one.grant_scope.map(|scope| scope.as_str().to_owned()), ""), Default::default()),
-            (or(one.last_refreshed_at.map(day), ""), Default::default()),
-            (or(one.last_injected_at.map(day), "never"), Default::default()),
+            (or(one.last_refreshed_at.map(format_date), ""), Default::default()),
+            (or(one.last_injected_at.map(format_date), "never"), Default::default()),
             if rotated { ("waits".to_owned(), HINT) } else { (String::new(), Default::default()) },
         ]);
     }
@@ -290,7 +297,7 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
             "{HINT}The site rotated {count} of its cookies{HINT:#} on {}: {}\n  \
              stockade credential accept {id}    puts them into it\n  \
              stockade credential reject {id}    throws them away\n",
-            day(waiting.kept_at),
+            format_date(waiting.kept_at),
             audit::sanitize_within(&names, 200),
         ));
     }
@@ -324,8 +331,8 @@ async fn rotate_key(logins: &Logins, by: By<'_>) -> Result<Reply, Fault> {
     Ok(Reply::new(human, json))
 }
 
-fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
-    // Reserved in one piece, so that growing leaves no copy behind.
+fn read_stdin() -> Result<Zeroizing<Vec<u8>>, Fault> {
+    // Reserved once: growing would leave copies of a secret in memory.
     let mut text = Zeroizing::new(Vec::with_capacity(MOST_INPUT));
     std::io::stdin()
         .lock()
@@ -335,6 +342,6 @@ fn input() -> Result<Zeroizing<Vec<u8>>, Fault> {
     Ok(text)
 }
 
-fn day(time: Timestamp) -> String {
+fn format_date(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()
 }

@@ -1,4 +1,4 @@
-//! A case to try the policy on: an action, what was found in the page, and what it is expected to come to.
+//! A policy case: an action, facts about the page, and the expected assessment.
 
 use crate::config::read_yaml;
 use clap::Args;
@@ -12,10 +12,10 @@ use policy::{
 use serde::Deserialize;
 use std::path::Path;
 
-/// A case as it is written, in a file or in flags.
+/// A case from a file or from flags.
 #[derive(Debug, Default, Deserialize, Args)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Case {
+pub(super) struct PolicyCase {
     /// What is asked: navigate, click, type, press_key, select, check, ...
     #[arg(long, required_unless_present = "file")]
     action: Option<String>,
@@ -50,22 +50,22 @@ pub(super) struct Case {
     #[arg(long, default_value = "operator", value_parser = ["clean", "operator"])]
     session: String,
     #[command(flatten)]
-    element: Element,
+    element: CaseElement,
     #[arg(skip)]
-    to: Option<Element>,
+    to: Option<CaseElement>,
     /// The question of the dialog that waits
     #[arg(long)]
     dialog: Option<String>,
     #[arg(skip)]
     pub name: Option<String>,
     #[arg(skip)]
-    pub expect: Option<Expected>,
+    pub expect: Option<ExpectedAssessment>,
 }
 
-/// The element that would be hit.
+/// The target element.
 #[derive(Debug, Default, Deserialize, Args)]
 #[serde(deny_unknown_fields, default)]
-struct Element {
+struct CaseElement {
     /// The element's role
     #[arg(long)]
     role: Option<String>,
@@ -94,12 +94,12 @@ struct Element {
     #[arg(long)]
     href: Option<String>,
     #[command(flatten)]
-    form: Form,
+    form: CaseForm,
 }
 
 #[derive(Debug, Default, Deserialize, Args)]
 #[serde(deny_unknown_fields, default)]
-struct Form {
+struct CaseForm {
     /// How its form is sent: get or post
     #[arg(id = "form-method", long = "form-method")]
     method: Option<String>,
@@ -114,46 +114,46 @@ struct Form {
     button: Option<String>,
 }
 
-/// What a case is expected to come to; what is left out does not matter.
+/// The expected assessment; absent fields are not compared.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Expected {
+pub(super) struct ExpectedAssessment {
     pub risk: Option<String>,
     pub decision: Option<String>,
     pub rule: Option<String>,
 }
 
-/// The cases of a file: a list, or a list under `cases`, in YAML or JSON.
-pub(super) fn read(file: &Path) -> Result<Vec<Case>, Fault> {
+/// Reads cases from a file: a list, or a list under `cases`, in YAML or JSON.
+pub(super) fn read_cases(file: &Path) -> Result<Vec<PolicyCase>, Fault> {
     let text = std::fs::read_to_string(file)
-        .map_err(|error| bad(format!("cannot read {}: {error}", file.display())))?;
-    let value = read_yaml(&text).map_err(|error| bad(format!("{}: {error:?}", file.display())))?;
+        .map_err(|error| bad_case(format!("cannot read {}: {error}", file.display())))?;
+    let value = read_yaml(&text).map_err(|error| bad_case(format!("{}: {error:?}", file.display())))?;
     let list = value.get("cases").cloned().unwrap_or(value);
     let serde_json::Value::Array(items) = list else {
-        return Err(bad(format!("{} has no list of cases", file.display())));
+        return Err(bad_case(format!("{} has no list of cases", file.display())));
     };
     let one = |(at, item)| {
         serde_json::from_value(item)
-            .map_err(|error| bad(format!("{}: case {}: {error}", file.display(), at + 1)))
+            .map_err(|error| bad_case(format!("{}: case {}: {error}", file.display(), at + 1)))
     };
     items.into_iter().enumerate().map(one).collect()
 }
 
-pub(super) fn bad(message: String) -> Fault {
+pub(super) fn bad_case(message: String) -> Fault {
     Fault::new(ErrorCode::BadPolicyCase, message)
         .hint("docs/policy.md has the form of a case; stockade policy explain --help lists what one can say.")
 }
 
-impl Case {
+impl PolicyCase {
     pub fn mode(&self) -> Result<SessionMode, Fault> {
         match self.session.as_str() {
             "clean" => Ok(SessionMode::Clean),
             "operator" | "" => Ok(SessionMode::SignedIn),
-            other => Err(bad(format!("a session is clean or operator, not {other:?}"))),
+            other => Err(bad_case(format!("a session is clean or operator, not {other:?}"))),
         }
     }
 
-    /// A name for the table: the one it was given, or what is asked on what.
+    /// Its name, or the action and its target.
     pub fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| {
             let on = self.url.as_deref().or(self.element.name.as_deref()).or(self.dialog.as_deref());
@@ -188,17 +188,18 @@ impl Case {
         }
     }
 
-    pub fn asked(&self) -> Result<Action, Fault> {
+    pub fn action(&self) -> Result<Action, Fault> {
         let target = match (&self.element.role, &self.element.name) {
             (Some(role), name) => Target::Role { role: role.clone(), name: name.clone(), index: 0 },
             (None, _) => Target::Focused,
         };
         let needs = |what: &str, value: &Option<String>| {
-            value.clone().ok_or_else(|| bad(format!("{} needs {what}", self.verb())))
+            value.clone().ok_or_else(|| bad_case(format!("{} needs {what}", self.verb())))
         };
         Ok(match self.verb() {
             "navigate" => {
-                let url = WebUrl::parse(&needs("url", &self.url)?).map_err(|error| bad(error.to_string()))?;
+                let url =
+                    WebUrl::parse(&needs("url", &self.url)?).map_err(|error| bad_case(error.to_string()))?;
                 Action::Navigate(Navigate { url, wait_for: LoadState::Load })
             }
             "click" => Action::Click(Click::on(target)),
@@ -208,7 +209,7 @@ impl Case {
             }
             "press_key" | "press" => {
                 let chord =
-                    Chord::parse(&needs("key", &self.key)?).map_err(|error| bad(error.to_string()))?;
+                    Chord::parse(&needs("key", &self.key)?).map_err(|error| bad_case(error.to_string()))?;
                 Action::Press(Press { target, chord })
             }
             "select" => {
@@ -227,12 +228,12 @@ impl Case {
             "forward" => Action::Forward,
             "reload" => Action::Reload,
             "tabs" => Action::Tabs(Tabs::List),
-            other => return Err(bad(format!("there is no action {other:?} to try the policy on"))),
+            other => return Err(bad_case(format!("there is no action {other:?} to try the policy on"))),
         })
     }
 }
 
-impl Element {
+impl CaseElement {
     fn facts(&self, page: &Origin) -> Option<ElementFacts> {
         let is_given =
             self.role.is_some() || self.name.is_some() || self.href.is_some() || self.tag.is_some();

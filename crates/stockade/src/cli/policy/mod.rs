@@ -1,11 +1,11 @@
-//! `stockade policy`: what the rules make of an action, without a browser and without doing it.
+//! `stockade policy`: evaluates actions against the rules without a browser.
 
 mod case;
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Column, Context, Reply, Table};
 use anstyle::Style;
-use case::{Case, Expected};
+use case::{ExpectedAssessment, PolicyCase};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use policy::{Assessment, DecisionKind, Policy};
@@ -43,26 +43,26 @@ struct ExplainArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "action")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    case: Case,
+    case: PolicyCase,
 }
 
 pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Reply, Fault> {
     let policy = || Ok::<_, Fault>(Policy::new(context.load_config(Vec::new())?.config.policy()));
     match args.command {
-        PolicyCommand::Test { file } => test(&policy()?, &case::read(&file)?),
+        PolicyCommand::Test { file } => test_cases(&policy()?, &case::read_cases(&file)?),
         PolicyCommand::Explain(args) => match args.file {
-            Some(file) => explain(&policy()?, &case::read(&file)?),
+            Some(file) => explain(&policy()?, &case::read_cases(&file)?),
             None => explain(&policy()?, &[args.case]),
         },
-        PolicyCommand::Rules => Ok(rules()),
+        PolicyCommand::Rules => Ok(list_rules()),
     }
 }
 
-fn assess(policy: &Policy, case: &Case) -> Result<Assessment, Fault> {
-    Ok(policy.assess(&case.asked()?, &case.facts(), case.mode()?))
+fn assess(policy: &Policy, case: &PolicyCase) -> Result<Assessment, Fault> {
+    Ok(policy.assess(&case.action()?, &case.facts(), case.mode()?))
 }
 
-fn test(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
+fn test_cases(policy: &Policy, cases: &[PolicyCase]) -> Result<Reply, Fault> {
     let mut table = Table::new(&[
         Column::Whole(""),
         Column::Short("CASE"),
@@ -76,11 +76,11 @@ fn test(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
     for case in cases {
         let assessed = assess(policy, case)?;
         let differs =
-            case.expect.as_ref().map(|expected| difference(expected, &assessed)).unwrap_or_default();
+            case.expect.as_ref().map(|expected| find_differences(expected, &assessed)).unwrap_or_default();
         let fits = differs.is_empty();
         wrong += usize::from(!fits);
         let (mark, style) = if fits { ("ok", GOOD) } else { ("no", BAD) };
-        table.styled([
+        table.add_styled_row([
             (mark.to_owned(), style),
             (case.title(), Style::new()),
             (assessed.risk.as_str().to_owned(), Style::new()),
@@ -99,8 +99,8 @@ fn test(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
     Ok(Reply { human, json: json!({ "ok": wrong == 0, "wrong": wrong, "cases": list }), ok: wrong == 0 })
 }
 
-/// What was expected and is not so.
-fn difference(expected: &Expected, found: &Assessment) -> Vec<String> {
+/// Expected values that differ from the assessment.
+fn find_differences(expected: &ExpectedAssessment, found: &Assessment) -> Vec<String> {
     let pairs = [
         (&expected.risk, found.risk.as_str()),
         (&expected.decision, found.decision.as_str()),
@@ -109,19 +109,19 @@ fn difference(expected: &Expected, found: &Assessment) -> Vec<String> {
     pairs.into_iter().filter_map(|(wanted, is)| wanted.clone().filter(|wanted| wanted != is)).collect()
 }
 
-fn explain(policy: &Policy, cases: &[Case]) -> Result<Reply, Fault> {
+fn explain(policy: &Policy, cases: &[PolicyCase]) -> Result<Reply, Fault> {
     let mut human = String::new();
     let mut list: Vec<Value> = Vec::new();
     for case in cases {
         let assessed = assess(policy, case)?;
-        human.push_str(&in_words(case, &assessed));
+        human.push_str(&render_assessment(case, &assessed));
         list.push(json!({ "case": case.title(), "found": assessed }));
     }
     let json = if let [one] = &mut list[..] { one.take() } else { json!({ "cases": list }) };
     Ok(Reply::new(human, json))
 }
 
-fn in_words(case: &Case, assessed: &Assessment) -> String {
+fn render_assessment(case: &PolicyCase, assessed: &Assessment) -> String {
     let style = match assessed.decision {
         DecisionKind::Allow => GOOD,
         DecisionKind::Ask => HINT,
@@ -150,12 +150,12 @@ fn in_words(case: &Case, assessed: &Assessment) -> String {
     text
 }
 
-fn rules() -> Reply {
+fn list_rules() -> Reply {
     let mut table =
         Table::new(&[Column::Whole("RULE"), Column::Whole("RISK"), Column::Short("WHAT IT SAYS")]);
     let mut list = Vec::new();
     for rule in policy::builtin_rules() {
-        table.row([rule.name, rule.risk.as_str(), rule.description].map(str::to_owned));
+        table.add_row([rule.name, rule.risk.as_str(), rule.description].map(str::to_owned));
         list.push(json!({ "rule": rule.name, "risk": rule.risk, "description": rule.description }));
     }
     Reply::new(table.render("There are none."), json!({ "rules": list }))

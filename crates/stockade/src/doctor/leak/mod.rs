@@ -1,25 +1,25 @@
-//! `doctor --leak`: canaries in every kind of credential, every tool on a site that echoes them, and a search of all that
-//! came out.
+//! `doctor --leak`: puts canaries into every kind of credential, runs every tool on a site that echoes them, and
+//! searches all output for them.
 
-mod drive;
-mod ledger;
-mod pixels;
+mod findings;
+mod images;
 mod program;
+mod scenario;
 mod search;
 
-pub use ledger::{Category, Find};
+pub use findings::{LeakCategory, LeakFinding};
 pub use testkit::leak_site::canary::{Canaries, Kind};
 pub use testkit::leak_site::forms::FORMS;
-pub use testkit::leak_site::{BEHAVIOURS, PLACES};
+pub use testkit::leak_site::{BEHAVIOURS, PLACEMENTS};
 
-use drive::{Drive, PASSWORD};
 use engine::error::Fault;
 use engine::state::State;
 use error_code::ErrorCode;
+use findings::LeakFindings;
 use jiff::Timestamp;
-use ledger::Ledger;
 use policy::Name;
-use program::{Home, files, unfinished};
+use program::{TestInstance, incomplete_run, list_files};
+use scenario::{LeakScenario, PASSWORD};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -29,91 +29,94 @@ use std::time::{Duration, Instant};
 use testkit::leak_site::{HOST, Site};
 use vault::{Database, GrantRequest, GrantedHost, Grants, Issuer};
 
-/// How the run is made.
-pub struct Options {
-    /// The program that is tried: this one.
+/// Options of a leak run.
+pub struct LeakOptions {
+    /// The program under test: this one.
     pub program: PathBuf,
-    /// What it is started with besides this process's own environment.
+    /// Environment variables besides this process's own.
     pub environment: Vec<(OsString, OsString)>,
-    /// Whether the session is signed in by the credential. One that is not is `clean`: it was given none of the values,
-    /// so nothing takes them out of what the site says, and the search has to find them. That is how a test shows that
-    /// the search would notice a missing redactor; the command line has no way to ask for it.
+    /// Whether the session is signed in with the credential. A clean session has none of the values, so the redactor
+    /// does not know them and the search must find what the site echoes. Tests use that to show that the search notices
+    /// a missing redactor; the command line does not offer it.
     pub signed_in: bool,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct LeakReport {
     pub ok: bool,
-    /// How many places were searched, by their kind.
-    pub searched: BTreeMap<Category, usize>,
+    /// Places that were searched, by category.
+    pub searched: BTreeMap<LeakCategory, usize>,
     pub places: usize,
     pub bytes: u64,
     pub canaries: usize,
     pub forms: usize,
     pub seconds: f64,
-    pub finds: BTreeSet<Find>,
-    /// By tool: how many guesses of a value's beginning were told to be right, of how many. Letter by letter that would be
-    /// the value, so one is as bad as a find.
+    pub finds: BTreeSet<LeakFinding>,
+    /// By tool: confirmed guesses of a value's prefix, and all guesses. Confirmed guesses reveal the value letter by
+    /// letter, so one is as bad as a finding.
     pub guesses: BTreeMap<String, (usize, usize)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
 }
 
-/// What an operator would do if one byte got out.
+/// The fault for a run that found canaries.
 fn leak_found(finds: usize) -> Fault {
     Fault::new(ErrorCode::LeakFound, format!("canaries were found in {finds} places where none may be"))
         .hint("Sign nobody in with this build. Report the list; no value is in it.")
 }
 
-/// Makes the whole run; `tell` hears what is being done. It takes a minute or two.
-pub async fn run(options: Options, mut tell: impl FnMut(&str) + Send + 'static) -> Result<Report, Fault> {
+/// Runs the whole test in a minute or two; calls `progress` with the current step.
+pub async fn run(
+    options: LeakOptions,
+    mut progress: impl FnMut(&str) + Send + 'static,
+) -> Result<LeakReport, Fault> {
     let canaries = Canaries::plant();
     let site = Site::new(canaries.clone());
     let address = site.serve().await?;
-    // Processes and pipes are waited for in the plain way, beside the site.
-    let work = move || whole(options, &canaries, &site, address, &mut tell);
+    // Processes and pipes are waited for on a blocking thread, while the site runs here.
+    let work = move || run_blocking(options, &canaries, &site, address, &mut progress);
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
 }
 
-fn whole(
-    options: Options,
+fn run_blocking(
+    options: LeakOptions,
     canaries: &Canaries,
     site: &Site,
     address: SocketAddr,
-    tell: &mut dyn FnMut(&str),
-) -> Result<Report, Fault> {
+    progress: &mut dyn FnMut(&str),
+) -> Result<LeakReport, Fault> {
     let begun = Instant::now();
-    let home = Home::make(options.program, options.environment, &configuration(address))?;
-    let mut ledger = Ledger::new(canaries);
-    tell("starting");
-    let grant = if options.signed_in { Some(grant(&home, canaries, &mut ledger)?) } else { None };
-    done(
-        home.run(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"))?,
+    let instance = TestInstance::make(options.program, options.environment, &configuration(address))?;
+    let mut findings = LeakFindings::new(canaries);
+    progress("starting");
+    let grant = if options.signed_in { Some(issue_grant(&instance, canaries, &mut findings)?) } else { None };
+    require_success(
+        instance.run(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"))?,
         "operator password",
     )?;
-    let server = home.serve()?;
-    Drive::new(&home, &server, &mut ledger, site, canaries, grant, tell)?.run()?;
+    let server = instance.serve()?;
+    LeakScenario::new(&instance, &server, &mut findings, site, canaries, grant, progress)?.run()?;
     server.end();
-    tell("searching the files");
-    after(&home, &mut ledger)?;
-    let finds = ledger.finds().clone();
-    let guessed: usize = ledger.guesses().values().map(|(right, _)| right).sum();
+    progress("searching the files");
+    search_files(&instance, &mut findings)?;
+    let finds = findings.finds().clone();
+    let guessed: usize = findings.guesses().values().map(|(right, _)| right).sum();
     let places = finds.len() + guessed;
-    Ok(Report {
+    Ok(LeakReport {
         ok: places == 0,
-        searched: ledger.searched().clone(),
-        places: ledger.searched().values().sum(),
-        bytes: ledger.bytes(),
+        searched: findings.searched().clone(),
+        places: findings.searched().values().sum(),
+        bytes: findings.bytes(),
         canaries: canaries.all().len(),
         forms: FORMS.len(),
         seconds: (begun.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         error: (places > 0).then(|| leak_found(places)),
         finds,
-        guesses: ledger.guesses().clone(),
+        guesses: findings.guesses().clone(),
     })
 }
 
-/// Everything on, so that everything is tried; who is asked is asked about the worst alone.
+/// Enables every feature, so that all are tested; only critical actions need approval.
 fn configuration(site: SocketAddr) -> String {
     format!(
         "security:
@@ -143,14 +146,18 @@ fn configuration(site: SocketAddr) -> String {
     )
 }
 
-/// How long the run may take.
+/// The lifetime of the grant: the longest that a run may take.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Puts the credential into the vault and lets one session after another have it.
-fn grant(home: &Home, canaries: &Canaries, ledger: &mut Ledger) -> Result<String, Fault> {
+/// Stores the credential and issues a grant for any number of sessions.
+fn issue_grant(
+    instance: &TestInstance,
+    canaries: &Canaries,
+    findings: &mut LeakFindings,
+) -> Result<String, Fault> {
     let document = canaries.credential(HOST).to_string();
-    let put = done(home.run(&["credential", "put", "--json"], &document)?, "credential put")?;
-    ledger.text(Category::Commands, "stockade credential put", &put);
+    let put = require_success(instance.run(&["credential", "put", "--json"], &document)?, "credential put")?;
+    findings.search_text(LeakCategory::Commands, "stockade credential put", &put);
     let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error));
     let host = GrantedHost::parse(HOST).map_err(|error| Fault::caused(ErrorCode::Internal, &error))?;
     let request = GrantRequest {
@@ -163,31 +170,34 @@ fn grant(home: &Home, canaries: &Canaries, ledger: &mut Ledger) -> Result<String
         single_use: false,
     };
     let issuing = async {
-        let state = State::open(&home.state())?;
+        let state = State::open(&instance.state())?;
         let grants = Grants::new(Database::sqlite(&state.vault_database())?);
         Ok::<_, Fault>(grants.issue(request, Timestamp::now()).await?)
     };
     let (token, _) = tokio::runtime::Handle::current().block_on(issuing)?;
-    ledger.also(Kind::Grant, token.expose_secret());
+    findings.add_value(Kind::Grant, token.expose_secret());
     Ok(token.expose_secret().to_owned())
 }
 
-fn done((printed, ok): (Vec<u8>, bool), what: &str) -> Result<Vec<u8>, Fault> {
-    if ok { Ok(printed) } else { Err(unfinished(format!("`stockade {what}` failed"))) }
+fn require_success((printed, ok): (Vec<u8>, bool), what: &str) -> Result<Vec<u8>, Fault> {
+    if ok { Ok(printed) } else { Err(incomplete_run(format!("`stockade {what}` failed"))) }
 }
 
-/// What is left when everything has ended: the state folder, what commands wrote, and the logs.
-fn after(home: &Home, ledger: &mut Ledger) -> Result<(), Fault> {
+/// Searches the files that remain: the state folder, files that commands wrote, and the logs.
+fn search_files(instance: &TestInstance, findings: &mut LeakFindings) -> Result<(), Fault> {
     let read = |path: &PathBuf| {
-        std::fs::read(path).map_err(|error| unfinished(format!("cannot read {}: {error}", path.display())))
+        std::fs::read(path)
+            .map_err(|error| incomplete_run(format!("cannot read {}: {error}", path.display())))
     };
-    for path in files(&home.state())? {
-        ledger.file(&home.state(), &path, &read(&path)?);
+    for path in list_files(&instance.state())? {
+        findings.search_file(&instance.state(), &path, &read(&path)?);
     }
-    for (folder, category) in [(home.logs(), Category::Logs), (home.folder.join("out"), Category::Commands)] {
-        for path in files(&folder)? {
+    for (folder, category) in
+        [(instance.logs(), LeakCategory::Logs), (instance.folder.join("out"), LeakCategory::Commands)]
+    {
+        for path in list_files(&folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            ledger.page(category, &name, &String::from_utf8_lossy(&read(&path)?));
+            findings.search_html(category, &name, &String::from_utf8_lossy(&read(&path)?));
         }
     }
     Ok(())

@@ -1,67 +1,67 @@
-//! Looks for canaries in anything, in whatever writing they stand there.
+//! Searches bytes for canaries in any encoding.
 //!
-//! It shares nothing with the redactor, which it is there to judge: it undoes every writing it knows, layer by layer, and
-//! looks at the letters and digits that are left.
+//! It shares no code with the redactor, which it tests: it decodes every known encoding, layer by layer, and compares the
+//! letters and digits that remain.
 
 use std::collections::{BTreeSet, HashMap};
 use testkit::leak_site::MARK;
 use testkit::leak_site::canary::{Canaries, Kind};
 use testkit::leak_site::forms::PART;
 
-/// How many layers of escapes are taken off.
+/// Layers of escapes that are decoded.
 const LAYERS: usize = 4;
-/// The farthest that a mark stands before its value.
+/// The longest distance between a mark and its value.
 const REACH: usize = 4096;
-/// The longest thing between `<` and `>` that is taken for a tag.
+/// The longest text between `<` and `>` that counts as a tag.
 const LONGEST_TAG: usize = 2048;
 
-/// A canary was there.
+/// A canary that was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hit {
+pub struct CanaryMatch {
     pub kind: Kind,
-    /// How it was written there.
+    /// Its encoding.
     pub writing: &'static str,
-    /// Where the site had put it, if that can be told.
+    /// Where the site echoed it, if a mark says so.
     pub echoed: Option<String>,
 }
 
-pub struct Searcher {
-    /// Every part that counts, in lower case.
+pub struct CanarySearcher {
+    /// Every part of a canary that counts as a match, in lower case.
     parts: HashMap<[u8; PART], Kind>,
-    /// The first three bytes of each part: most text is passed over by these.
+    /// The first three bytes of each part, as a quick filter.
     begins: BTreeSet<[u8; 3]>,
-    /// The same as bits by a sum of the three.
+    /// The same as a table of hashes.
     likely: Box<[bool; 4096]>,
 }
 
-impl Searcher {
-    pub fn new(canaries: &Canaries) -> Searcher {
+impl CanarySearcher {
+    pub fn new(canaries: &Canaries) -> CanarySearcher {
         let (parts, begins, likely) = (HashMap::new(), BTreeSet::new(), Box::new([false; 4096]));
-        let mut searcher = Searcher { parts, begins, likely };
+        let mut searcher = CanarySearcher { parts, begins, likely };
         for canary in canaries.all() {
-            searcher.also(canary.kind, &canary.value);
+            searcher.add_value(canary.kind, &canary.value);
         }
         searcher
     }
 
-    /// One more thing to look for.
-    pub fn also(&mut self, kind: Kind, value: &str) {
-        let letters = squeezed(value.as_bytes());
+    /// Adds a value to search for.
+    pub fn add_value(&mut self, kind: Kind, value: &str) {
+        let letters = keep_alphanumeric(value.as_bytes());
         for part in letters.windows(PART).filter_map(|part| <[u8; PART]>::try_from(part).ok()) {
             let begin = [part[0], part[1], part[2]];
-            self.likely[slot(begin)] = true;
+            self.likely[filter_slot(begin)] = true;
             self.begins.insert(begin);
             self.parts.insert(part, kind);
         }
     }
 
-    /// Every kind of canary in it, each writing once.
-    pub fn search(&self, bytes: &[u8]) -> BTreeSet<Hit> {
+    /// Finds every kind of canary, each encoding once.
+    pub fn search(&self, bytes: &[u8]) -> BTreeSet<CanaryMatch> {
         let mut hits = BTreeSet::new();
         let mut layer = bytes.to_vec();
         for depth in 0..=LAYERS {
-            self.layer(&layer, depth > 0, &mut hits);
-            let next = unescaped(&layer);
+            self.search_layer(&layer, depth > 0, &mut hits);
+            let next = unescape_once(&layer);
             if next == layer {
                 break;
             }
@@ -70,58 +70,58 @@ impl Searcher {
         hits
     }
 
-    /// As it is alone: for what is packed, where nothing could be undone.
-    pub fn search_packed(&self, bytes: &[u8]) -> BTreeSet<Hit> {
+    /// Searches without decoding: for compressed data.
+    pub fn search_packed(&self, bytes: &[u8]) -> BTreeSet<CanaryMatch> {
         let mut hits = BTreeSet::new();
-        self.scan(&squeezed(bytes), "as it is, or spaced out", &mut hits);
+        self.scan(&keep_alphanumeric(bytes), "as it is, or spaced out", &mut hits);
         hits
     }
 
-    fn layer(&self, text: &[u8], was_escaped: bool, hits: &mut BTreeSet<Hit>) {
+    fn search_layer(&self, text: &[u8], was_escaped: bool, hits: &mut BTreeSet<CanaryMatch>) {
         let plain = if was_escaped { "escaped" } else { "as it is, or spaced out" };
-        let tagless = text.contains(&b'<').then(|| without_tags(text));
+        let tagless = text.contains(&b'<').then(|| strip_tags(text));
         for text in std::iter::once(text).chain(tagless.as_deref()) {
-            let letters = squeezed(text);
+            let letters = keep_alphanumeric(text);
             self.scan(&letters, plain, hits);
-            self.hex(&letters, hits);
-            self.base64(text, hits);
+            self.search_hex(&letters, hits);
+            self.search_base64(text, hits);
         }
     }
 
-    fn base64(&self, text: &[u8], hits: &mut BTreeSet<Hit>) {
+    fn search_base64(&self, text: &[u8], hits: &mut BTreeSet<CanaryMatch>) {
         let digits: Vec<u8> =
             text.iter().filter(|byte| !byte.is_ascii_whitespace()).map(|&byte| sextet(byte)).collect();
         for run in digits.split(|&digit| digit == NO_DIGIT).filter(|run| run.len() >= PART * 4 / 3) {
             for offset in 0..4 {
-                let decoded = run.get(offset..).map(joined).unwrap_or_default();
-                self.scan(&squeezed(&decoded), "base64", hits);
+                let decoded = run.get(offset..).map(decode_sextets).unwrap_or_default();
+                self.scan(&keep_alphanumeric(&decoded), "base64", hits);
             }
         }
     }
 
-    fn hex(&self, letters: &[u8], hits: &mut BTreeSet<Hit>) {
+    fn search_hex(&self, letters: &[u8], hits: &mut BTreeSet<CanaryMatch>) {
         for run in letters.split(|byte| !byte.is_ascii_hexdigit()).filter(|run| run.len() >= PART * 2) {
             for offset in 0..2 {
                 let pairs = run.get(offset..).unwrap_or_default().chunks_exact(2);
                 let decoded: Vec<u8> = pairs.map(|pair| nibble(pair[0]) * 16 + nibble(pair[1])).collect();
-                self.scan(&squeezed(&decoded), "hex", hits);
+                self.scan(&keep_alphanumeric(&decoded), "hex", hits);
             }
         }
     }
 
-    /// `letters` are squeezed.
-    fn scan(&self, letters: &[u8], writing: &'static str, hits: &mut BTreeSet<Hit>) {
+    /// `letters` is the result of [`keep_alphanumeric`].
+    fn scan(&self, letters: &[u8], writing: &'static str, hits: &mut BTreeSet<CanaryMatch>) {
         let mut last = None;
         for (at, window) in letters.windows(PART).enumerate() {
             let begin = [window[0], window[1], window[2]];
-            if !self.likely[slot(begin)] || !self.begins.contains(&begin) {
+            if !self.likely[filter_slot(begin)] || !self.begins.contains(&begin) {
                 continue;
             }
             let Ok(part) = <[u8; PART]>::try_from(window) else { continue };
             if let Some(&kind) = self.parts.get(&part) {
-                // The next windows are of the same value.
+                // Overlapping windows belong to the same value.
                 if last.is_none_or(|(seen, from)| seen != kind || at - from > 1) {
-                    hits.insert(Hit { kind, writing, echoed: marked(&letters[..at]) });
+                    hits.insert(CanaryMatch { kind, writing, echoed: last_mark(&letters[..at]) });
                 }
                 last = Some((kind, at));
             }
@@ -129,8 +129,8 @@ impl Searcher {
     }
 }
 
-/// The name in the last mark before here.
-fn marked(before: &[u8]) -> Option<String> {
+/// The name in the last mark of the preceding text.
+fn last_mark(before: &[u8]) -> Option<String> {
     let near = &before[before.len().saturating_sub(REACH)..];
     let text = std::str::from_utf8(near).ok()?;
     let end = text.rfind(MARK.1)?;
@@ -139,16 +139,16 @@ fn marked(before: &[u8]) -> Option<String> {
     (name.len() < 24 && name.bytes().all(|byte| byte.is_ascii_lowercase())).then(|| name.to_owned())
 }
 
-fn slot([a, b, c]: [u8; 3]) -> usize {
+fn filter_slot([a, b, c]: [u8; 3]) -> usize {
     (usize::from(a) * 131 + usize::from(b) * 31 + usize::from(c)) % 4096
 }
 
-/// Letters and digits alone, in lower case: blanks, hyphens, quotes and characters that nobody sees are nothing.
-fn squeezed(text: &[u8]) -> Vec<u8> {
+/// Keeps letters and digits, in lower case: spaces, hyphens, quotes and invisible characters are ignored.
+fn keep_alphanumeric(text: &[u8]) -> Vec<u8> {
     text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
 }
 
-fn without_tags(text: &[u8]) -> Vec<u8> {
+fn strip_tags(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
@@ -167,13 +167,13 @@ fn without_tags(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// With one layer of percent, HTML, JSON and JavaScript escapes taken off.
-fn unescaped(text: &[u8]) -> Vec<u8> {
+/// Decodes one layer of percent, HTML, JSON and JavaScript escapes.
+fn unescape_once(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
         let (byte, length) = match text[at] {
-            b'%' | b'&' | b'\\' => escape(&text[at..text.len().min(at + 12)]),
+            b'%' | b'&' | b'\\' => decode_escape(&text[at..text.len().min(at + 12)]),
             other => (other, 1),
         };
         out.push(byte);
@@ -182,16 +182,18 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Stands for a character that is no letter or digit.
+/// Replaces a character that is no ASCII letter or digit.
 const OTHER: u8 = 0;
 
-/// What the text begins with, and how long that is written.
-fn escape(text: &[u8]) -> (u8, usize) {
-    let digits = |from: usize, count: usize| number(text.get(from..from + count)?, 16);
+/// Decodes the escape at the start of the text; returns the character and the escape's length.
+fn decode_escape(text: &[u8]) -> (u8, usize) {
+    let digits = |from: usize, count: usize| parse_number(text.get(from..from + count)?, 16);
     let found = match text {
         [b'%', ..] => digits(1, 2).map(|code| (code, 3)),
-        [b'&', b'#', b'x' | b'X', rest @ ..] => entity(rest, 16).map(|(code, length)| (code, length + 3)),
-        [b'&', b'#', rest @ ..] => entity(rest, 10).map(|(code, length)| (code, length + 2)),
+        [b'&', b'#', b'x' | b'X', rest @ ..] => {
+            parse_entity(rest, 16).map(|(code, length)| (code, length + 3))
+        }
+        [b'&', b'#', rest @ ..] => parse_entity(rest, 10).map(|(code, length)| (code, length + 2)),
         [b'&', rest @ ..] => {
             let end = rest.iter().position(|&byte| byte == b';').filter(|&end| end > 0);
             let name = end.map(|end| (&rest[..end], end + 2));
@@ -213,13 +215,13 @@ fn escape(text: &[u8]) -> (u8, usize) {
     }
 }
 
-/// The number before the semicolon.
-fn entity(rest: &[u8], base: u32) -> Option<(u32, usize)> {
+/// Parses the number before the semicolon.
+fn parse_entity(rest: &[u8], base: u32) -> Option<(u32, usize)> {
     let end = rest.iter().position(|&byte| byte == b';')?;
-    number(&rest[..end], base).map(|code| (code, end + 1))
+    parse_number(&rest[..end], base).map(|code| (code, end + 1))
 }
 
-fn number(digits: &[u8], base: u32) -> Option<u32> {
+fn parse_number(digits: &[u8], base: u32) -> Option<u32> {
     let text = std::str::from_utf8(digits).ok().filter(|text| !text.is_empty() && !text.starts_with('+'))?;
     u32::from_str_radix(text, base).ok()
 }
@@ -233,7 +235,7 @@ fn nibble(digit: u8) -> u8 {
 
 const NO_DIGIT: u8 = 0xff;
 
-/// A digit of base64, of both alphabets.
+/// Decodes a base64 digit of either alphabet.
 fn sextet(byte: u8) -> u8 {
     match byte {
         b'A'..=b'Z' => byte - b'A',
@@ -245,7 +247,7 @@ fn sextet(byte: u8) -> u8 {
     }
 }
 
-fn joined(digits: &[u8]) -> Vec<u8> {
+fn decode_sextets(digits: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4 + 2);
     for four in digits.chunks(4) {
         let bits =
@@ -262,12 +264,12 @@ mod tests {
     use testkit::leak_site::mark;
 
     #[test]
-    fn every_form_of_the_written_list_is_found_as_text_and_in_a_page() {
+    fn every_encoding_is_found_as_text_and_in_a_page() {
         let canaries = Canaries::plant();
-        let searcher = Searcher::new(&canaries);
+        let searcher = CanarySearcher::new(&canaries);
         for form in &FORMS {
             for canary in canaries.all() {
-                for shown in [form.text(&canary.value), form.html(&canary.value)] {
+                for shown in [form.text(&canary.value), form.html(&canary.value).into_string()] {
                     for text in [
                         shown.clone(),
                         format!("<p>Your key is {}{shown}!</p>", mark("text")),
@@ -283,20 +285,23 @@ mod tests {
     }
 
     #[test]
-    fn a_find_tells_where_the_site_had_put_it() {
+    fn a_match_names_where_the_site_echoed_it() {
         let canaries = Canaries::plant();
         let value = canaries.of(Kind::Header);
         let text = format!("{} nothing here, {} {value}", mark("title"), mark("alt"));
-        let hits = Searcher::new(&canaries).search(text.as_bytes());
-        let expected =
-            Hit { kind: Kind::Header, writing: "as it is, or spaced out", echoed: Some("alt".into()) };
+        let hits = CanarySearcher::new(&canaries).search(text.as_bytes());
+        let expected = CanaryMatch {
+            kind: Kind::Header,
+            writing: "as it is, or spaced out",
+            echoed: Some("alt".into()),
+        };
         assert_eq!(hits, BTreeSet::from([expected]));
     }
 
     #[test]
-    fn nineteen_characters_are_no_find_and_neither_is_anything_else() {
+    fn a_part_below_the_minimum_and_other_values_do_not_match() {
         let canaries = Canaries::plant();
-        let searcher = Searcher::new(&canaries);
+        let searcher = CanarySearcher::new(&canaries);
         let value = canaries.of(Kind::CookieHttpOnly);
         assert!(searcher.search(format!("it begins with {}.", &value[..PART - 1]).as_bytes()).is_empty());
         assert!(!searcher.search(format!("it begins with {}.", &value[..PART]).as_bytes()).is_empty());
@@ -310,6 +315,6 @@ mod tests {
         let canaries = Canaries::plant();
         let wide: Vec<u8> =
             canaries.of(Kind::LocalStorage).encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(Searcher::new(&canaries).search(&wide).len(), 1);
+        assert_eq!(CanarySearcher::new(&canaries).search(&wide).len(), 1);
     }
 }

@@ -1,6 +1,6 @@
-//! Tells a webhook of each question as it is asked. It holds up nobody: what cannot be told is logged and on record.
+//! Sends each new approval request to a webhook. It blocks nobody: failures are logged and recorded in the audit log.
 
-use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, Secret, TIME_HEADER};
+use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER, WebhookSecret};
 use audit::{Event, EventKind, EventSubject, Log};
 use engine::approvals::{Approval, ApprovalId, Book, Filter};
 use engine::post::post;
@@ -14,48 +14,48 @@ use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-/// How long one telling may take, and how often it is tried.
-const PATIENCE: Duration = Duration::from_secs(5);
-const TRIES: u32 = 2;
-/// How often it is looked for questions that were not told of.
-const LOOK: Duration = Duration::from_secs(2);
-/// Tellings at once; a question beyond them is not told by webhook.
-const AT_ONCE: usize = 8;
+/// The limit for one delivery, and the number of attempts.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_ATTEMPTS: u32 = 2;
+/// How often to look for approvals that were not delivered.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Concurrent deliveries; a request beyond them is not delivered.
+const MAX_CONCURRENT: usize = 8;
 
-pub struct Teller {
+pub struct WebhookNotifier {
     pub book: Book,
     pub log: Log,
     pub url: url::Url,
-    pub secret: Arc<Secret>,
-    /// Where a person finds the console.
+    pub secret: Arc<WebhookSecret>,
+    /// The address of the console.
     pub console: String,
 }
 
-impl Teller {
-    /// Tells until `stop`.
+impl WebhookNotifier {
+    /// Delivers until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let mut changes = self.book.watch();
         let me = Arc::new((self, AtomicBool::new(true)));
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        let mut told = HashSet::new();
+        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT));
+        let mut delivered = HashSet::new();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 change = changes.recv() => if change == Err(RecvError::Closed) { return },
-                // Another process of the same state folder may have asked.
-                () = tokio::time::sleep(LOOK) => {}
+                // Another process with the same state folder may have added an approval.
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             let waiting = me.0.waiting().await;
-            told.retain(|id| waiting.contains(id));
-            for id in waiting.into_iter().filter(|id| told.insert(id.clone())) {
-                let Ok(place) = places.clone().try_acquire_owned() else {
-                    tracing::warn!(approval = %id, "the webhook is too slow; a question was not told");
+            delivered.retain(|id| waiting.contains(id));
+            for id in waiting.into_iter().filter(|id| delivered.insert(id.clone())) {
+                let Ok(permit) = permits.clone().try_acquire_owned() else {
+                    tracing::warn!(approval = %id, "the webhook is too slow; a question was not delivered");
                     continue;
                 };
                 let me = me.clone();
                 tokio::spawn(async move {
-                    me.0.tell(&id, &me.1).await;
-                    drop(place);
+                    me.0.deliver(&id, &me.1).await;
+                    drop(permit);
                 });
             }
         }
@@ -72,15 +72,15 @@ impl Teller {
         }
     }
 
-    async fn tell(&self, id: &ApprovalId, well: &AtomicBool) {
+    async fn deliver(&self, id: &ApprovalId, healthy: &AtomicBool) {
         let approval = match self.book.find(id).await {
             Ok(Some(approval)) => approval,
             Ok(None) => return,
             Err(fault) => return tracing::warn!(%fault, "a question could not be read for the webhook"),
         };
-        let body = message(&approval, &self.console).to_string();
+        let body = notification(&approval, &self.console).to_string();
         let mut failed = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             match self.send(&body).await {
                 Ok(()) => {
                     failed = None;
@@ -90,8 +90,8 @@ impl Teller {
             }
         }
         let host = self.url.host_str().unwrap_or_default();
-        // Told when it begins to fail and when it is back, not each time.
-        let event = match (&failed, well.swap(failed.is_none(), Ordering::SeqCst)) {
+        // Recorded when deliveries begin to fail and when they work again, not each time.
+        let event = match (&failed, healthy.swap(failed.is_none(), Ordering::SeqCst)) {
             (Some(error), true) => {
                 tracing::warn!(%error, host, "the webhook did not take a question");
                 Event::new(EventKind::WebhookFailed, EventSubject::stockade())
@@ -112,12 +112,12 @@ impl Teller {
         let headers = [(TIME_HEADER, time.as_str()), (NONCE_HEADER, &nonce), (SIGNATURE_HEADER, &signature)];
         let sending = post(&self.url, &headers, body.to_owned());
         let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
-        tokio::time::timeout(PATIENCE, sending).await.map_err(late)?
+        tokio::time::timeout(DELIVERY_TIMEOUT, sending).await.map_err(late)?
     }
 }
 
-/// What is told: our words by name, what a page wrote under `page_says` and nowhere else.
-fn message(approval: &Approval, console: &str) -> Value {
+/// The body of a delivery. Text of the page is under `page_says` and nowhere else.
+fn notification(approval: &Approval, console: &str) -> Value {
     let card = &approval.card;
     json!({
         "event": "approval_asked",

@@ -1,18 +1,18 @@
-//! Every place of a page in every form, and everything that a page does by itself.
+//! Visits pages with canaries in every place and encoding, and triggers page behaviours.
 
-use super::Drive;
+use super::LeakScenario;
 use engine::error::Fault;
 use serde_json::{Value, json};
 use testkit::leak_site::forms::FORMS;
-use testkit::leak_site::{Answer, BEHAVIOURS, Behaviour};
+use testkit::leak_site::{BEHAVIOURS, Behaviour, FollowUp};
 
-/// What is done in every form, and not as it is alone: each leads to another part of a reply.
+/// Behaviours that are triggered with every encoding: each affects another part of a reply.
 const IN_EVERY_FORM: [&str; 4] = ["alert", "confirm", "newtext", "newhash"];
 
-impl Drive<'_> {
-    pub(super) fn all_forms(&mut self) -> Result<(), Fault> {
+impl LeakScenario<'_> {
+    pub(super) fn visit_all_forms(&mut self) -> Result<(), Fault> {
         for (number, form) in FORMS.iter().enumerate() {
-            (self.tell)(&format!("pages: {} ({} of {})", form.name, number + 1, FORMS.len()));
+            (self.progress)(&format!("pages: {} ({} of {})", form.name, number + 1, FORMS.len()));
             self.goto(&format!("/to/{number}"))?;
             self.read_all()?;
             self.call("browser_tabs", json!({}))?;
@@ -20,35 +20,35 @@ impl Drive<'_> {
         Ok(())
     }
 
-    pub(super) fn all_behaviours(&mut self) -> Result<(), Fault> {
+    pub(super) fn trigger_all_behaviours(&mut self) -> Result<(), Fault> {
         for behaviour in &BEHAVIOURS {
-            (self.tell)(&format!("behaviour: {}", behaviour.name));
+            (self.progress)(&format!("behaviour: {}", behaviour.name));
             self.goto("/do")?;
-            self.behave(behaviour)?;
+            self.trigger(behaviour)?;
             self.call("browser_read", json!({}))?;
-            self.tidy_tabs()?;
+            self.close_extra_tabs()?;
         }
         for (number, form) in FORMS.iter().enumerate().skip(1) {
-            (self.tell)(&format!("behaviour: {}", form.name));
+            (self.progress)(&format!("behaviour: {}", form.name));
             self.goto(&format!("/do/{number}"))?;
             for behaviour in BEHAVIOURS.iter().filter(|one| IN_EVERY_FORM.contains(&one.name)) {
-                self.behave(behaviour)?;
+                self.trigger(behaviour)?;
             }
         }
         Ok(())
     }
 
-    fn behave(&mut self, behaviour: &Behaviour) -> Result<(), Fault> {
+    fn trigger(&mut self, behaviour: &Behaviour) -> Result<(), Fault> {
         self.click(&format!("#{}", behaviour.name))?;
-        if behaviour.answer == Answer::Dialog {
+        if behaviour.follow_up == FollowUp::Dialog {
             self.call("browser_read", json!({}))?;
             self.call("browser_dialog", json!({"accept": true}))?;
         }
         Ok(())
     }
 
-    /// Every tab is listed and looked at, and all but one are closed.
-    fn tidy_tabs(&mut self) -> Result<(), Fault> {
+    /// Reads every tab, then closes all but the first.
+    fn close_extra_tabs(&mut self) -> Result<(), Fault> {
         let tabs = self.call("browser_tabs", json!({}))?;
         let ids: Vec<Value> =
             tabs["tabs"].as_array().into_iter().flatten().map(|tab| tab["tab"].clone()).collect();
@@ -60,9 +60,9 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Answers of the site that are no page like others.
-    pub(super) fn all_answers(&mut self) -> Result<(), Fault> {
-        (self.tell)("error pages, redirects, downloads");
+    /// Visits error pages, redirects and downloads.
+    pub(super) fn visit_special_responses(&mut self) -> Result<(), Fault> {
+        (self.progress)("error pages, redirects, downloads");
         for path in [
             "/status/400",
             "/status/403",
@@ -82,11 +82,11 @@ impl Drive<'_> {
             self.goto(path)?;
             self.call("browser_read", json!({"format": "tree"}))?;
         }
-        self.long()
+        self.read_folded_page()
     }
 
-    /// A page that is folded: its folds are opened by their cursors.
-    fn long(&mut self) -> Result<(), Fault> {
+    /// Reads a folded page and opens its folds by cursor.
+    fn read_folded_page(&mut self) -> Result<(), Fault> {
         self.goto("/long")?;
         let read = self.call("browser_read", json!({"max_tokens": 2000}))?;
         let text = read["snapshot"].as_str().unwrap_or_default().to_owned();

@@ -1,9 +1,9 @@
-//! The same for the command line, over the control socket: an operator logs in for one command, and out again.
+//! Operator routes on the control socket, for the command line: an operator logs in for one command.
 
 use super::approvals::decide;
 use super::login::status;
 use crate::control_protocol::TOKEN_HEADER;
-use crate::operator::{Desk, Entry, Password, login_required};
+use crate::operator::{LoginChannel, OperatorAuth, Password, login_required};
 use axum::extract::{FromRef, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -17,23 +17,23 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct Login {
+struct LoginBody {
     operator: String,
     password: String,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct VerdictBody {
     verdict: String,
     #[serde(default)]
     note: String,
 }
 
-/// What the routes of the control socket work with.
+/// State of the control socket's routes.
 #[derive(Clone)]
 pub struct SocketState {
     pub control: Arc<Control>,
-    pub desk: Desk,
+    pub auth: OperatorAuth,
 }
 
 impl FromRef<SocketState> for Arc<Control> {
@@ -42,9 +42,9 @@ impl FromRef<SocketState> for Arc<Control> {
     }
 }
 
-impl FromRef<SocketState> for Desk {
-    fn from_ref(state: &SocketState) -> Desk {
-        state.desk.clone()
+impl FromRef<SocketState> for OperatorAuth {
+    fn from_ref(state: &SocketState) -> OperatorAuth {
+        state.auth.clone()
     }
 }
 
@@ -56,29 +56,29 @@ pub fn router() -> Router<SocketState> {
         .route("/operator/approvals/{id}", post(answer))
 }
 
-async fn login(State(desk): State<Desk>, Json(login): Json<Login>) -> Response {
+async fn login(State(auth): State<OperatorAuth>, Json(login): Json<LoginBody>) -> Response {
     let password = Password::given(login.password);
-    match desk.by_password(Entry::Socket, &login.operator, password).await {
+    match auth.log_in_with_password(LoginChannel::Socket, &login.operator, password).await {
         Ok(token) => Json(json!({ "token": token.expose() })).into_response(),
-        Err(fault) => told(fault),
+        Err(fault) => fault_response(fault),
     }
 }
 
-async fn logout(State(desk): State<Desk>, headers: HeaderMap) -> Response {
-    match desk.leave(token(&headers)).await {
+async fn logout(State(auth): State<OperatorAuth>, headers: HeaderMap) -> Response {
+    match auth.log_out(token(&headers)).await {
         Ok(()) => Json(json!({ "left": true })).into_response(),
-        Err(fault) => told(fault),
+        Err(fault) => fault_response(fault),
     }
 }
 
 async fn list(State(state): State<SocketState>, headers: HeaderMap) -> Response {
     let listed = async {
-        operator(&state.desk, &headers).await?;
+        operator(&state.auth, &headers).await?;
         state.control.approvals.list(&Filter::default()).await
     };
     match listed.await {
         Ok(approvals) => Json(json!({ "approvals": approvals })).into_response(),
-        Err(fault) => told(fault),
+        Err(fault) => fault_response(fault),
     }
 }
 
@@ -86,21 +86,21 @@ async fn answer(
     State(state): State<SocketState>,
     headers: HeaderMap,
     Path(id): Path<String>,
-    Json(answer): Json<Answer>,
+    Json(answer): Json<VerdictBody>,
 ) -> Response {
     let answered = async {
-        let operator = operator(&state.desk, &headers).await?;
+        let operator = operator(&state.auth, &headers).await?;
         let by = Decider { operator, door: Door::CommandLine };
         decide(&state.control, &id, &answer.verdict, &answer.note, by).await
     };
     match answered.await {
         Ok(approval) => Json(json!({ "approval": approval })).into_response(),
-        Err(fault) => told(fault),
+        Err(fault) => fault_response(fault),
     }
 }
 
-async fn operator(desk: &Desk, headers: &HeaderMap) -> Result<String, Fault> {
-    let visit = desk.find(token(headers), true).await?;
+async fn operator(auth: &OperatorAuth, headers: &HeaderMap) -> Result<String, Fault> {
+    let visit = auth.find(token(headers), true).await?;
     visit.map(|visit| visit.operator).ok_or_else(login_required)
 }
 
@@ -108,7 +108,7 @@ fn token(headers: &HeaderMap) -> &str {
     headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-fn told(fault: Fault) -> Response {
+fn fault_response(fault: Fault) -> Response {
     let status: StatusCode = status(&fault);
     (status, Json(fault)).into_response()
 }

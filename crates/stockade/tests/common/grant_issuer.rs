@@ -7,24 +7,24 @@ use serde_json::Value;
 use std::time::Duration;
 use vault::{Database, Grant, GrantRequest, GrantedHost, Grants, Issuer};
 
-pub struct Granting {
+pub struct GrantIssuer {
     runtime: tokio::runtime::Runtime,
     grants: Grants,
 }
 
-impl Granting {
-    pub fn of(home: &Home) -> Granting {
+impl GrantIssuer {
+    pub fn of(home: &Home) -> GrantIssuer {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         // As every command does it: the folder is made.
         drop(engine::state::State::open(&home.state()).unwrap());
         let database = runtime.block_on(async { Database::sqlite(&home.state().join("vault.db")).unwrap() });
-        Granting { runtime, grants: Grants::new(database) }
+        GrantIssuer { runtime, grants: Grants::new(database) }
     }
 
-    pub fn in_postgres(url: &str) -> Granting {
+    pub fn in_postgres(url: &str) -> GrantIssuer {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let database = runtime.block_on(async { Database::postgres(url).unwrap() });
-        Granting { runtime, grants: Grants::new(database) }
+        GrantIssuer { runtime, grants: Grants::new(database) }
     }
 
     pub fn request(hosts: &[&str]) -> GrantRequest {
@@ -46,12 +46,12 @@ impl Granting {
     }
 
     pub fn token(&self, hosts: &[&str]) -> String {
-        self.issue(Granting::request(hosts)).0
+        self.issue(GrantIssuer::request(hosts)).0
     }
 
     /// One whose time was over before it began.
     pub fn expired(&self, hosts: &[&str]) -> String {
-        let request = GrantRequest { lifetime: Some(Duration::from_secs(1)), ..Granting::request(hosts) };
+        let request = GrantRequest { lifetime: Some(Duration::from_secs(1)), ..GrantIssuer::request(hosts) };
         let long_ago = Timestamp::now() - Duration::from_secs(60);
         self.runtime.block_on(self.grants.issue(request, long_ago)).unwrap().0.expose_secret().to_owned()
     }

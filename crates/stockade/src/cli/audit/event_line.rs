@@ -1,4 +1,4 @@
-//! One event on one line of a terminal.
+//! Renders one event as one line of at most 80 columns.
 
 use crate::cli::output::{BAD, DIM, GOOD};
 use audit::LogEntry;
@@ -7,12 +7,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The widest line.
 const WIDTH: usize = 80;
 
-/// Number, time of day, session, what, and as much of the rest as fits. Text of others is cleaned once more: the
-/// file may have been written by somebody else.
-pub fn line(entry: &LogEntry) -> String {
+/// Renders number, time of day, session and action, and as many details as fit. All text is sanitized again: the file
+/// may be forged.
+pub fn render_event(entry: &LogEntry) -> String {
     let time = entry.get("timestamp").get(11..19).unwrap_or("");
     let session = fit(entry.get("session_id"), 14);
-    let (mark, what, rest) = parts(entry);
+    let (mark, what, rest) = event_parts(entry);
     let head = format!("{:>6} {:<8} {session:<14} ", entry.seq(), fit(time, 8));
     let what = fit(&what, 18);
     let room = WIDTH.saturating_sub(head.width() + 2 + 18 + 1);
@@ -26,24 +26,28 @@ pub fn line(entry: &LogEntry) -> String {
         + "\n"
 }
 
-fn parts(entry: &LogEntry) -> (&'static str, String, String) {
+fn event_parts(entry: &LogEntry) -> (&'static str, String, String) {
     let get = |key| entry.get(key).to_owned();
     let result = get("result");
     let ms = entry.fields.get("duration_ms").and_then(serde_json::Value::as_u64);
     let took = ms.map(|ms| format!("{ms} ms")).unwrap_or_default();
     match entry.get("event_type") {
-        "intent" => ("→", get("action"), joined(&[&get("target_element"), &get("input_value"), &get("url")])),
-        "outcome" if result == "ok" => ("✓", get("action"), joined(&[&took, &get("url"), &get("title")])),
-        "outcome" => ("✗", get("action"), joined(&[&result, &took, &get("url")])),
+        "intent" => {
+            ("→", get("action"), join_nonempty(&[&get("target_element"), &get("input_value"), &get("url")]))
+        }
+        "outcome" if result == "ok" => {
+            ("✓", get("action"), join_nonempty(&[&took, &get("url"), &get("title")]))
+        }
+        "outcome" => ("✗", get("action"), join_nonempty(&[&result, &took, &get("url")])),
         "refused" | "not_performed" => {
-            ("✗", get("action"), joined(&[&result, &get("rule"), &get("target_element")]))
+            ("✗", get("action"), join_nonempty(&[&result, &get("rule"), &get("target_element")]))
         }
         kind => {
             let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
             (
                 "·",
                 kind.to_owned(),
-                joined(&[
+                join_nonempty(&[
                     &result,
                     &count,
                     &get("decided_by"),
@@ -56,12 +60,12 @@ fn parts(entry: &LogEntry) -> (&'static str, String, String) {
     }
 }
 
-fn joined(parts: &[&str]) -> String {
+fn join_nonempty(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("  ")
 }
 
-/// Words in lines that fit, each after the first with its indent.
-pub fn wrapped(text: &str, indent: usize) -> String {
+/// Wraps words to the width; lines after the first are indented.
+pub fn wrap_words(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last().map_or(0, |line| line.width());
@@ -76,7 +80,7 @@ pub fn wrapped(text: &str, indent: usize) -> String {
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// Cleaned, and cut to so many columns.
+/// Sanitizes a text and cuts it to a number of columns.
 pub fn fit(text: &str, columns: usize) -> String {
     let text = audit::sanitize(text);
     if text.width() <= columns {
@@ -102,18 +106,18 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn long_words_about_a_fault_are_wrapped() {
+    fn a_long_message_is_wrapped() {
         let wrong = audit::DefectKind::Old {
             last: 123_456_789,
             anchor: 987_654_321,
             at: "2026-11-16T03:15:25Z".into(),
         };
-        let text = format!("       {}", wrapped(&wrong.to_string(), 7));
+        let text = format!("       {}", wrap_words(&wrong.to_string(), 7));
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.width() <= WIDTH), "{text}");
     }
 
     #[test]
-    fn whatever_a_page_says_is_one_line_of_eighty_columns() {
+    fn hostile_text_stays_one_line_of_80_columns() {
         for hostile in
             ["x\u{1b}[2J\u{1b}]0;t\u{7}\r\nforged", &"漢".repeat(500), &"e\u{301}".repeat(400), "\u{202e}abc"]
         {
@@ -129,7 +133,7 @@ mod tests {
                     text: String::new(),
                     fields,
                 };
-                let line = anstream::adapter::strip_str(&line(&entry)).to_string();
+                let line = anstream::adapter::strip_str(&render_event(&entry)).to_string();
                 assert!(line.trim_end_matches('\n').width() <= WIDTH, "{line}");
                 assert_eq!(line.matches('\n').count(), 1, "{line:?}");
                 assert!(!line.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{line:?}");

@@ -1,4 +1,4 @@
-//! Every action name, and what it leads to.
+//! The catalog of action names, and what runs each.
 
 use super::extract;
 use crate::mcp::tools;
@@ -9,15 +9,15 @@ use serde_json::Value;
 
 pub struct ApiAction {
     pub name: &'static str,
-    /// The parameter that people give without its name on the command line.
+    /// The positional parameter on the command line.
     pub main: Option<&'static str>,
-    pub(super) does: Does,
+    pub(super) target: ActionTarget,
 }
 
-/// What an action leads to.
+/// What runs an action.
 #[derive(Clone, Copy)]
-pub(super) enum Does {
-    /// A tool with one of its arguments given.
+pub(super) enum ActionTarget {
+    /// A tool, with one argument preset.
     Tool {
         name: &'static str,
         preset: Option<(&'static str, &'static str)>,
@@ -29,25 +29,29 @@ pub(super) enum Does {
 }
 
 const fn tool(name: &'static str, tool: &'static str, main: Option<&'static str>) -> ApiAction {
-    ApiAction { name, main, does: Does::Tool { name: tool, preset: None } }
+    ApiAction { name, main, target: ActionTarget::Tool { name: tool, preset: None } }
 }
 
 const fn tabs(name: &'static str, verb: &'static str, main: Option<&'static str>) -> ApiAction {
-    ApiAction { name, main, does: Does::Tool { name: "browser_tabs", preset: Some(("action", verb)) } }
+    ApiAction {
+        name,
+        main,
+        target: ActionTarget::Tool { name: "browser_tabs", preset: Some(("action", verb)) },
+    }
 }
 
-const fn own(name: &'static str, main: Option<&'static str>, does: Does) -> ApiAction {
-    ApiAction { name, main, does }
+const fn direct(name: &'static str, main: Option<&'static str>, target: ActionTarget) -> ApiAction {
+    ApiAction { name, main, target }
 }
 
 pub static ACTIONS: [ApiAction; 30] = [
     tool("session.start", "browser_open_session", Some("session_name")),
-    own("session.list", None, Does::ListSessions),
-    own("session.show", None, Does::ShowSession),
+    direct("session.list", None, ActionTarget::ListSessions),
+    direct("session.show", None, ActionTarget::ShowSession),
     tool("session.close", "browser_close_session", None),
-    own("session.archive", None, Does::ArchiveSession),
+    direct("session.archive", None, ActionTarget::ArchiveSession),
     tool("page.goto", "browser_navigate", Some("url")),
-    own("page.extract", Some("mode"), Does::Extract),
+    direct("page.extract", Some("mode"), ActionTarget::Extract),
     tool("page.read", "browser_read", Some("format")),
     tool("page.find", "browser_find", Some("text")),
     tool("page.search_text", "browser_find", Some("text")),
@@ -74,33 +78,38 @@ pub static ACTIONS: [ApiAction; 30] = [
 ];
 
 impl ApiAction {
+    /// Its name without the `page.` or `session.` before it.
+    pub fn verb(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, verb)| verb)
+    }
+
     pub fn takes_session(&self) -> bool {
         !matches!(self.name, "session.start" | "session.list" | "session.pending")
     }
 
-    /// A few words for people.
+    /// A short description for people.
     pub fn about(&self) -> &'static str {
-        match self.does {
-            Does::Tool { preset: Some((_, verb)), .. } => match verb {
+        match self.target {
+            ActionTarget::Tool { preset: Some((_, verb)), .. } => match verb {
                 "new" => "Open an empty tab and bring it to the front",
                 "switch" => "Bring a tab to the front",
                 "close" => "Close a tab",
                 _ => "List the tabs of the session",
             },
-            Does::Tool { name, preset: None } => tools::named(name)
+            ActionTarget::Tool { name, preset: None } => tools::find_tool(name)
                 .ok()
-                .and_then(|entry| entry.tool.annotations.as_ref())
+                .and_then(|registered| registered.tool.annotations.as_ref())
                 .and_then(|annotations| annotations.title.as_deref())
                 .unwrap_or_default(),
-            Does::Extract => "Return the text or the title of the page",
-            Does::ListSessions => "List your sessions",
-            Does::ShowSession => "Show one session: where it is, what it did",
-            Does::ArchiveSession => "Write what a session did to the state folder, and end it",
+            ActionTarget::Extract => "Return the text or the title of the page",
+            ActionTarget::ListSessions => "List your sessions",
+            ActionTarget::ShowSession => "Show one session: where it is, what it did",
+            ActionTarget::ArchiveSession => "Write what a session did to the state folder, and end it",
         }
     }
 }
 
-/// The action of that name.
+/// Finds an action by name.
 pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
     if let Some(action) = ACTIONS.iter().find(|action| action.name == name) {
         return Ok(action);
@@ -112,15 +121,18 @@ pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
         .hint(hint))
 }
 
-/// The parameters of an action besides its session, as JSON Schema properties, and those that must be given.
+/// The parameters of an action besides its session, as JSON Schema properties, and the required ones.
 pub fn parameters(action: &ApiAction) -> (JsonObject, Vec<String>) {
-    let (schema, given) = match action.does {
-        Does::Tool { name, preset } => {
-            let schema = tools::named(name).map(|entry| Value::Object((*entry.tool.input_schema).clone()));
+    let (schema, given) = match action.target {
+        ActionTarget::Tool { name, preset } => {
+            let schema = tools::find_tool(name)
+                .map(|registered| Value::Object((*registered.tool.input_schema).clone()));
             (schema.unwrap_or_default(), preset.map(|(key, _)| key))
         }
-        Does::Extract => (extract::schema(), None),
-        Does::ListSessions | Does::ShowSession | Does::ArchiveSession => (Value::Null, None),
+        ActionTarget::Extract => (extract::schema(), None),
+        ActionTarget::ListSessions | ActionTarget::ShowSession | ActionTarget::ArchiveSession => {
+            (Value::Null, None)
+        }
     };
     let mut properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let definitions = schema.get("$defs").cloned().unwrap_or_default();
@@ -135,12 +147,12 @@ pub fn parameters(action: &ApiAction) -> (JsonObject, Vec<String>) {
     (properties, required.map(str::to_owned).collect())
 }
 
-/// Schemas of parameters are flat; what goes deeper than this refers to itself.
-const DEEPEST: usize = 8;
+/// Parameter schemas are flat; a deeper one is recursive.
+const MAX_DEPTH: usize = 8;
 
-/// Puts definitions where they are referred to, so that a parameter stands for itself. Its own description wins.
+/// Replaces references by their definitions, so that each parameter is self-contained. Its own description wins.
 fn inline(schema: &mut Value, definitions: &Value, depth: usize) {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return;
     }
     let referred = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
@@ -165,15 +177,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_tool_has_an_action_and_every_action_leads_somewhere() {
+    fn every_tool_has_an_action_and_every_action_has_a_target() {
         let led_to: BTreeSet<_> = ACTIONS
             .iter()
-            .filter_map(|action| match action.does {
-                Does::Tool { name, .. } => Some(name),
+            .filter_map(|action| match action.target {
+                ActionTarget::Tool { name, .. } => Some(name),
                 _ => None,
             })
             .collect();
-        let tools: BTreeSet<_> = tools::all().iter().map(|entry| entry.tool.name.as_ref()).collect();
+        let tools: BTreeSet<_> =
+            tools::all().iter().map(|registered| registered.tool.name.as_ref()).collect();
         assert_eq!(led_to, tools);
         let names: BTreeSet<_> = ACTIONS.iter().map(|action| action.name).collect();
         assert_eq!(names.len(), ACTIONS.len());
@@ -187,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_leads_to_the_nearest() {
+    fn an_unknown_name_suggests_the_nearest() {
         for (wrong, nearest) in
             [("page.clik", "page.click"), ("page.go", "page.goto"), ("session.lst", "session.list")]
         {

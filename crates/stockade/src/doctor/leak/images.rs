@@ -1,18 +1,18 @@
-//! Looks at pictures. The site draws canaries in magenta and nothing else, so no pixel may be magenta.
+//! Searches images. The site draws canaries, and nothing else, in magenta, so no pixel may be magenta.
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const PNG_END: &[u8] = b"IEND\xaeB`\x82";
-/// Pictures of the run are a few megapixels; a larger one is not unpacked.
+/// The largest decoded image. Images of the run have a few megapixels.
 const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-pub fn is_picture(bytes: &[u8]) -> bool {
+pub fn is_image(bytes: &[u8]) -> bool {
     bytes.starts_with(PNG)
         || bytes.starts_with(b"\xff\xd8\xff")
         || (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"))
 }
 
-/// How many pixels are drawn in the colour of the canaries; none if it cannot be told.
-pub fn drawn(bytes: &[u8]) -> Option<usize> {
+/// Counts pixels in the colour of the canaries; `None` if the image cannot be decoded.
+pub fn count_canary_pixels(bytes: &[u8]) -> Option<usize> {
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().ok()?;
     let mut pixels = vec![0; reader.output_buffer_size().filter(|&size| size <= MOST_BYTES)?];
     let frame = reader.next_frame(&mut pixels).ok()?;
@@ -24,8 +24,8 @@ pub fn drawn(bytes: &[u8]) -> Option<usize> {
     Some(pixels.chunks_exact(depth).filter(magenta).count())
 }
 
-/// What is between the pictures in a file, and the pictures.
-pub fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<&[u8]>) {
+/// Splits a file into the bytes between its PNG images, and the images.
+pub fn split_images(bytes: &[u8]) -> (Vec<u8>, Vec<&[u8]>) {
     let (mut between, mut pictures) = (Vec::new(), Vec::new());
     let mut rest = bytes;
     while let Some(start) = position(rest, PNG) {
@@ -56,12 +56,12 @@ mod tests {
     }
 
     #[test]
-    fn one_pixel_of_the_colour_is_seen_wherever_the_picture_is() {
+    fn one_canary_pixel_is_counted_in_any_image() {
         let (clean, dirty) = (png(&[[255; 3], [51; 3]]), png(&[[255; 3], [255, 0, 255]]));
-        assert_eq!((drawn(&clean), drawn(&dirty)), (Some(0), Some(1)));
-        assert_eq!(drawn(b"no picture"), None);
+        assert_eq!((count_canary_pixels(&clean), count_canary_pixels(&dirty)), (Some(0), Some(1)));
+        assert_eq!(count_canary_pixels(b"no picture"), None);
         let file = [b"tar".as_slice(), &clean, b"between", &dirty, b"end"].concat();
         let pictures = vec![clean.as_slice(), dirty.as_slice()];
-        assert_eq!(apart(&file), (b"tarbetweenend".to_vec(), pictures));
+        assert_eq!(split_images(&file), (b"tarbetweenend".to_vec(), pictures));
     }
 }

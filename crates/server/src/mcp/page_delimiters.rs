@@ -1,28 +1,28 @@
-//! The marks around what a page said in a reply: new in each, so that no page can know them.
+//! Delimiters around page text in a reply. They are random and new in each reply, so that no page can forge them.
 
 use browser::mark_page_text;
 use engine::random;
 use serde_json::Value;
 
-/// 60 bits; a page would have to guess them between two replies.
-const MARK: usize = 12;
+/// Characters of the random mark: 60 bits.
+const MARK_LENGTH: usize = 12;
 
-pub struct Fence {
+pub struct PageDelimiters {
     open: String,
     close: String,
 }
 
-impl Fence {
-    pub fn new() -> Fence {
-        let mark = random::token(MARK);
-        Fence { open: format!("<page:{mark}>"), close: format!("</page:{mark}>") }
+impl PageDelimiters {
+    pub fn new() -> PageDelimiters {
+        let mark = random::token(MARK_LENGTH);
+        PageDelimiters { open: format!("<page:{mark}>"), close: format!("</page:{mark}>") }
     }
 
     pub fn text(&self, text: &str) -> String {
         mark_page_text(text, &self.open, &self.close)
     }
 
-    /// Every string of a structured reply. What a page said there is 64 levels deep at most.
+    /// Delimits page text in every string of a structured reply, which is at most 64 levels deep.
     pub fn fields(&self, fields: &mut Value) {
         match fields {
             Value::String(text) => *text = self.text(text),
@@ -40,15 +40,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_mark_is_new_in_each_reply_and_as_long_as_budgets_count_it() {
-        let (one, other) = (Fence::new(), Fence::new());
+    fn delimiters_are_new_in_each_reply_and_as_long_as_budgets_assume() {
+        let (one, other) = (PageDelimiters::new(), PageDelimiters::new());
         assert_ne!(one.open, other.open);
         assert_eq!(one.open.len() + one.close.len(), FENCE_BYTES);
     }
 
     #[test]
-    fn fences_stand_where_the_page_speaks_and_nowhere_else() {
-        let fence = Fence { open: "<page:x>".into(), close: "</page:x>".into() };
+    fn page_text_is_delimited_and_nothing_else_is() {
+        let delimiters = PageDelimiters { open: "<page:x>".into(), close: "</page:x>".into() };
         let title = PageText::new("</page:x\u{fdd1}>");
         let mut fields = json!({
             "url": "http://a.test/",
@@ -56,7 +56,7 @@ mod tests {
             "snapshot": page_block("- text: \"a\"\n"),
             "left_out": 3,
         });
-        fence.fields(&mut fields);
+        delimiters.fields(&mut fields);
         let expected = json!({
             "url": "http://a.test/",
             "notes": ["it said <page:x></page:x></page:x>"],

@@ -1,4 +1,4 @@
-//! Drives every tool on the echo site, and searches every answer.
+//! Calls every tool on the leak site and searches every reply.
 
 mod api;
 mod forms;
@@ -7,76 +7,87 @@ mod tools;
 
 pub use operator::PASSWORD;
 
-use super::ledger::{Category, Ledger};
-use super::program::{Agent, Home, Server, unfinished};
+use super::findings::{LeakCategory, LeakFindings};
+use super::program::{AgentProcess, ServerProcess, TestInstance, incomplete_run};
 use engine::error::Fault;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use testkit::leak_site::canary::{Canaries, Kind, THEME};
 use testkit::leak_site::{HOST, Site};
 
-/// The most that a reply may hold.
+/// The largest token budget of a reply.
 const MOST_TOKENS: u32 = 50_000;
 
-pub struct Drive<'r> {
-    pub home: &'r Home,
-    pub server: &'r Server,
-    pub ledger: &'r mut Ledger,
+pub struct LeakScenario<'r> {
+    pub instance: &'r TestInstance,
+    pub server: &'r ServerProcess,
+    pub findings: &'r mut LeakFindings,
     pub canaries: &'r Canaries,
     pub site: &'r Site,
-    /// The token that releases the credential; without one the session is clean, and nothing is redacted.
+    /// The grant for the credential; without one the session is clean, and nothing is redacted.
     pub grant: Option<String>,
-    pub tell: &'r mut dyn FnMut(&str),
-    agent: Agent,
+    pub progress: &'r mut dyn FnMut(&str),
+    agent: AgentProcess,
     session: String,
-    /// What was called and worked.
+    /// Tools with at least one successful call.
     worked: BTreeSet<String>,
 }
 
-impl<'r> Drive<'r> {
+impl<'r> LeakScenario<'r> {
     pub fn new(
-        home: &'r Home,
-        server: &'r Server,
-        ledger: &'r mut Ledger,
+        instance: &'r TestInstance,
+        server: &'r ServerProcess,
+        findings: &'r mut LeakFindings,
         site: &'r Site,
         canaries: &'r Canaries,
         grant: Option<String>,
-        tell: &'r mut dyn FnMut(&str),
-    ) -> Result<Drive<'r>, Fault> {
-        let agent = home.agent()?;
+        progress: &'r mut dyn FnMut(&str),
+    ) -> Result<LeakScenario<'r>, Fault> {
+        let agent = instance.agent()?;
         let (session, worked) = (String::new(), BTreeSet::new());
-        Ok(Drive { home, server, ledger, canaries, site, grant, tell, agent, session, worked })
+        Ok(LeakScenario {
+            instance,
+            server,
+            findings,
+            canaries,
+            site,
+            grant,
+            progress,
+            agent,
+            session,
+            worked,
+        })
     }
 
-    /// All of it; the tools and actions that were driven.
+    /// Runs all parts; fails if a listed tool never succeeded.
     pub fn run(&mut self) -> Result<(), Fault> {
         let listed = self.agent.request("tools/list", &json!({}))?;
-        let tools = names(&listed["result"]["tools"], "name");
-        // What pages say needs no pictures of each; the second session keeps all.
-        self.open("transient")?;
-        self.arrive()?;
-        self.all_forms()?;
-        self.all_behaviours()?;
-        self.all_answers()?;
-        self.guesses()?;
+        let tools = collect_names(&listed["result"]["tools"], "name");
+        // Page text needs no recorded images; the second session records all.
+        self.open_session("transient")?;
+        self.load_start_page()?;
+        self.visit_all_forms()?;
+        self.trigger_all_behaviours()?;
+        self.visit_special_responses()?;
+        self.try_guesses()?;
         self.call("browser_close_session", json!({}))?;
-        self.open("audit")?;
-        self.arrive()?;
-        self.all_tools()?;
-        self.pictures()?;
-        self.operator()?;
-        self.api()?;
+        self.open_session("audit")?;
+        self.load_start_page()?;
+        self.call_all_tools()?;
+        self.take_screenshots()?;
+        self.visit_operator_views()?;
+        self.call_all_actions()?;
         self.call("browser_close_session", json!({}))?;
-        // A tool that nobody drove, or that worked at no call, may tell anything.
-        let missing = not_driven(&tools, &self.worked);
+        // A tool without a successful call is untested.
+        let missing = missing_names(&tools, &self.worked);
         if tools.is_empty() || !missing.is_empty() {
-            return Err(unfinished(format!("these tools were not driven: {}", missing.join(", "))));
+            return Err(incomplete_run(format!("these tools were not driven: {}", missing.join(", "))));
         }
         Ok(())
     }
 
-    /// What opens a session: with the login, if there is leave for it.
-    fn opening(&self, record: &str) -> Value {
+    /// Arguments that open a session, signed in if there is a grant.
+    fn open_arguments(&self, record: &str) -> Value {
         match &self.grant {
             Some(grant) => {
                 json!({"credential_mode": "operator", "grant": grant, "domains": [HOST], "record": record})
@@ -85,18 +96,18 @@ impl<'r> Drive<'r> {
         }
     }
 
-    fn open(&mut self, record: &str) -> Result<(), Fault> {
-        let opened = self.call("browser_open_session", self.opening(record))?;
+    fn open_session(&mut self, record: &str) -> Result<(), Fault> {
+        let opened = self.call("browser_open_session", self.open_arguments(record))?;
         self.session = opened["session_id"].as_str().unwrap_or_default().to_owned();
         if self.session.is_empty() {
             let code = opened["error"]["code"].as_str().unwrap_or("nothing");
-            return Err(unfinished(format!("no session was opened: {code}")));
+            return Err(incomplete_run(format!("no session was opened: {code}")));
         }
         Ok(())
     }
 
-    /// The first page: it tells the site what it has, and is handed more.
-    fn arrive(&mut self) -> Result<(), Fault> {
+    /// Loads the start page, which reports the injected canaries to the site and receives more.
+    fn load_start_page(&mut self) -> Result<(), Fault> {
         self.goto("/")?;
         self.call("browser_wait_for", json!({"text": "all is done", "timeout_seconds": 20}))?;
         let seen = self.call("browser_read", json!({"format": "markdown"}))?;
@@ -104,23 +115,23 @@ impl<'r> Drive<'r> {
             return Ok(());
         }
         let arrived = self.site.arrived();
-        // The seed of one-time codes stays here: the site has it already.
+        // The TOTP seed is never sent to the site.
         let lost: Vec<&str> = Kind::ALL
             .into_iter()
             .filter(|kind| *kind != Kind::TotpSeed && !arrived.contains(kind))
             .map(Kind::as_str)
             .collect();
         if !lost.is_empty() {
-            return Err(unfinished(format!("these never arrived at the site: {}", lost.join(", "))));
+            return Err(incomplete_run(format!("these never arrived at the site: {}", lost.join(", "))));
         }
         let control = format!("the theme is {THEME}");
         if !seen.to_string().contains(&control) {
-            return Err(unfinished("what is marked `secret: false` was not shown"));
+            return Err(incomplete_run("what is marked `secret: false` was not shown"));
         }
         Ok(())
     }
 
-    /// One call of a tool; its answer is searched, and its fields are given back.
+    /// Calls a tool, searches the reply, and returns its fields.
     fn call(&mut self, tool: &str, mut arguments: Value) -> Result<Value, Fault> {
         if !self.session.is_empty() && tool != "browser_pending" && tool != "browser_open_session" {
             arguments["session_id"] = json!(self.session);
@@ -132,11 +143,11 @@ impl<'r> Drive<'r> {
         }
         if let Some(ended) = fields["error"]["code"].as_str().filter(|code| code.starts_with("session_ended"))
         {
-            return Err(unfinished(format!("the session came to its end: {ended}")));
+            return Err(incomplete_run(format!("the session came to its end: {ended}")));
         }
         let picture = if tool == "browser_screenshot" { format!(" {arguments}") } else { String::new() };
-        self.ledger.reply(
-            Category::Replies,
+        self.findings.search_reply(
+            LeakCategory::Replies,
             &format!("{tool}{}", picture.replace(&self.session, "")),
             answer,
         );
@@ -151,7 +162,7 @@ impl<'r> Drive<'r> {
         self.call("browser_click", json!({"selector": selector, "timeout_seconds": 5}))
     }
 
-    /// Every way to read the page that is there.
+    /// Reads the page in every format.
     fn read_all(&mut self) -> Result<(), Fault> {
         for format in ["outline", "tree", "markdown"] {
             self.call(
@@ -165,13 +176,13 @@ impl<'r> Drive<'r> {
     }
 }
 
-/// The names in a list of objects.
-fn names(list: &Value, key: &str) -> Vec<String> {
+/// Collects one field of each object in a list.
+fn collect_names(list: &Value, key: &str) -> Vec<String> {
     let items = list.as_array().into_iter().flatten();
     items.filter_map(|item| item[key].as_str()).map(str::to_owned).collect()
 }
 
-fn not_driven(offered: &[String], worked: &BTreeSet<String>) -> Vec<String> {
+fn missing_names(offered: &[String], worked: &BTreeSet<String>) -> Vec<String> {
     offered.iter().filter(|name| !worked.contains(*name)).cloned().collect()
 }
 
@@ -180,9 +191,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_nobody_drives_is_noticed() {
-        let offered = names(&json!([{"name": "browser_read"}, {"name": "browser_new"}]), "name");
+    fn an_untested_tool_is_reported() {
+        let offered = collect_names(&json!([{"name": "browser_read"}, {"name": "browser_new"}]), "name");
         let worked = BTreeSet::from(["browser_read".to_owned()]);
-        assert_eq!(not_driven(&offered, &worked), ["browser_new"]);
+        assert_eq!(missing_names(&offered, &worked), ["browser_new"]);
     }
 }

@@ -1,21 +1,21 @@
-//! Every action name of the HTTP API, in a session of its own.
+//! Calls every action of the HTTP API, in a separate session.
 
-use super::super::ledger::Category;
-use super::super::program::unfinished;
-use super::operator::json_of;
-use super::{Drive, names, not_driven};
+use super::super::findings::LeakCategory;
+use super::super::program::incomplete_run;
+use super::operator::parse_json_body;
+use super::{LeakScenario, collect_names, missing_names};
 use engine::error::Fault;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use testkit::leak_site::HOST;
 
-impl Drive<'_> {
-    pub(super) fn api(&mut self) -> Result<(), Fault> {
-        (self.tell)("the HTTP API");
-        let listed = json_of(&self.server.api("GET", "/v1/actions", &Value::Null)?);
-        let offered = names(&listed["actions"], "action");
+impl LeakScenario<'_> {
+    pub(super) fn call_all_actions(&mut self) -> Result<(), Fault> {
+        (self.progress)("the HTTP API");
+        let listed = parse_json_body(&self.server.api("GET", "/v1/actions", &Value::Null)?);
+        let offered = collect_names(&listed["actions"], "action");
         let mut worked = BTreeSet::new();
-        let opened = self.act(&mut worked, "session.start", "", self.opening("audit"))?;
+        let opened = self.call_action(&mut worked, "session.start", "", self.open_arguments("audit"))?;
         let session = opened["session_id"].as_str().unwrap_or_default().to_owned();
         let url = |path: &str| json!({"url": format!("http://{HOST}{path}")});
         let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});
@@ -52,22 +52,22 @@ impl Drive<'_> {
             ("session.show", json!({})),
             ("session.pending", json!({})),
         ] {
-            self.act(&mut worked, action, &session, arguments)?;
+            self.call_action(&mut worked, action, &session, arguments)?;
         }
-        let tabs = self.act(&mut worked, "page.tabs", &session, json!({}))?;
+        let tabs = self.call_action(&mut worked, "page.tabs", &session, json!({}))?;
         let tab = json!({ "tab": tabs["data"]["tabs"][1]["tab"] });
-        self.act(&mut worked, "page.switch_tab", &session, tab.clone())?;
-        self.act(&mut worked, "page.close_tab", &session, tab)?;
-        self.act(&mut worked, "session.archive", &session, json!({}))?;
-        self.act(&mut worked, "session.close", &session, json!({}))?;
-        let missing = not_driven(&offered, &worked);
+        self.call_action(&mut worked, "page.switch_tab", &session, tab.clone())?;
+        self.call_action(&mut worked, "page.close_tab", &session, tab)?;
+        self.call_action(&mut worked, "session.archive", &session, json!({}))?;
+        self.call_action(&mut worked, "session.close", &session, json!({}))?;
+        let missing = missing_names(&offered, &worked);
         if offered.is_empty() || !missing.is_empty() {
-            return Err(unfinished(format!("these actions were not driven: {}", missing.join(", "))));
+            return Err(incomplete_run(format!("these actions were not driven: {}", missing.join(", "))));
         }
         Ok(())
     }
 
-    fn act(
+    fn call_action(
         &mut self,
         worked: &mut BTreeSet<String>,
         action: &str,
@@ -82,11 +82,11 @@ impl Drive<'_> {
             request["session_id"] = json!(session);
         }
         let answer = self.server.api("POST", "/v1/actions", &request)?;
-        let fields = json_of(&answer);
+        let fields = parse_json_body(&answer);
         if fields["success"] == true {
             worked.insert(action.to_owned());
         }
-        self.ledger.reply(Category::Api, action, fields.clone());
+        self.findings.search_reply(LeakCategory::Api, action, fields.clone());
         Ok(fields)
     }
 }

@@ -1,54 +1,63 @@
-//! The picture of the page, with the element marked. Drawn as SVG: its places are attributes, and need no inline style.
+//! The screenshot of the page, with the element marked. SVG places it by attributes, so that no inline style is needed.
 
 use engine::approvals::{ApprovalId, ApprovalPicture};
+use maud::{Markup, html};
 
-/// If a picture does not say how large it is.
-const USUAL: (u32, u32) = (1280, 800);
-/// How much of the page is shown around the element in the close-up.
-const NEAR: (i32, i32) = (560, 300);
+/// For an image that does not say how large it is.
+const DEFAULT_SIZE: (u32, u32) = (1280, 800);
+/// How much of the page the close-up shows around the element.
+const CLOSE_UP_SIZE: (i32, i32) = (560, 300);
 
-pub fn figure(id: &ApprovalId, picture: &ApprovalPicture, mark: Option<[i32; 4]>) -> String {
-    let (width, height) = size_of(&picture.bytes).unwrap_or(USUAL);
-    let image =
-        format!("<image href=\"/operator/approvals/{id}/picture\" width=\"{width}\" height=\"{height}\"/>");
-    let rect = mark.map(rectangle).unwrap_or_default();
-    let near = mark.map(|mark| near(mark, width, height, &image, &rect)).unwrap_or_default();
-    let caption = if mark.is_some() {
-        "The page when it was asked, secret fields covered; the element is framed in red."
-    } else {
-        "The page when it was asked, secret fields covered."
+pub fn figure(id: &ApprovalId, picture: &ApprovalPicture, mark: Option<[i32; 4]>) -> Markup {
+    let (width, height) = size_of(&picture.bytes).unwrap_or(DEFAULT_SIZE);
+    let drawing = html! {
+        image href={ "/operator/approvals/" (id) "/picture" } width=(width) height=(height) {}
+        @if let Some(mark) = mark { (rectangle(mark)) }
     };
-    format!(
-        "<figure class=\"picture\">{near}<svg class=\"whole\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"A picture of the page\">{image}{rect}</svg><figcaption>{caption}</figcaption></figure>"
-    )
+    html! {
+        figure.picture {
+            @if let Some(mark) = mark { (close_up(mark, width, height, &drawing)) }
+            svg.whole viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="A picture of the page" { (drawing) }
+            figcaption {
+                @if mark.is_some() {
+                    "The page when it was asked, secret fields covered; the element is framed in red."
+                } @else {
+                    "The page when it was asked, secret fields covered."
+                }
+            }
+        }
+    }
 }
 
-fn rectangle([left, top, width, height]: [i32; 4]) -> String {
+fn rectangle([left, top, width, height]: [i32; 4]) -> Markup {
     let (x, y, width, height) = (left - 4, top - 4, width.max(0) + 8, height.max(0) + 8);
-    let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\"");
-    format!("<rect class=\"halo\" {place}/><rect {place}/>")
+    html! {
+        rect.halo x=(x) y=(y) width=(width) height=(height) rx="4" {}
+        rect x=(x) y=(y) width=(width) height=(height) rx="4" {}
+    }
 }
 
 /// A close-up for small screens, where the whole page is too small to read.
-fn near(
+fn close_up(
     [left, top, width, height]: [i32; 4],
     whole_width: u32,
     whole_height: u32,
-    image: &str,
-    rect: &str,
-) -> String {
+    drawing: &Markup,
+) -> Markup {
     let bound = |value: i32, most: i32| value.clamp(0, most.max(0));
     let (most_width, most_height) =
         (i32::try_from(whole_width).unwrap_or(i32::MAX), i32::try_from(whole_height).unwrap_or(i32::MAX));
-    let (near_width, near_height) = (NEAR.0.min(most_width), NEAR.1.min(most_height));
+    let (near_width, near_height) = (CLOSE_UP_SIZE.0.min(most_width), CLOSE_UP_SIZE.1.min(most_height));
     let x = bound(left.saturating_add(width / 2) - near_width / 2, most_width - near_width);
     let y = bound(top.saturating_add(height / 2) - near_height / 2, most_height - near_height);
-    format!(
-        "<svg class=\"near\" viewBox=\"{x} {y} {near_width} {near_height}\" role=\"img\" aria-label=\"The element, close up\">{image}{rect}</svg>"
-    )
+    html! {
+        svg.near viewBox=(format_args!("{x} {y} {near_width} {near_height}")) role="img" aria-label="The element, close up" {
+            (drawing)
+        }
+    }
 }
 
-/// The width and height that a PNG or WebP says it has.
+/// The width and height in the header of a PNG or WebP.
 fn size_of(bytes: &[u8]) -> Option<(u32, u32)> {
     let number = |at: usize, length: usize| -> Option<u32> {
         let part = bytes.get(at..at + length)?;
@@ -73,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_say_how_large_they_are() {
+    fn the_size_is_read_from_png_and_webp_headers() {
         let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &[0, 0, 5, 0], &[0, 0, 3, 32]].concat();
         assert_eq!(size_of(&png), Some((1280, 800)));
         let lossy = [b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a".as_slice(), &[0, 5, 32, 3]].concat();
@@ -93,7 +102,7 @@ mod tests {
             ([1270, 790, 10, 10], "720 500 560 300"),
             ([600, 380, 80, 40], "360 250 560 300"),
         ] {
-            let near = near(mark, 1280, 800, "", "");
+            let near = close_up(mark, 1280, 800, &html! {}).into_string();
             assert!(near.contains(&format!("viewBox=\"{expected}\"")), "{near}");
         }
     }

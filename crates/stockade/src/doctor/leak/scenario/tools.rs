@@ -1,16 +1,16 @@
-//! Every tool that acts on an element, pictures, and guesses.
+//! Calls the tools that act on elements, takes screenshots, and guesses values.
 
-use super::super::ledger::Category;
-use super::Drive;
+use super::super::findings::LeakCategory;
+use super::LeakScenario;
 use engine::error::Fault;
 use serde_json::{Value, json};
 
-/// What a guess begins with: too short to be a find itself.
+/// The length of a guessed prefix: too short to be a finding.
 const GUESS: usize = 10;
 
-impl Drive<'_> {
-    pub(super) fn all_tools(&mut self) -> Result<(), Fault> {
-        (self.tell)("every tool that acts");
+impl LeakScenario<'_> {
+    pub(super) fn call_all_tools(&mut self) -> Result<(), Fault> {
+        (self.progress)("every tool that acts");
         let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});
         let with = |selector: &str, more: Value| {
             let mut arguments = to(selector);
@@ -59,16 +59,16 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// What a person is asked to allow, by the name of which holds values.
-    pub(super) fn ask(&mut self) -> Result<(), Fault> {
+    /// Requests approval for an element whose name holds canaries.
+    pub(super) fn request_approval(&mut self) -> Result<(), Fault> {
         self.goto("/tools")?;
         self.call("browser_click", json!({"selector": "#delete", "wait": false}))?;
         self.call("browser_pending", json!({}))?;
         Ok(())
     }
 
-    pub(super) fn pictures(&mut self) -> Result<(), Fault> {
-        (self.tell)("pictures");
+    pub(super) fn take_screenshots(&mut self) -> Result<(), Fault> {
+        (self.progress)("pictures");
         self.goto("/pictures")?;
         let shots = [
             json!({}),
@@ -79,61 +79,64 @@ impl Drive<'_> {
         for shot in shots {
             let taken = self.call("browser_screenshot", shot)?;
             if let Some(id) = taken["screenshot_id"].as_str() {
-                self.fetch(id)?;
+                self.fetch_screenshot(id)?;
             }
         }
         self.call("browser_scroll", json!({"direction": "down", "amount": 300, "after_screenshot": true}))?;
         Ok(())
     }
 
-    /// A picture that is fetched later, as a resource and over HTTP.
-    fn fetch(&mut self, id: &str) -> Result<(), Fault> {
+    /// Fetches a screenshot as an MCP resource and over HTTP.
+    fn fetch_screenshot(&mut self, id: &str) -> Result<(), Fault> {
         let listed = self.agent.request("resources/templates/list", &json!({}))?;
         let template = listed["result"]["resourceTemplates"][0]["uriTemplate"].as_str().unwrap_or_default();
         let open = template.find('{').unwrap_or(template.len());
         let uri = format!("{}{id}", &template[..open]);
         let read = self.agent.request("resources/read", &json!({ "uri": uri }))?;
-        self.ledger.reply(Category::Replies, "resource", read);
+        self.findings.search_reply(LeakCategory::Replies, "resource", read);
         let answer = self.server.api("GET", &format!("/v1/screenshots/{id}"), &Value::Null)?;
         let body = answer
             .windows(4)
             .position(|four| four == b"\r\n\r\n")
             .map_or(&answer[..], |at| &answer[at + 4..]);
         if body.starts_with(b"\x89PNG") {
-            self.ledger.picture(Category::Pictures, "GET /v1/screenshots", body);
+            self.findings.search_image(LeakCategory::Pictures, "GET /v1/screenshots", body);
         } else {
-            self.ledger.text(Category::Api, "GET /v1/screenshots", &answer);
+            self.findings.search_text(LeakCategory::Api, "GET /v1/screenshots", &answer);
         }
         Ok(())
     }
 
-    /// An answer may not tell whether a guess is right: letter by letter, that would be the value.
-    pub(super) fn guesses(&mut self) -> Result<(), Fault> {
-        (self.tell)("guesses");
+    /// Calls tools with canary prefixes. A reply must not confirm a guess: letter by letter, that reveals the value.
+    pub(super) fn try_guesses(&mut self) -> Result<(), Fault> {
+        (self.progress)("guesses");
         self.goto("/form/0")?;
         let begins: Vec<String> =
             self.canaries.all().iter().map(|canary| canary.value[..GUESS].to_owned()).collect();
         for begin in &begins {
-            self.guess("browser_find", json!({ "text": begin }))?;
-            self.guess("browser_find", json!({ "regex": format!("{begin}.") }))?;
-            self.guess("browser_wait_for", json!({ "text": begin, "timeout_seconds": 0.3 }))?;
-            self.guess("browser_hover", json!({ "visible_text": begin, "timeout_seconds": 0.3 }))?;
-            self.guess("browser_hover", json!({ "role": "button", "name": begin, "timeout_seconds": 0.3 }))?;
+            self.try_guess("browser_find", json!({ "text": begin }))?;
+            self.try_guess("browser_find", json!({ "regex": format!("{begin}.") }))?;
+            self.try_guess("browser_wait_for", json!({ "text": begin, "timeout_seconds": 0.3 }))?;
+            self.try_guess("browser_hover", json!({ "visible_text": begin, "timeout_seconds": 0.3 }))?;
+            self.try_guess(
+                "browser_hover",
+                json!({ "role": "button", "name": begin, "timeout_seconds": 0.3 }),
+            )?;
         }
         self.goto("/list")?;
         for begin in &begins {
-            self.guess("browser_select", json!({ "selector": "#list", "option": begin }))?;
+            self.try_guess("browser_select", json!({ "selector": "#list", "option": begin }))?;
         }
         Ok(())
     }
 
-    fn guess(&mut self, tool: &'static str, arguments: Value) -> Result<(), Fault> {
+    fn try_guess(&mut self, tool: &'static str, arguments: Value) -> Result<(), Fault> {
         let answer = self.call(tool, arguments)?;
         let right = match tool {
             "browser_find" => answer["total"].as_u64() != Some(0),
             _ => answer["success"] == true,
         };
-        self.ledger.guessed(tool, right);
+        self.findings.record_guess(tool, right);
         Ok(())
     }
 }
