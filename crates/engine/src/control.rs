@@ -4,15 +4,16 @@ use crate::approvals::Book;
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
 use crate::logins::{self, Logins};
+use crate::provider::Provider;
+use crate::provider::sandbox::{self, SandboxProvider, SandboxSettings};
 use crate::record::{Anchors, RetentionRules};
 use crate::session::{RecordMode, Registry, SessionSettings};
 use crate::settings::{Config, PictureFormat, Recording, ScreenKind};
-use crate::state::{self, State};
+use crate::state::State;
 use crate::storage::Storage;
 use browser::{BrowserOptions, SnapshotOptions};
 use error_code::ErrorCode;
-use jail::template::Flavour;
-use jail::{CgroupChoice, Enforcement, KeeperCommand, NativeOptions, Runtime, RuntimeBackend};
+use jail::RuntimeBackend;
 use policy::{ImageFormat, Policy, Scope};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
@@ -37,18 +38,16 @@ pub struct Control {
     pub screenshot_format: ImageFormat,
     /// Whether agents may read a page's cleaned HTML.
     pub read_dom: bool,
-    runtime: Arc<dyn Runtime>,
+    provider: Arc<Provider>,
     anchors: Mutex<Option<Anchors>>,
     sweeping: JoinHandle<()>,
     collecting: JoinHandle<()>,
-    browser_version: String,
-    weaker: bool,
 }
 
 impl Control {
     /// Starts the configured runtime, then the rest. Nothing is half-started on failure.
     pub async fn start(config: &Config, state: &State, storage: Storage) -> Result<Control, Fault> {
-        let backend = Arc::new(native_options(config)?);
+        let backend = sandbox::backend(config, sandbox::native)?;
         Control::start_on(backend, config, state, storage).await
     }
 
@@ -60,21 +59,14 @@ impl Control {
         storage: Storage,
     ) -> Result<Control, Fault> {
         raise_open_files();
-        let runtime = tokio::task::spawn_blocking(move || backend.start())
-            .await
-            .map_err(|e| Fault::caused(ErrorCode::Internal, &e))??;
+        let sandbox = SandboxProvider::start(backend, sandbox_settings(config)).await?;
+        let provider = Arc::new(Provider::Sandbox(sandbox));
         crate::memory::close()?;
-        let instance = runtime.info().instance.to_string();
-        let (log, authority) = crate::record::open_log(&config.audit, state, &instance)?;
-        let browser_version = runtime.info().browser_version.clone();
-        let weaker = runtime.info().enforcement == Enforcement::Weaker;
-        if weaker {
-            tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
-        }
+        let (log, authority) = crate::record::open_log(&config.audit, state, &provider.instance())?;
         let approvals = Book::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
         let settings = settings(config, state, &log)?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
-        let registry = Arc::new(Registry::new(settings, runtime.clone(), log.clone(), logins.clone())?);
+        let registry = Arc::new(Registry::new(settings, provider.clone(), log.clone(), logins.clone()));
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let sweeping = crate::record::keep_sweeping(
             state.folder().to_owned(),
@@ -99,12 +91,10 @@ impl Control {
             storage,
             screenshot_format: config.screenshot.format,
             read_dom: config.read_dom,
-            runtime,
+            provider,
             anchors,
             sweeping,
             collecting,
-            browser_version,
-            weaker,
         })
     }
 
@@ -114,32 +104,25 @@ impl Control {
     }
 
     pub fn browser_version(&self) -> &str {
-        &self.browser_version
+        self.provider.browser_version()
     }
 
     /// Whether jails run without enforced limits, by the operator's setting.
     pub fn is_weaker(&self) -> bool {
-        self.weaker
+        self.provider.is_weaker()
     }
 
-    /// Resolves when the runtime is lost; no jail survives it, so neither does this control plane.
-    pub async fn keeper_lost(&self) {
-        let (sender, lost) = tokio::sync::oneshot::channel::<()>();
-        let notify = move |why: &str| {
-            tracing::debug!(why, "the runtime is lost");
-            // Nobody waits any more: then nobody needs to know.
-            if sender.send(()).is_err() {}
-        };
-        if let Err(error) = self.runtime.on_lost(Box::new(notify)) {
-            tracing::warn!(%error, "the keeper cannot be watched; its loss will show at the next session");
-        }
-        // One that we ended ourselves, or that cannot be watched, is not lost.
-        if lost.await.is_err() {
-            std::future::pending().await
-        }
+    /// Resolves when the provider is lost; no session survives it, so neither does this control plane.
+    pub async fn provider_lost(&self) {
+        self.provider.lost().await;
     }
 
-    /// Ends every session, then the keeper, and waits until it has cleared up.
+    /// The fault of a control plane whose provider was lost.
+    pub fn provider_loss_fault(&self) -> Fault {
+        self.provider.loss_fault()
+    }
+
+    /// Ends every session, then the provider, and waits until it has cleared up.
     pub async fn shut_down(&self) {
         self.sweeping.abort();
         self.collecting.abort();
@@ -148,14 +131,7 @@ impl Control {
         if let Some(anchors) = anchors {
             anchors.finish().await;
         }
-        let runtime = self.runtime.clone();
-        match tokio::task::spawn_blocking(move || runtime.shutdown()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "the keeper left something; `stockade jail reap` clears it")
-            }
-            Err(error) => tracing::error!(%error, "the keeper was not waited for"),
-        }
+        self.provider.shut_down().await;
     }
 }
 
@@ -165,29 +141,6 @@ fn raise_open_files() {
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
         tracing::debug!(%error, "the limit on open files stays as it is");
     }
-}
-
-fn cgroup_choice(config: &Config) -> CgroupChoice {
-    match (&config.container.cgroup_parent, config.container.weaker_limits) {
-        (_, true) => CgroupChoice::Weaker,
-        (Some(parent), false) => CgroupChoice::Under(PathBuf::from(parent)),
-        (None, false) => CgroupChoice::Auto,
-    }
-}
-
-/// The native runtime, as configured.
-pub fn native_options(config: &Config) -> Result<NativeOptions, Fault> {
-    Ok(NativeOptions {
-        runtime_dir: state::runtime_dir(),
-        templates: state::templates_dir()?,
-        flavour: match config.container.display {
-            ScreenKind::Headless => Flavour::Headless,
-            ScreenKind::Xvfb => Flavour::Xvfb,
-        },
-        bridge: state::bridge_program()?,
-        cgroup: cgroup_choice(config),
-        keeper: KeeperCommand::default(),
-    })
 }
 
 fn record_mode(recording: Recording) -> RecordMode {
@@ -210,17 +163,9 @@ fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
     }
 }
 
-fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionSettings, Fault> {
+fn sandbox_settings(config: &Config) -> SandboxSettings {
     let container = &config.container;
-    let hosts = egress::HostMap::parse(
-        config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
-    )
-    .map_err(|e| Fault::caused(ErrorCode::ConfigValue, &e))?;
-    let folder = state.folder();
-    Ok(SessionSettings {
-        lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),
-        most_actions: config.max_actions_per_session,
-        most_sessions: config.max_concurrent_sessions as usize,
+    SandboxSettings {
         limits: jail::Limits {
             memory_bytes: container.memory_limit.bytes(),
             cpu: container.cpu_shares,
@@ -232,9 +177,23 @@ fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionS
         restarts: config.runtime_restart_attempts,
         token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
         start_timeout: START_TIMEOUT,
+        display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
+    }
+}
+
+fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionSettings, Fault> {
+    let hosts = egress::HostMap::parse(
+        config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
+    )
+    .map_err(|e| Fault::caused(ErrorCode::ConfigValue, &e))?;
+    let folder = state.folder();
+    Ok(SessionSettings {
+        lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),
+        most_actions: config.max_actions_per_session,
+        most_sessions: config.max_concurrent_sessions as usize,
+        restarts: config.runtime_restart_attempts,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
         health_interval: config.health_interval.duration(),
-        display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
         egress: Arc::new(egress::Rules::new(hosts)),
         also_home: config.credentials.egress.clone(),
         // Each call brings a limit of its own; this one is for taking over a browser.

@@ -8,6 +8,7 @@ pub mod html;
 pub mod logins;
 pub mod memory;
 pub mod post;
+pub mod provider;
 pub mod random;
 pub mod record;
 #[cfg(test)]
@@ -18,4 +19,3 @@ pub mod settings;
 pub mod state;
 pub mod stop;
 pub mod storage;
-pub mod tunnel;

@@ -1,9 +1,8 @@
-//! When to stop: a signal, or the loss of the keeper, without which no jail lives.
+//! When to stop: a signal, or the loss of the provider, without which no browser lives.
 
 use crate::control::Control;
 use crate::error::Fault;
 use error_code::ErrorCode;
-use jail::JailError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
@@ -11,9 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 /// The moment to stop, and whether somebody wanted it.
 pub struct Stop {
-    /// Cancelled by SIGINT, SIGTERM or SIGHUP, or when the keeper dies.
+    /// Cancelled by SIGINT, SIGTERM or SIGHUP, or when the provider is lost.
     pub token: CancellationToken,
-    keeper_lost: Arc<AtomicBool>,
+    control: Arc<Control>,
+    provider_lost: Arc<AtomicBool>,
 }
 
 impl Stop {
@@ -22,14 +22,15 @@ impl Stop {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-        let stop = Stop { token: CancellationToken::new(), keeper_lost: Arc::default() };
-        let (token, keeper_lost) = (stop.token.clone(), stop.keeper_lost.clone());
+        let provider_lost = Arc::new(AtomicBool::new(false));
+        let stop = Stop { token: CancellationToken::new(), control: control.clone(), provider_lost };
+        let (token, provider_lost) = (stop.token.clone(), stop.provider_lost.clone());
         tokio::spawn(async move {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
                 _ = hangup.recv() => {}
-                () = control.keeper_lost() => keeper_lost.store(true, Ordering::SeqCst),
+                () = control.provider_lost() => provider_lost.store(true, Ordering::SeqCst),
             }
             token.cancel();
         });
@@ -38,8 +39,8 @@ impl Stop {
 
     /// A stop that nobody asked for is a failure.
     pub fn wanted(&self) -> Result<(), Fault> {
-        if self.keeper_lost.load(Ordering::SeqCst) {
-            return Err(JailError::RuntimeLost { why: "it ended".to_owned() }.into());
+        if self.provider_lost.load(Ordering::SeqCst) {
+            return Err(self.control.provider_loss_fault());
         }
         Ok(())
     }

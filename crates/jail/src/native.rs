@@ -1,7 +1,7 @@
 //! The native runtime: jails by bubblewrap from a template on this machine, supervised by a keeper process.
 
 use crate::keeper::{Keeper, KeeperCommand, ProcessInfo};
-use crate::launch::{self, Reaped};
+use crate::launch::{self, InstanceReport, Reaped};
 use crate::probe::probe_host;
 use crate::runtime::{Finding, Outcome};
 use crate::template::{self, BuildOptions, Flavour, Store, Template, TemplateError};
@@ -146,6 +146,14 @@ impl RuntimeBackend for NativeOptions {
             check_fonts(),
         ];
         RuntimeReport { findings }
+    }
+
+    fn list(&self) -> Result<Vec<InstanceReport>, JailError> {
+        launch::list(&self.runtime_dir)
+    }
+
+    fn reap(&self) -> Result<Reaped, JailError> {
+        launch::reap(&self.runtime_dir)
     }
 }
 

@@ -5,7 +5,7 @@
 //! engine or a remote machine cannot offer them. All calls block; callers with an event loop make them from a
 //! blocking thread.
 
-use crate::launch::Reaped;
+use crate::launch::{InstanceReport, Reaped};
 use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
 use error_code::ErrorCode;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,12 @@ pub trait RuntimeBackend: Send + Sync {
 
     /// Checks whether it could start on this host, by trying. Blocks for a second or two, starts no jail.
     fn doctor(&self) -> RuntimeReport;
+
+    /// Lists the control planes of this user and their jails, dead ones included.
+    fn list(&self) -> Result<Vec<InstanceReport>, JailError>;
+
+    /// Clears what dead control planes left. Never touches a live one, and starts nothing.
+    fn reap(&self) -> Result<Reaped, JailError>;
 }
 
 /// What the control plane needs to know of a running runtime.

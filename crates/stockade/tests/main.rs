@@ -6,6 +6,11 @@
 
 mod common;
 
+/// The program that tests run: the product.
+fn session_program() -> std::path::PathBuf {
+    common::PROGRAM.into()
+}
+
 mod actions;
 mod answers;
 mod api;

@@ -3,7 +3,7 @@
 use crate::common::seen::seen;
 use bridge::token::Signer;
 use bridge::wire::ProcessState;
-use engine::tunnel::Tunnel;
+use engine::provider::sandbox::tunnel::Tunnel;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! end of a killed control plane: the kernel ends the jails with it, and their folders and cgroups stay until the
 //! next start reaps them.
 
-use jail::launch::{self, LocalInstance, Reaped, Supervisor};
+use jail::launch::{self, InstanceReport, LocalInstance, Reaped, Supervisor};
 use jail::template::Template;
 use jail::{
     JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, NativeOptions, PreparedJail, Runtime,
@@ -60,6 +60,14 @@ impl RuntimeBackend for ThreadOptions {
 
     fn doctor(&self) -> RuntimeReport {
         self.0.doctor()
+    }
+
+    fn list(&self) -> Result<Vec<InstanceReport>, JailError> {
+        self.0.list()
+    }
+
+    fn reap(&self) -> Result<Reaped, JailError> {
+        self.0.reap()
     }
 }
 

@@ -23,9 +23,10 @@ pub fn audit_fault(error: AuditError) -> Fault {
 }
 
 /// A failed navigation is explained by what the proxy saw, which knows more than a net error says.
-pub fn explain(error: BrowserError, egress: &Egress) -> Fault {
+pub fn explain(error: BrowserError, egress: Option<&Egress>) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
+        && let Some(egress) = egress
         && let Some(problem) = egress.last_failure(url.host()).or_else(|| egress.newest_failure())
     {
         return Fault::new(problem.code(), problem.to_string())

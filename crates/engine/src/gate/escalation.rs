@@ -20,7 +20,7 @@ impl Gate {
         rule: &RuleName,
     ) -> Result<(), Fault> {
         session.flag(code);
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         let mut event = Event::new(EventKind::Alert, about).result(code);
         event.rule = Some(sanitize(rule.as_str()));
         tracing::warn!(session = %session.id, code, "an agent did what an operator should know of");

@@ -49,7 +49,7 @@ impl Gate {
             Err(fault) => fault,
         };
         let code = fault.code.clone();
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         let veil = |text: &str| session.veil.text(text);
         let context =
             ActionContext { subject: &about, user_agent: &session.user_agent, before: None, redact: &veil };

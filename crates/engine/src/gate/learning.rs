@@ -66,7 +66,7 @@ impl Gate {
             if !session.flag_once("credential_expired") {
                 continue;
             }
-            let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+            let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
             let event =
                 Event::new(EventKind::CredentialExpired, about).detail(&format!("{} of {domain}", login.id));
             self.log.append(&event).await.map_err(audit_fault)?;

@@ -230,13 +230,15 @@ impl Gate {
             Err(Failure::Fault(fault)) => (Err(fault), None),
             Err(Failure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
             Err(Failure::Browser(BrowserError::TabCrashed { .. })) => {
-                (Err(self.sessions.explain_crash(session, &mut turn.runtime).await), None)
+                (Err(self.sessions.explain_crash(&mut turn.runtime).await), None)
             }
             Err(Failure::Browser(_)) if !turn.runtime.link.is_alive() => {
                 let (fault, end) = self.sessions.recover(session, &mut turn.runtime).await;
                 (Err(fault), end)
             }
-            Err(Failure::Browser(error)) => (Err(crate::error::explain(error, &turn.runtime.egress)), None),
+            Err(Failure::Browser(error)) => {
+                (Err(crate::error::explain(error, turn.runtime.provided.egress())), None)
+            }
         }
     }
 }

@@ -116,7 +116,7 @@ impl Gate {
     }
 
     fn not_pictured(&self, session: &Session, code: &str) {
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(code)) {
             tracing::warn!(session = %session.id, code, "a picture is missing, and the log does not say so");
         }

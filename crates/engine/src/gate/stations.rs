@@ -122,13 +122,14 @@ impl Gate {
     ) -> Result<Done, Failure> {
         let (name, action) = (errand.name, start.action());
         // Whoever navigates needs nothing of the pages that are gone.
-        if let Some(fault) = turn.runtime.untold.take().filter(|_| !matches!(action, Action::Navigate(_))) {
+        if let Some(fault) = turn.runtime.unreported.take().filter(|_| !matches!(action, Action::Navigate(_)))
+        {
             return Err(Failure::Fault(fault));
         }
         let cut_short = cut_short(session, name, errand.limit, cancel);
         tokio::pin!(cut_short);
         let limit = TimeLimit::new(errand.limit);
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         // Once: characters that are pressed make a text.
         if matches!(start, Start::New(_)) {
             session.veil.learn(action);

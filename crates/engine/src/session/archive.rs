@@ -41,7 +41,9 @@ impl Registry {
     /// Closes the session if it is open and writes `<archives>/<session>.tar`.
     pub async fn archive(self: &Arc<Self>, session: &Arc<Session>) -> Result<Archived, Fault> {
         let ledger = match session.runtime.lock().await.as_ref() {
-            Some(runtime) => json!(session.ledger(&runtime.egress)),
+            Some(runtime) => {
+                runtime.provided.egress().map_or(Value::Null, |egress| json!(session.ledger(egress)))
+            }
             None => Value::Null,
         };
         let unwritable = |e: io::Error| Fault::unwritable("cannot write the archive", &e);
@@ -55,7 +57,7 @@ impl Registry {
         let made = self.bundle(session, path, linked, ledger).await;
         remove(&scratch);
         let Made { path, files, sha256 } = made?;
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         let event =
             Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;

@@ -87,7 +87,7 @@ impl Registry {
         &self,
         blank: UninitializedBrowser,
         released: &Released,
-        egress: &Egress,
+        egress: Option<&Egress>,
         about: &EventSubject,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;

@@ -13,18 +13,19 @@ mod registry;
 mod runtime;
 mod standing;
 
+pub use crate::provider::Phase;
 pub use archive::Archived;
 pub use end::{EndFault, EndReason};
 pub use history::{Entry, History};
 pub use images::Stored;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
 pub use registry::{Registry, SessionSettings};
-pub use runtime::Phase;
 pub use standing::Whereabouts;
 
 use crate::approvals::{ApprovalId, Given};
 use crate::error::Fault;
 use crate::logins::{Released, Secrets};
+use crate::provider::BrowserId;
 use crate::record::Veil;
 use error_code::ErrorCode;
 use images::Images;
@@ -46,7 +47,8 @@ pub struct Session {
     pub id: SessionId,
     pub name: Option<Name>,
     pub scope: Scope,
-    pub jail: jail::JailId,
+    pub browser_id: BrowserId,
+    provider: &'static str,
     pub credential_mode: CredentialMode,
     pub record: RecordMode,
     pub started_at: Timestamp,
@@ -97,7 +99,7 @@ pub struct Summary {
     pub session_name: Option<Name>,
     pub tenant: String,
     pub actor: String,
-    pub jail_id: jail::JailId,
+    pub jail_id: BrowserId,
     pub provider: &'static str,
     pub credential_mode: CredentialMode,
     pub record: RecordMode,
@@ -201,8 +203,8 @@ impl Session {
             session_name: self.name.clone(),
             tenant: self.scope.tenant.to_string(),
             actor: self.scope.actor.to_string(),
-            jail_id: self.jail.clone(),
-            provider: "sandbox",
+            jail_id: self.browser_id.clone(),
+            provider: self.provider,
             credential_mode: self.credential_mode,
             record: self.record,
             started_at: self.started_at,

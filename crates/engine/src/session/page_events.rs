@@ -41,7 +41,7 @@ pub async fn note_pages(session: Arc<Session>, log: Log, events: PageEvents) {
 }
 
 fn about(session: &Session) -> EventSubject {
-    EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()))
+    EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()))
 }
 
 fn told(session: &Session, event: &PageEvent) -> Event {

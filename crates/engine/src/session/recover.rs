@@ -1,39 +1,24 @@
-//! When a tab or a whole browser dies: what the kernel says of it, and whether it comes back.
+//! When a tab or a whole browser dies: its cause, and whether it is restarted.
 
-use super::open::Wire;
 use super::runtime::{Link, Runtime};
 use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
+use crate::provider::{BrowserConnection, CrashCause};
 use audit::EventSubject;
-use bridge::wire::StageName;
 use browser::{Browser, Resumed, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The bridge's threads, and those of a display where there is one.
-const QUIET: u64 = 16;
-/// How often, and how far apart, a jail is looked at until it is quiet: three seconds in all.
-const LOOKS: usize = 60;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-
-/// What killed a tab or a browser, by the kernel's own counts.
-enum Cause {
-    Memory,
-    Processes,
-    Unknown,
-}
 
 impl Registry {
     /// Explains a crashed tab. The session goes on with a new one.
-    pub(crate) async fn explain_crash(&self, session: &Session, runtime: &mut Runtime) -> Fault {
-        match self.cause(session, runtime).await {
-            Cause::Memory => Fault::new(ErrorCode::TabOutOfMemory, "the page used more memory than the jail may have; its tab is gone")
+    pub(crate) async fn explain_crash(&self, runtime: &mut Runtime) -> Fault {
+        match runtime.provided.crash_cause().await {
+            CrashCause::Memory => Fault::new(ErrorCode::TabOutOfMemory, "the page used more memory than the jail may have; its tab is gone")
                 .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
-            Cause::Processes => Fault::new(ErrorCode::TabProcessLimit, "the page started more threads than the jail may have; its tab is gone")
+            CrashCause::Processes => Fault::new(ErrorCode::TabProcessLimit, "the page started more threads than the jail may have; its tab is gone")
                 .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.pids`."),
-            Cause::Unknown => Fault::new(ErrorCode::TabCrashed, "the page's tab crashed")
+            CrashCause::Unknown => Fault::new(ErrorCode::TabCrashed, "the page's tab crashed")
                 .hint("The next call works in a new, empty tab. Navigate again; if it crashes again, avoid that page.")
                 .retryable(),
         }
@@ -47,12 +32,12 @@ impl Registry {
         session: &Arc<Session>,
         runtime: &mut Runtime,
     ) -> (Fault, Option<EndReason>) {
-        let why = match self.cause(session, runtime).await {
-            Cause::Memory => {
+        let why = match runtime.provided.crash_cause().await {
+            CrashCause::Memory => {
                 return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory));
             }
-            Cause::Processes => "of the limit on its processes and threads ",
-            Cause::Unknown => "",
+            CrashCause::Processes => "of the limit on its processes and threads ",
+            CrashCause::Unknown => "",
         };
         while runtime.restarts_left > 0 {
             runtime.restarts_left -= 1;
@@ -82,23 +67,15 @@ impl Registry {
 
     /// Whether the tab is as it was.
     async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
-        // Starting is not the page's work: as at the first start, the quota counts from readiness on.
-        self.on_runtime(&session.jail, |jails, jail| jails.set_cpu(jail, None)).await?;
-        // A connection can be lost with its browser alive; then there is nothing to start again.
-        if runtime.tunnel.status().await?.stage == StageName::Down {
-            self.until_quiet(session).await?;
-            runtime.tunnel.restart().await?;
-        }
-        let readiness = runtime.tunnel.version(self.settings.start_timeout).await?;
-        let Wire { connection, closed, renewals } = self.connect(&runtime.tunnel, &readiness.ws_path).await?;
-        // There may be a page already.
-        self.limit_processor(&session.jail).await?;
-        let (browser, same_tab) = match runtime.link.browser.resume(connection).await? {
+        let BrowserConnection { cdp, closed, keepalive } = runtime.provided.reconnect().await?;
+        let (browser, same_tab) = match runtime.link.browser.resume(cdp).await? {
             Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
-            Resumed::NewChromium(blank) => (self.fill_again(blank, session, &runtime.egress).await?, false),
+            Resumed::NewChromium(blank) => {
+                (self.fill_again(blank, session, runtime.provided.egress()).await?, false)
+            }
         };
-        runtime.link = Link { browser, closed, _renewals: renewals };
+        runtime.link = Link { browser, closed, _keepalive: keepalive };
         Ok(same_tab)
     }
 
@@ -107,49 +84,14 @@ impl Registry {
         &self,
         blank: UninitializedBrowser,
         session: &Session,
-        egress: &Egress,
+        egress: Option<&Egress>,
     ) -> Result<Browser, Fault> {
         let Some(released) = &session.login else { return Ok(blank.without_credentials()) };
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         self.inject(blank, released, egress, &about).await
-    }
-
-    /// Waits for what is left of the dead browser to go. Hundreds of threads take a moment, and until they
-    /// are gone a new browser would meet the same limit that the old one died of.
-    async fn until_quiet(&self, session: &Session) -> Result<(), Fault> {
-        for _ in 0..LOOKS {
-            let stats = self.on_runtime(&session.jail, |jails, jail| jails.stats(jail)).await?;
-            if stats.is_none_or(|stats| stats.pids <= QUIET) {
-                return Ok(());
-            }
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-        }
-        // A start is tried all the same: if it fails, it says why.
-        Ok(())
-    }
-
-    /// Reads the kernel's counts and takes note of them, so that one kill explains one death.
-    async fn cause(&self, session: &Session, runtime: &mut Runtime) -> Cause {
-        let stats = match self.on_runtime(&session.jail, |jails, jail| jails.stats(jail)).await {
-            Ok(stats) => stats.unwrap_or_default(),
-            Err(error) => {
-                tracing::warn!(session = %session.id, %error, "cannot read a jail's counts");
-                return Cause::Unknown;
-            }
-        };
-        tracing::info!(session = %session.id, ?stats, known = runtime.oom_kills, "a tab or a browser died");
-        let memory = stats.oom_kills > runtime.oom_kills;
-        let processes = stats.pids_limit_hits > runtime.pids_hits;
-        runtime.oom_kills = stats.oom_kills;
-        runtime.pids_hits = stats.pids_limit_hits;
-        match (memory, processes) {
-            (true, _) => Cause::Memory,
-            (false, true) => Cause::Processes,
-            (false, false) => Cause::Unknown,
-        }
     }
 
     /// Notices a browser that dies while nobody is using it.
@@ -174,7 +116,7 @@ impl Registry {
                     Some(runtime) if runtime.link.is_alive() => None,
                     Some(runtime) => {
                         let (fault, end) = self.recover(&session, runtime).await;
-                        runtime.untold = Some(fault);
+                        runtime.unreported = Some(fault);
                         end.and_then(|reason| self.declare_end(&session, reason))
                     }
                     None => return,

@@ -1,11 +1,12 @@
 //! The book of sessions: who may see which, how many at once, and what became of the ended ones.
 
+use super::runtime::Runtime;
 use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
+use crate::provider::Provider;
 use audit::{Event, EventKind, EventSubject};
 use error_code::ErrorCode;
-use jail::Runtime;
 use jiff::Timestamp;
 use policy::{ImageFormat, Name, Scope, SessionId};
 use std::collections::{HashMap, VecDeque};
@@ -21,14 +22,10 @@ pub struct SessionSettings {
     pub lifetime: Duration,
     pub most_actions: u32,
     pub most_sessions: usize,
-    pub limits: jail::Limits,
     pub restarts: u32,
-    pub token_lifetime: Duration,
-    pub start_timeout: Duration,
     pub action_timeout: Duration,
     /// How often an idle browser is asked for a sign of life.
     pub health_interval: Duration,
-    pub display: Option<(u32, u32)>,
     pub egress: Arc<egress::Rules>,
     /// What signed-in sessions may reach beside their own sites.
     pub also_home: Vec<policy::DomainPattern>,
@@ -50,8 +47,7 @@ pub struct SessionSettings {
 
 pub struct Registry {
     pub(super) settings: SessionSettings,
-    pub(super) jails: Arc<dyn Runtime>,
-    pub(super) signer: Arc<bridge::token::Signer>,
+    pub(super) provider: Arc<Provider>,
     pub(super) log: audit::Log,
     pub(super) logins: Arc<Logins>,
     book: Mutex<Book>,
@@ -83,12 +79,11 @@ pub(super) struct Slot<'a> {
 impl Registry {
     pub fn new(
         settings: SessionSettings,
-        jails: Arc<dyn Runtime>,
+        provider: Arc<Provider>,
         log: audit::Log,
         logins: Arc<Logins>,
-    ) -> Result<Registry, Fault> {
-        let signer = bridge::token::Signer::generate().map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-        Ok(Registry { settings, jails, signer: Arc::new(signer), log, logins, book: Mutex::default() })
+    ) -> Registry {
+        Registry { settings, provider, log, logins, book: Mutex::default() }
     }
 
     /// A picture of one of the scope's open sessions.
@@ -200,29 +195,22 @@ impl Registry {
         let session = &session;
         // Whoever has the turn sees the end and lets go; then the browser is nobody's.
         let runtime = session.runtime.lock().await.take();
-        if let Some(runtime) = runtime.as_ref().filter(|_| session.record == RecordMode::Audit) {
-            self.keep_ledger(session, &session.ledger(&runtime.egress));
+        if let Some(Runtime { link, provided, .. }) = runtime {
+            if let Some(egress) = provided.egress().filter(|_| session.record == RecordMode::Audit) {
+                self.keep_ledger(session, &session.ledger(egress));
+            }
+            drop(link);
+            if let Err(error) = provided.destroy().await {
+                tracing::error!(%error, session = %session.id, "cannot destroy a jail");
+            }
         }
-        drop(runtime);
-        self.destroy_jail(session).await;
         session.images.close();
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.jail.as_str()));
+        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {
             tracing::error!(%error, session = %session.id, "the end of a session is not on record");
         }
         tracing::info!(session = %session.id, reason = reason.as_str(), "session ended");
-    }
-
-    async fn destroy_jail(&self, session: &Session) {
-        let jails = self.jails.clone();
-        let jail = session.jail.clone();
-        let destroyed = tokio::task::spawn_blocking(move || jails.destroy(&jail)).await;
-        match destroyed {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::error!(%error, session = %session.id, "cannot destroy a jail"),
-            Err(error) => tracing::error!(%error, session = %session.id, "destroying a jail panicked"),
-        }
     }
 
     /// Ends every session and opens no more.

@@ -4,10 +4,10 @@ use crate::common::{Home, machine};
 use browser::cdp::{Connection, ConnectionOptions};
 use engine::control::Control;
 use engine::logins::Wanted;
+use engine::provider::sandbox::tunnel::Tunnel;
 use engine::session::{EndReason, OpenRequest};
 use engine::state::{self, State};
 use engine::storage::{self, Storage};
-use engine::tunnel::Tunnel;
 use jail::template::{BuildOptions, Flavour, Store};
 use jail::{CgroupChoice, JailId, JailSpec, KeeperCommand, Limits, NativeOptions, NativeRuntime, Runtime};
 use jiff::Timestamp;
@@ -159,7 +159,7 @@ impl Jail {
         let socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
         runtime.set_cpu(&id, Some(cpu)).unwrap();
         let connection = Connection::over(socket, ConnectionOptions::default());
-        tokio::spawn(engine::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
+        tokio::spawn(engine::provider::sandbox::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
         (Jail { runtime, id, _tunnel: tunnel, _egress: egress }, connection)
     }
 }

@@ -297,3 +297,8 @@ fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
         bare.as_secs_f64() * 1e3,
     ));
 }
+
+/// The program that the shared helpers run: the product.
+fn session_program() -> std::path::PathBuf {
+    common::PROGRAM.into()
+}

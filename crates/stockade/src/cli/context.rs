@@ -1,15 +1,18 @@
 //! Global flags, and what commands open with them: configuration, state, log.
 
-use crate::config::{self, ConfigPaths, LoadedConfig, Override};
+use crate::config::{self, Config, ConfigPaths, LoadedConfig, Override};
 use clap::Args;
 use engine::error::Fault;
 use engine::logins::Logins;
+use engine::provider::sandbox::{self, BackendFactory};
 use engine::record;
 use engine::state::{self, State};
 use engine::storage::Storage;
 use error_code::ErrorCode;
+use jail::RuntimeBackend;
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -43,11 +46,22 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 #[derive(Debug)]
 pub struct Context {
     global: GlobalArgs,
+    factory: BackendFactory,
 }
 
 impl Context {
-    pub(super) fn new(global: GlobalArgs) -> Context {
-        Context { global }
+    pub(super) fn new(global: GlobalArgs, factory: BackendFactory) -> Context {
+        Context { global, factory }
+    }
+
+    /// The runtime backend that the configuration asks for.
+    pub(super) fn backend(&self, config: &Config) -> Result<Arc<dyn RuntimeBackend>, Fault> {
+        sandbox::backend(config, self.factory)
+    }
+
+    /// A runtime backend to list and reap with; it needs no configuration.
+    pub(super) fn maintenance_backend(&self) -> Arc<dyn RuntimeBackend> {
+        sandbox::maintenance_backend(self.factory)
     }
 
     pub fn json(&self) -> bool {

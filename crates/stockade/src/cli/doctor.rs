@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     }
     let config = context.load_config(Vec::new())?.config;
     let state = context.open_state()?;
-    let checks = doctor::examine(&config, &state);
+    let checks = doctor::examine(&config, context.backend(&config), &state);
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();
     let mut human: String = checks.iter().map(render_check).collect();
     human.push_str(&if bad == 0 {

@@ -1,11 +1,11 @@
 //! `stockade jail`: lists running jails and clears what crashed control planes left.
 
 use crate::cli::output::{BAD, GOOD};
-use crate::cli::{Column, Reply, Table};
+use crate::cli::{Column, Context, Reply, Table};
+use ::jail::{JailError, RuntimeBackend};
 use anstyle::Style;
 use clap::{Args, Subcommand};
 use engine::error::{Fault, with_causes};
-use engine::state;
 use serde_json::json;
 
 #[derive(Debug, Args)]
@@ -26,15 +26,15 @@ enum JailCommand {
     Reap,
 }
 
-pub(super) fn run(args: JailArgs) -> Result<Reply, Fault> {
+pub(super) fn run(context: &Context, args: JailArgs) -> Result<Reply, Fault> {
     match args.command {
-        JailCommand::List => list(),
-        JailCommand::Reap => reap(),
+        JailCommand::List => list(&*context.maintenance_backend()),
+        JailCommand::Reap => reap(&*context.maintenance_backend()),
     }
 }
 
-fn list() -> Result<Reply, Fault> {
-    let instances = ::jail::list(&state::runtime_dir()).map_err(jail_fault)?;
+fn list(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
+    let instances = backend.list().map_err(jail_fault)?;
     let mut table = Table::new(&[
         Column::Whole("INSTANCE"),
         Column::Short("STATE"),
@@ -69,8 +69,8 @@ fn list() -> Result<Reply, Fault> {
     Ok(Reply::new(table.render("No control plane has jails here."), json!({ "instances": instances })))
 }
 
-fn reap() -> Result<Reply, Fault> {
-    let reaped = ::jail::reap(&state::runtime_dir()).map_err(jail_fault)?;
+fn reap(backend: &dyn RuntimeBackend) -> Result<Reply, Fault> {
+    let reaped = backend.reap().map_err(jail_fault)?;
     let human = if reaped.instances.is_empty() {
         "Nothing to clear.\n".to_owned()
     } else {
@@ -92,6 +92,6 @@ fn format_mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-fn jail_fault(error: ::jail::JailError) -> Fault {
+fn jail_fault(error: JailError) -> Fault {
     Fault::new(error.code(), with_causes(&error)).hint(error.hint())
 }

@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: McpArgs) -> Result<Reply, Fault> {
         if args.demo {
             super::serve::start_demo(&mut config).await?;
         }
-        let control = Arc::new(Control::start(&config, &state, storage).await?);
+        let control = Arc::new(Control::start_on(context.backend(&config)?, &config, &state, storage).await?);
         let stop = Stop::watch(control.clone())?;
         let (input, output) = rmcp::transport::io::stdio_pipes();
         let served = tokio::select! {

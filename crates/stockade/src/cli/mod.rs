@@ -37,6 +37,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use context::GlobalArgs;
 use engine::error::Fault;
+use engine::provider::sandbox::BackendFactory;
 use error_code::ErrorCode;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -124,12 +125,17 @@ enum Command {
 
 /// Runs the command that this process was started with.
 pub fn main() -> ExitCode {
+    main_on(engine::provider::sandbox::native)
+}
+
+/// The same program on another runtime, for tests.
+pub fn main_on(factory: BackendFactory) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&arguments, &error),
     };
-    let context = Context::new(cli.global);
+    let context = Context::new(cli.global, factory);
     context.choose_colors();
     let done = logging::start(context.verbosity()).and_then(|()| run(&context, cli.command));
     match done {
@@ -158,7 +164,7 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Grant(args) => grant::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Template(args) => template::run(context, args),
-        Command::Jail(args) => jail::run(args),
+        Command::Jail(args) => jail::run(context, args),
         Command::Demo(args) => demo::run(context, &args),
     }
 }

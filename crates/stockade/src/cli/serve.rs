@@ -55,7 +55,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
             start_demo(&mut config).await?;
         }
         let bound = server::bind(config.server.listen, lock.listen()?).await?;
-        let control = Arc::new(Control::start(&config, &state, storage).await?);
+        let control = Arc::new(Control::start_on(context.backend(&config)?, &config, &state, storage).await?);
         let auth = OperatorAuth::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
         let login = login_instructions(context, &auth, &control.storage, bound.address).await?;

@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
         }
         let url = args.url.unwrap_or_else(|| "http://shop.test/".to_owned());
         let storage = Storage::open(&state.database()).await?;
-        let control = Control::start(&config, &state, storage).await?;
+        let control = Control::start_on(context.backend(&config)?, &config, &state, storage).await?;
         let mut report_step = |step: &SmokeStep| print_line(context, &render_step(step));
         let report = smoke::run(&control, &url, args.picture.as_deref(), &mut report_step).await;
         control.shut_down().await;

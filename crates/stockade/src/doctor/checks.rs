@@ -2,13 +2,13 @@
 
 use super::{Check, Verdict};
 use crate::config::Config;
-use engine::control::native_options;
 use engine::error::Fault;
 use engine::state::{self, State};
 use error_code::ErrorCode;
 use jail::{Finding, Outcome, RuntimeBackend};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 
 /// With less space than this, screenshots, archives and the audit log fail soon.
 const LITTLE_SPACE: u64 = 500 * 1024 * 1024;
@@ -23,9 +23,9 @@ pub fn kernel() -> Check {
 }
 
 /// Checks what the runtime needs of this machine by trying it.
-pub fn runtime(config: &Config) -> Vec<Check> {
-    match native_options(config) {
-        Ok(native) => native.doctor().findings.into_iter().map(convert_finding).collect(),
+pub fn runtime(backend: Result<Arc<dyn RuntimeBackend>, Fault>) -> Vec<Check> {
+    match backend {
+        Ok(backend) => backend.doctor().findings.into_iter().map(convert_finding).collect(),
         Err(fault) => vec![Check::bad("template", fault)],
     }
 }

@@ -4,9 +4,12 @@ mod checks;
 pub mod leak;
 
 use crate::config::Config;
+use engine::error::Fault;
 use engine::state::State;
 use error_code::ErrorCode;
+use jail::RuntimeBackend;
 use serde::Serialize;
+use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -47,9 +50,13 @@ impl Check {
 }
 
 /// Runs all checks. Blocks for a second or two and changes nothing.
-pub fn examine(config: &Config, state: &State) -> Vec<Check> {
+pub fn examine(
+    config: &Config,
+    backend: Result<Arc<dyn RuntimeBackend>, Fault>,
+    state: &State,
+) -> Vec<Check> {
     let mut checks = vec![checks::kernel()];
-    checks.extend(checks::runtime(config));
+    checks.extend(checks::runtime(backend));
     checks.extend(checks::disk(state));
     checks.push(checks::memory());
     checks.push(checks::port(config, state));

@@ -110,7 +110,7 @@ impl Home {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(crate::session_program());
         command
             .args(arguments)
             .arg("--config")
