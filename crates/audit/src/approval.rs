@@ -2,6 +2,7 @@
 
 use crate::authorization::Authorization;
 use policy::{Action, AllowanceScope, Changed, Facts, Question};
+use redact::Redacted;
 
 /// The capability to state that an operator approved a question.
 ///
@@ -23,8 +24,10 @@ pub struct Approver<'a> {
 }
 
 impl Approver<'_> {
-    fn describe(&self, scope: &str) -> String {
-        format!("operator {} by {}{scope} ({})", self.operator, self.channel, self.approval_id)
+    /// Operators' names are chosen on the command line.
+    fn describe(&self, scope: &'static str) -> Redacted {
+        let Approver { operator, channel, approval_id } = self;
+        Redacted::outside_sessions(format!("operator {operator} by {channel}{scope} ({approval_id})"))
     }
 }
 
@@ -54,7 +57,7 @@ impl ApprovalAuthority {
 #[derive(Debug)]
 pub struct Approved {
     question: Question,
-    approved_by: String,
+    approved_by: Redacted,
 }
 
 impl Approved {
@@ -74,7 +77,7 @@ impl Approved {
 #[derive(Debug)]
 pub struct Allowance {
     scope: AllowanceScope,
-    approved_by: String,
+    approved_by: Redacted,
 }
 
 impl Allowance {

@@ -1,6 +1,7 @@
 //! From a decision to something that can be performed: authorized, then recorded.
 
 use policy::{Action, Facts, Permit, Risk, RuleName};
+use redact::Redacted;
 
 /// An action that may be performed once its intent is recorded: permitted by the policy, or approved by an operator and
 /// checked against the page as it is now.
@@ -10,13 +11,13 @@ pub struct Authorization {
     facts: Facts,
     rule: RuleName,
     risk: Risk,
-    decided_by: String,
+    decided_by: Redacted,
 }
 
 impl Authorization {
     pub(crate) fn new(
         (action, facts, rule, risk): (Action, Facts, RuleName, Risk),
-        decided_by: String,
+        decided_by: Redacted,
     ) -> Authorization {
         Authorization { action, facts, rule, risk, decided_by }
     }
@@ -38,8 +39,8 @@ impl Authorization {
     }
 
     /// `policy`, or the operator and their approval.
-    pub fn decided_by(&self) -> &str {
-        &self.decided_by
+    pub fn decided_by(&self) -> Redacted {
+        self.decided_by.clone()
     }
 
     /// For [`Log::intend`](crate::Log::intend) alone, once the intent is durable.
@@ -50,7 +51,7 @@ impl Authorization {
 
 impl From<Permit> for Authorization {
     fn from(permit: Permit) -> Authorization {
-        Authorization::new(permit.into_parts(), "policy".to_owned())
+        Authorization::new(permit.into_parts(), "policy".into())
     }
 }
 

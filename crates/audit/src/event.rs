@@ -2,8 +2,9 @@
 
 use crate::error::AuditError;
 use crate::line::LONGEST_LINE;
-use crate::sanitize::{sanitize, sanitize_within};
-use policy::{Scope, SessionId, Tenant};
+use crate::sanitize::{sanitize_redacted, sanitize_redacted_within};
+use policy::{Risk, Scope, SessionId, Tenant};
+use redact::{Redacted, RedactedFields, SafeText};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -11,43 +12,44 @@ use std::time::Duration;
 const OUTCOME_TEXT_BYTES: usize = 512;
 
 /// Links an intent to its outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, RedactedFields)]
 #[serde(transparent)]
-pub struct CorrelationId(pub String);
+pub struct CorrelationId(pub Redacted);
 
 /// The tenant, actor and session that an event is about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct EventSubject {
-    pub tenant: String,
-    pub actor: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub session_id: String,
+    pub tenant: Redacted,
+    pub actor: Redacted,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jail_id: Option<String>,
+    pub session_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jail_id: Option<Redacted>,
 }
 
 impl EventSubject {
-    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&str>) -> EventSubject {
+    /// `jail` is the id of the jail, or of the browser that a provider runs.
+    pub fn session(scope: &Scope, session: &SessionId, jail: Option<&dyn SafeText>) -> EventSubject {
         EventSubject {
-            tenant: scope.tenant.to_string(),
-            actor: scope.actor.to_string(),
-            session_id: session.to_string(),
-            jail_id: jail.map(ToString::to_string),
+            tenant: Redacted::from_safe(&scope.tenant),
+            actor: Redacted::from_safe(&scope.actor),
+            session_id: Some(session.clone()),
+            jail_id: jail.map(|jail| Redacted::fill("{}", &[jail])),
         }
     }
 
     /// For changes to a tenant's credentials and grants, without an agent.
     pub fn tenant(tenant: &Tenant) -> EventSubject {
-        EventSubject { tenant: tenant.to_string(), ..EventSubject::stockade() }
+        EventSubject { tenant: Redacted::from_safe(tenant), ..EventSubject::stockade() }
     }
 
     /// For what Stockade does by itself. `*` is not a valid tenant or actor.
     pub fn stockade() -> EventSubject {
-        EventSubject { tenant: "*".into(), actor: "*".into(), session_id: String::new(), jail_id: None }
+        EventSubject { tenant: "*".into(), actor: "*".into(), session_id: None, jail_id: None }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, RedactedFields)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     SessionOpened,
@@ -126,11 +128,11 @@ pub enum EventKind {
 }
 
 /// A screenshot that is stored outside of the jail.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct StoredScreenshot {
     /// Under the state folder.
-    pub path: String,
-    pub sha256: String,
+    pub path: Redacted,
+    pub sha256: Redacted,
     /// Its width and height.
     pub size: [u32; 2],
     /// The rectangle of the target on it: left, top, width and height.
@@ -138,58 +140,62 @@ pub struct StoredScreenshot {
     pub mark: Option<[i32; 4]>,
 }
 
-/// One event. Text of a page or an agent is passed through [`crate::sanitize`] first.
-#[derive(Clone, Debug, Serialize)]
+/// One event. Its text is redacted by type, and the methods that set it escape control and invisible characters.
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct Event {
-    pub event_type: EventKind,
+    event_type: EventKind,
     #[serde(flatten)]
-    pub subject: EventSubject,
+    subject: EventSubject,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<CorrelationId>,
+    correlation_id: Option<CorrelationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<&'static str>,
+    action: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
+    url: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub domain: Option<String>,
+    domain: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    title: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_element: Option<String>,
+    target_element: Option<Redacted>,
     /// Typed text is always redacted: only its length is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_value: Option<String>,
+    input_value: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<String>,
+    user_agent: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub risk: Option<&'static str>,
+    risk: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<&'static str>,
+    decision: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<String>,
+    decided_by: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
+    rule: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
+    duration_ms: Option<u64>,
     /// `ok`, or the code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<String>,
+    result: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recording: Option<&'static str>,
+    recording: Option<&'static str>,
     /// The page just before the action.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot_before: Option<StoredScreenshot>,
+    screenshot_before: Option<StoredScreenshot>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot_path: Option<String>,
+    screenshot_path: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot_sha256: Option<String>,
+    screenshot_sha256: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
+    detail: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u64>,
+    count: Option<u64>,
 }
 
 impl Event {
+    pub fn kind(&self) -> EventKind {
+        self.event_type
+    }
+
     pub fn new(event_type: EventKind, subject: EventSubject) -> Event {
         Event {
             event_type,
@@ -224,8 +230,72 @@ impl Event {
         event
     }
 
-    pub fn result(mut self, result: &str) -> Event {
-        self.result = Some(sanitize_within(result, OUTCOME_TEXT_BYTES));
+    /// Links it to the events of the same action or approval.
+    pub fn correlation(mut self, id: CorrelationId) -> Event {
+        self.correlation_id = Some(id);
+        self
+    }
+
+    pub fn action(mut self, action: &'static str) -> Event {
+        self.action = Some(action);
+        self
+    }
+
+    /// The URL and the host of the page, or of where a navigation leads.
+    pub fn address(mut self, url: Option<Redacted>, domain: Option<Redacted>) -> Event {
+        (self.url, self.domain) = (url.map(|url| sanitize_redacted(&url)), domain.map(|host| sanitize_redacted(&host)));
+        self
+    }
+
+    pub fn target_element(mut self, element: Option<Redacted>) -> Event {
+        self.target_element = element.map(|element| sanitize_redacted(&element));
+        self
+    }
+
+    /// What is selected or pressed; of typed text only its length.
+    pub fn input_value(mut self, input: Option<Redacted>) -> Event {
+        self.input_value = input.map(|input| sanitize_redacted(&input));
+        self
+    }
+
+    pub fn user_agent(mut self, user_agent: &Redacted) -> Event {
+        self.user_agent = Some(sanitize_redacted(user_agent));
+        self
+    }
+
+    pub fn risk(mut self, risk: Risk) -> Event {
+        self.risk = Some(risk.as_str());
+        self
+    }
+
+    pub fn decision(mut self, decision: Option<&'static str>) -> Event {
+        self.decision = decision;
+        self
+    }
+
+    pub fn decided_by(mut self, who: Option<Redacted>) -> Event {
+        self.decided_by = who.map(|who| sanitize_redacted(&who));
+        self
+    }
+
+    pub fn rule(mut self, rule: impl Into<Redacted>) -> Event {
+        self.rule = Some(sanitize_redacted(&rule.into()));
+        self
+    }
+
+    pub fn recording(mut self, mode: &'static str) -> Event {
+        self.recording = Some(mode);
+        self
+    }
+
+    pub fn screenshot_before(mut self, screenshot: Option<StoredScreenshot>) -> Event {
+        self.screenshot_before = screenshot;
+        self
+    }
+
+    /// `ok`, or the code of the error.
+    pub fn result(mut self, result: impl Into<Redacted>) -> Event {
+        self.result = Some(sanitize_redacted_within(&result.into(), OUTCOME_TEXT_BYTES));
         self
     }
 
@@ -235,14 +305,16 @@ impl Event {
     }
 
     /// The URL and title of the page.
-    pub fn at(mut self, url: &str, title: &str) -> Event {
-        let text = |text: &str| (!text.is_empty()).then(|| sanitize_within(text, OUTCOME_TEXT_BYTES));
+    pub fn at(mut self, url: &Redacted, title: &Redacted) -> Event {
+        let text = |text: &Redacted| {
+            (!text.is_empty()).then(|| sanitize_redacted_within(text, OUTCOME_TEXT_BYTES))
+        };
         (self.url, self.title) = (text(url), text(title));
         self
     }
 
-    pub fn detail(mut self, detail: &str) -> Event {
-        self.detail = Some(sanitize(detail));
+    pub fn detail(mut self, detail: impl Into<Redacted>) -> Event {
+        self.detail = Some(sanitize_redacted(&detail.into()));
         self
     }
 

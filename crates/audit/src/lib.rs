@@ -23,7 +23,7 @@
 //! ```
 //! ```compile_fail,E0451
 //! fn forge(question: policy::Question) -> audit::Approved {
-//!     audit::Approved { question, approved_by: String::new() }
+//!     audit::Approved { question, approved_by: "nobody".into() }
 //! }
 //! ```
 //! The authority to approve has no constructor and no copy:
@@ -51,7 +51,7 @@
 //! An allowance for a session comes only from an approval:
 //! ```compile_fail,E0451
 //! fn forge(scope: policy::AllowanceScope) -> audit::Allowance {
-//!     audit::Allowance { scope, approved_by: String::new() }
+//!     audit::Allowance { scope, approved_by: "nobody".into() }
 //! }
 //! ```
 
@@ -90,5 +90,5 @@ pub use key::{Key, KeyError, PublicKey};
 pub use line::{LONGEST_LINE, parse as parse_line};
 pub use log::{ActionContext, Intent, Log, LogOptions};
 pub use read::{EventFilter, Follower, LogEntry, read_all, read_last};
-pub use sanitize::{sanitize, sanitize_within};
+pub use sanitize::{sanitize, sanitize_redacted, sanitize_redacted_within, sanitize_within};
 pub use verify::{Defect, DefectKind, Location, Report, verify, verify_lines};

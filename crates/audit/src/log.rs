@@ -9,11 +9,12 @@ use crate::head::{Head, HeadFile};
 use crate::key::Key;
 use crate::queue::{Answer, Job, Line, LineClass, Queue, Slot};
 use crate::recover::{self, RecoveredChain};
-use crate::sanitize::sanitize;
+use crate::sanitize::sanitize_redacted;
 use crate::store::Store;
 use crate::verify::Defect;
 use crate::writer;
 use policy::{Action, Denial, Facts};
+use redact::{Redacted, redacted};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub struct LogOptions {
 pub struct Log {
     state: State,
     next: Arc<AtomicU64>,
-    instance: Arc<str>,
+    instance: Redacted,
     folder: Arc<PathBuf>,
 }
 
@@ -66,10 +67,10 @@ pub struct Intent {
 /// What the gate knows of an action beside its authorization.
 pub struct ActionContext<'a> {
     pub subject: &'a EventSubject,
-    pub user_agent: &'a str,
+    pub user_agent: &'a Redacted,
     pub before: Option<StoredScreenshot>,
     /// Redacts text of a page or an agent.
-    pub redact: &'a (dyn Fn(&str) -> String + Sync),
+    pub redact: &'a (dyn Fn(&str) -> Redacted + Sync),
 }
 
 impl Log {
@@ -90,7 +91,7 @@ impl Log {
             Err(defect) => State::Corrupt(Arc::new(defect)),
             Ok(found) => start(lock, found, instance, options).map_err(failed)?,
         };
-        let log = Log { state, next: Arc::new(AtomicU64::new(1)), instance: instance.into(), folder };
+        let log = Log { state, next: Arc::new(AtomicU64::new(1)), instance: Redacted::outside_sessions(instance), folder };
         Ok((log, ApprovalAuthority::new()))
     }
 
@@ -122,17 +123,16 @@ impl Log {
         let ActionContext { subject, user_agent, before, redact } = context;
         let slot = self.queue()?.reserve_outcome()?;
         let correlation =
-            CorrelationId(format!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
+            CorrelationId(redacted!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
         let action = authorization.action().name();
-        let mut event =
-            describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact);
-        event.risk = Some(authorization.risk().as_str());
-        event.correlation_id = Some(correlation.clone());
-        event.decision = Some("allow");
-        event.decided_by = Some(sanitize(authorization.decided_by()));
-        event.rule = Some(sanitize(authorization.rule().as_str()));
-        event.user_agent = Some(sanitize(user_agent));
-        event.screenshot_before = before;
+        let event = describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact)
+            .risk(authorization.risk())
+            .correlation(correlation.clone())
+            .decision(Some("allow"))
+            .decided_by(Some(authorization.decided_by()))
+            .rule(Redacted::from_safe(authorization.rule()))
+            .user_agent(user_agent)
+            .screenshot_before(before);
         self.write(&event, LineClass::Opening).await?;
         let (log, subject) = (self.clone(), subject.clone());
         let intent = Intent { log, subject, action, correlation, slot: Some(slot) };
@@ -141,7 +141,7 @@ impl Log {
 
     /// Appends one event and returns when it is durable.
     pub async fn append(&self, event: &Event) -> Result<(), AuditError> {
-        let class = match event.event_type {
+        let class = match event.kind() {
             EventKind::SessionOpened => LineClass::Opening,
             EventKind::SessionEnded => LineClass::Closing,
             _ => LineClass::Required,
@@ -165,31 +165,33 @@ impl Log {
         facts: &Facts,
         denial: &Denial,
     ) -> Result<(), AuditError> {
-        let mut event = describe(EventKind::Refused, context.subject, action, facts, context.redact);
-        event.decision = Some("deny");
-        event.decided_by = Some("policy".to_owned());
-        event.rule = Some(sanitize(denial.rule.as_str()));
-        event.risk = Some(denial.risk.as_str());
-        event.user_agent = Some(sanitize(context.user_agent));
-        self.append(&event.result(denial.code.name())).await
+        let event = describe(EventKind::Refused, context.subject, action, facts, context.redact)
+            .decision(Some("deny"))
+            .decided_by(Some("policy".into()))
+            .rule(Redacted::from_safe(&denial.rule))
+            .risk(denial.risk)
+            .user_agent(context.user_agent)
+            .result(denial.code.name());
+        self.append(&event).await
     }
 
     /// Queues a note of an action that failed before it could be decided, with the error code.
-    pub fn not_performed(&self, context: &ActionContext<'_>, action: &Action, page_url: String, code: &str) {
+    pub fn not_performed(&self, context: &ActionContext<'_>, action: &Action, page_url: String, code: &Redacted) {
         let facts = Facts { page_url, ..Facts::default() };
-        let mut event = describe(EventKind::NotPerformed, context.subject, action, &facts, context.redact);
-        event.user_agent = Some(sanitize(context.user_agent));
-        event.target_element =
-            action.target().map(|target| sanitize(&(context.redact)(&crate::input::describe_target(target))));
-        if !self.note(&event.result(code)) {
-            tracing::warn!(action = action.name(), code, "an action that was not performed is not on record");
+        let target = action.target().map(|target| (context.redact)(&crate::input::describe_target(target)));
+        let event = describe(EventKind::NotPerformed, context.subject, action, &facts, context.redact)
+            .user_agent(context.user_agent)
+            .target_element(target)
+            .result(code.clone());
+        if !self.note(&event) {
+            tracing::warn!(action = action.name(), %code, "an action that was not performed is not on record");
         }
     }
 
     /// Records and drops the whole segments that begin before line `before`. Returns how many.
-    pub async fn trim(&self, before: u64, why: &str) -> Result<u64, AuditError> {
+    pub async fn trim(&self, before: u64, why: &Redacted) -> Result<u64, AuditError> {
         let (done, answer) = oneshot::channel();
-        self.queue()?.send(Job::Trim { before, why: sanitize(why), done })?;
+        self.queue()?.send(Job::Trim { before, why: sanitize_redacted(why), done })?;
         wait_for(answer).await
     }
 
@@ -246,7 +248,7 @@ impl Drop for Intent {
         // Its caller went away in the middle. What the page made of it is unknown, and that is recorded.
         let event = self.outcome().result("abandoned");
         if let Err(error) = self.hand_over(&event, None) {
-            tracing::error!(%error, correlation = self.correlation.0, "an abandoned intent is not on record");
+            tracing::error!(%error, correlation = %self.correlation.0, "an abandoned intent is not on record");
         }
     }
 }
@@ -275,9 +277,9 @@ fn start(
     let mut store = Store::open(lock, head, options.key, position, sizes)?;
     let first = if is_new { EventKind::LogBegun } else { EventKind::LogOpened };
     let mut events =
-        vec![Event::new(first, EventSubject::stockade()).detail(&format!("instance {instance}"))];
+        vec![Event::new(first, EventSubject::stockade()).detail(Redacted::outside_sessions(format!("instance {instance}")))];
     events.extend(
-        notes.iter().map(|note| Event::new(EventKind::LogRecovered, EventSubject::stockade()).detail(note)),
+        notes.iter().map(|note| Event::new(EventKind::LogRecovered, EventSubject::stockade()).detail(Redacted::outside_sessions(note.as_str()))),
     );
     let fields: Result<Vec<String>, _> = events.iter().map(fields).collect();
     let fields = fields.map_err(io::Error::other)?;
@@ -297,24 +299,24 @@ fn describe(
     subject: &EventSubject,
     action: &Action,
     facts: &Facts,
-    redact: &dyn Fn(&str) -> String,
+    redact: &dyn Fn(&str) -> Redacted,
 ) -> Event {
-    let mut event = Event::new(kind, subject.clone());
-    event.action = Some(action.name());
-    event.input_value = crate::input::describe_input(action, facts).map(|text| sanitize(&redact(&text)));
-    event.target_element = describe_target(facts).map(|text| sanitize(&redact(&text)));
     let page = policy::WebUrl::parse(&facts.page_url).ok();
     let url = match action {
         Action::Navigate(navigate) => Some(&navigate.url),
         _ => page.as_ref(),
     };
     // A page can choose a host name that holds a secret.
-    event.domain = url.map(|url| sanitize(&redact(url.host())));
-    event.url = match url {
-        Some(url) => Some(sanitize(&redact(url.as_str()))),
-        None => Some(&facts.page_url).filter(|url| !url.is_empty()).map(|url| sanitize(&redact(url))),
+    let domain = url.map(|url| redact(url.host()));
+    let url = match url {
+        Some(url) => Some(redact(url.as_str())),
+        None => Some(&facts.page_url).filter(|url| !url.is_empty()).map(|url| redact(url)),
     };
-    event
+    Event::new(kind, subject.clone())
+        .action(action.name())
+        .input_value(crate::input::describe_input(action, facts).map(|text| redact(&text)))
+        .target_element(describe_target(facts).map(|text| redact(&text)))
+        .address(url, domain)
 }
 
 /// The target element, both ends of a drag, or the dialog.

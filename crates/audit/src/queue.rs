@@ -1,6 +1,7 @@
 //! The queue to the writer: bounded, with a slot reserved for the outcome of every intent.
 
 use crate::error::AuditError;
+use redact::Redacted;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -31,7 +32,7 @@ pub enum Job {
     /// Drop the segments that begin before this line, with the reason.
     Trim {
         before: u64,
-        why: String,
+        why: Redacted,
         done: oneshot::Sender<Result<u64, Arc<io::Error>>>,
     },
 }

@@ -1,5 +1,7 @@
 //! Sanitizes text from pages and agents, so that it cannot forge a line or control a terminal.
 
+use redact::Redacted;
+
 /// The size limit of one field, in bytes.
 const MAX_BYTES: usize = 1024;
 
@@ -23,6 +25,16 @@ pub fn sanitize_within(text: &str, longest: usize) -> String {
         }
     }
     out
+}
+
+/// [`sanitize`] for redacted text.
+pub fn sanitize_redacted(text: &Redacted) -> Redacted {
+    text.transform(sanitize)
+}
+
+/// [`sanitize_within`] for redacted text.
+pub fn sanitize_redacted_within(text: &Redacted, longest: usize) -> Redacted {
+    text.transform_with(longest, sanitize_within)
 }
 
 /// Characters that move, hide or reorder text: bidi, zero-width, line separators, tags, fillers.

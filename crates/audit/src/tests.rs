@@ -9,10 +9,15 @@ use crate::line::Link;
 use crate::queue::{Job, Queue};
 use crate::{ActionContext, AuditError, Event, EventKind, EventSubject, Key, Log, LogOptions, verify};
 use policy::{Action, Decision, Facts, Permit, Policy, SessionContext, Target, TypeText};
+use redact::Redacted;
 use std::path::{Path, PathBuf};
 
+fn text(text: impl Into<String>) -> Redacted {
+    Redacted::outside_sessions(text)
+}
+
 pub fn subject() -> EventSubject {
-    EventSubject { tenant: "default".into(), actor: "agent".into(), session_id: "s-1".into(), jail_id: None }
+    EventSubject { tenant: "default".into(), actor: "agent".into(), session_id: policy::SessionId::parse("s-1").ok(), jail_id: None }
 }
 
 pub fn key(folder: &Path) -> Key {
@@ -45,16 +50,16 @@ pub fn permit() -> Permit {
 
 pub async fn intend(log: &Log) -> Result<(crate::Permitted, crate::Intent), AuditError> {
     let subject = subject();
-    let redact = |text: &str| text.to_owned();
+    let redact = |text: &str| Redacted::outside_sessions(text);
     log.intend(
         permit(),
-        ActionContext { subject: &subject, user_agent: "test", before: None, redact: &redact },
+        ActionContext { subject: &subject, user_agent: &"test".into(), before: None, redact: &redact },
     )
     .await
 }
 
 pub fn event(result: &str) -> Event {
-    Event::new(EventKind::Refused, subject()).result(result)
+    Event::new(EventKind::Refused, subject()).result(text(result))
 }
 
 /// Every line of the chain, in order.
@@ -73,7 +78,7 @@ async fn an_intent_is_on_disk_before_it_can_be_performed() {
     let written = lines(folder.path());
     assert_eq!(written[0]["event_type"], "log_begun");
     assert_eq!(written[1]["event_type"], "intent");
-    assert_eq!(written[1]["correlation_id"], intent.correlation.0);
+    assert_eq!(written[1]["correlation_id"], intent.correlation.0.as_str());
     assert_eq!(written[1]["input_value"], "[9 characters]");
     assert_eq!(written[1]["risk"], "medium");
     assert!(!written[1].to_string().contains("my secret"));
@@ -180,7 +185,7 @@ async fn trimming_drops_old_segments_and_the_chain_still_verifies() {
         log.append(&event("x")).await.unwrap();
     }
     let third = crate::segments(&chain(folder.path())).unwrap()[2].first;
-    assert_eq!(log.trim(third, "their age").await.unwrap(), 2);
+    assert_eq!(log.trim(third, &"their age".into()).await.unwrap(), 2);
     let report = check(folder.path());
     assert!(report.ok() && report.first == third, "{report:?}");
 
@@ -192,7 +197,7 @@ async fn trimming_drops_old_segments_and_the_chain_still_verifies() {
     let kind = anchored(&[early]).defect.unwrap().kind;
     assert!(matches!(kind, crate::DefectKind::AnchorsDropped { first, .. } if first == third), "{kind:?}");
 
-    assert_eq!(log.trim(u64::MAX, "their age").await.unwrap() + 1, report.segments as u64);
+    assert_eq!(log.trim(u64::MAX, &"their age".into()).await.unwrap() + 1, report.segments as u64);
     drop(log);
     assert!(check(folder.path()).ok());
 }

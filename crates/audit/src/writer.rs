@@ -9,6 +9,7 @@ use crate::event::{Event, EventKind, EventSubject, fields};
 use crate::head::Head;
 use crate::queue::{Answer, Job, Line, LineClass, MAX_WAITING, Queue, Queued};
 use crate::store::Store;
+use redact::Redacted;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl Writer {
         let reserve = self.expected.min(MAX_EXPECTED) * OUTCOME_BYTES;
         if self.store.rotate_if_long(reserve)? {
             let dropped = self.store.over_size()?;
-            self.trim(&dropped, "the log's size")?;
+            self.trim(&dropped, &"the log's size".into())?;
         }
         Ok(())
     }
@@ -208,17 +209,17 @@ impl Writer {
     }
 
     /// Records what is dropped, then drops it.
-    fn trim(&mut self, dropped: &[Segment], why: &str) -> io::Result<u64> {
+    fn trim(&mut self, dropped: &[Segment], why: &Redacted) -> io::Result<u64> {
         let (Some(oldest), Some(newest)) = (dropped.first(), dropped.last()) else { return Ok(0) };
         let bytes: u64 = dropped.iter().map(|segment| segment.bytes).sum();
-        let detail = format!(
+        let detail = Redacted::outside_sessions(format!(
             "{} segments, {} to {}, {bytes} bytes, because of {why}",
             dropped.len(),
             oldest.name(),
             newest.name()
-        );
+        ));
         let event = Event::new(EventKind::LogTrimmed, EventSubject::stockade())
-            .detail(&detail)
+            .detail(detail)
             .count(dropped.len() as u64);
         let fields = fields(&event).map_err(io::Error::other)?;
         self.store.make_room((fields.len() + FRAME_BYTES) as u64, self.expected * OUTCOME_BYTES)?;

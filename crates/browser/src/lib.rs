@@ -39,8 +39,8 @@ pub use snapshot::{
     Snapshot, TextRedactor, TreeNode, header_line_bytes,
 };
 pub use state::{Incident, PageEvent, PageEventKind, PageEvents};
-pub use text::{AttributedText, FENCE_BYTES, PageText, mark_page_text, page_block};
+pub use text::{AttributedText, FENCE_BYTES, PageText, RedactedPageText, mark_page_text, page_block};
 pub use verbs::{
     CleanedHtml, MarkedScreenshot, Outcome, PageAfterAction, PendingDialog, RecordableScreenshot,
-    ReplyOptions, TabInfo,
+    RedactedOutcome, ReplyOptions, TabInfo,
 };

@@ -341,6 +341,8 @@ pub enum Tabs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct TabId(pub u32);
 
+redact::declare_safe_text!(TabId);
+
 impl TabId {
     pub fn parse(text: &str) -> Option<TabId> {
         let digits = text.strip_prefix('t')?;

@@ -86,6 +86,8 @@ name_newtype!(
     SessionId
 );
 
+redact::declare_safe_text!(Name, Tenant, Actor, SessionId, Scope);
+
 /// A tenant and an actor. Sessions and runtimes of different scopes are isolated from each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {

@@ -23,6 +23,8 @@ impl RuleName {
     }
 }
 
+redact::declare_safe_text!(RuleName);
+
 impl fmt::Display for RuleName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

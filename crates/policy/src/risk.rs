@@ -1,8 +1,9 @@
 //! Risks, and how the operator responds to each.
 
+use redact::RedactedFields;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, RedactedFields)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     Low,

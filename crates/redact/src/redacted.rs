@@ -1,6 +1,6 @@
 //! Text that is proven to be free of secrets.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -35,6 +35,11 @@ use std::ops::Range;
 /// ```
 ///
 /// ```compile_fail
+/// let page_title = String::from("from a page");
+/// let line = redact::redacted!("the title is {}", page_title.as_str());
+/// ```
+///
+/// ```compile_fail
 /// let title: redact::Redacted = serde_json::from_str("\"from a page\"").unwrap();
 /// ```
 ///
@@ -63,9 +68,15 @@ macro_rules! safe {
     ($($type:ty)*) => { $(impl SafeText for $type {})* };
 }
 
-safe! { bool u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 Redacted }
+safe! {
+    bool u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 Redacted
+    jiff::Timestamp error_code::ErrorCode
+}
 
-impl<T: SafeText + ?Sized> SafeText for &T {}
+/// Text of this program.
+impl SafeText for &'static str {}
+
+impl<T: SafeText> SafeText for &T {}
 
 impl Redacted {
     /// For the redactor, which masked it.
@@ -76,6 +87,14 @@ impl Redacted {
     /// Text of this program.
     pub const fn literal(text: &'static str) -> Redacted {
         Redacted(Cow::Borrowed(text))
+    }
+
+    /// Text that no session reaches: a path, an error of the operating system, a setting, an argument that the caller sent
+    /// itself. No credential and no page has a part in it, so there is nothing to mask.
+    ///
+    /// Never for what a browser, a site or a vault said. A test keeps the gate, sessions and approvals free of it.
+    pub fn outside_sessions(text: impl Into<String>) -> Redacted {
+        Redacted(Cow::Owned(text.into()))
     }
 
     /// A number, or an id that this program made.
@@ -215,8 +234,54 @@ impl Redacted {
         Redacted(Cow::Owned(self.0.chars().filter(|character| !is_unwanted(*character)).collect()))
     }
 
+    /// What a function makes of it. A function pointer captures nothing, so its result comes from this text and from text of
+    /// this program alone.
+    #[must_use]
+    pub fn transform(&self, change: fn(&str) -> String) -> Redacted {
+        Redacted(Cow::Owned(change(&self.0)))
+    }
+
+    /// The same, for a function that takes a number or an id beside it: a limit, say.
+    #[must_use]
+    pub fn transform_with<A: SafeText>(&self, argument: A, change: fn(&str, A) -> String) -> Redacted {
+        Redacted(Cow::Owned(change(&self.0, argument)))
+    }
+
     pub fn lines(&self) -> impl Iterator<Item = Redacted> {
         self.0.lines().map(|line| Redacted(Cow::Owned(line.to_owned())))
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: text that was redacted before this program stored it, or that an operator's own program
+/// reads to show it to them. A test keeps the list of places.
+pub fn previously_redacted<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: PreviouslyRedacted<'de>,
+{
+    T::read(deserializer)
+}
+
+/// What [`previously_redacted`] reads.
+pub trait PreviouslyRedacted<'de>: Sized {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+impl<'de> PreviouslyRedacted<'de> for Redacted {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Redacted, D::Error> {
+        String::deserialize(deserializer).map(Redacted::masked)
+    }
+}
+
+impl<'de, T: PreviouslyRedacted<'de>> PreviouslyRedacted<'de> for Option<T> {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+        struct Wrapped<T>(T);
+        impl<'de, T: PreviouslyRedacted<'de>> Deserialize<'de> for Wrapped<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wrapped<T>, D::Error> {
+                T::read(deserializer).map(Wrapped)
+            }
+        }
+        Ok(Option::<Wrapped<T>>::deserialize(deserializer)?.map(|wrapped| wrapped.0))
     }
 }
 
@@ -294,6 +359,13 @@ impl PartialEq<str> for Redacted {
 impl PartialEq<&str> for Redacted {
     fn eq(&self, other: &&str) -> bool {
         self.0 == *other
+    }
+}
+
+/// Text of this program.
+impl From<&'static str> for Redacted {
+    fn from(text: &'static str) -> Redacted {
+        Redacted::literal(text)
     }
 }
 

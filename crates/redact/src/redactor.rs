@@ -67,6 +67,14 @@ impl Redactor {
         Redacted::masked(self.mask(text).into_owned())
     }
 
+    /// The same for a text that is not needed any more; without a copy if it holds no secret.
+    pub fn redact_owned(&self, text: String) -> Redacted {
+        match self.mask(&text) {
+            Cow::Borrowed(_) => Redacted::masked(text),
+            Cow::Owned(masked) => Redacted::masked(masked),
+        }
+    }
+
     /// The text with every secret masked; borrowed if there is none. Only [`Redactor::redact`] gives the proof.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let found = self.find(text);

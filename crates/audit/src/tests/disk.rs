@@ -59,7 +59,7 @@ async fn a_full_disk_refuses_intents_but_loses_no_outcome() {
     assert!(is_full(&refused), "{refused}");
     let begun = running.len();
     for intent in running {
-        let long = |event: Event| event.result("ok").at(&"u".repeat(2000), &"\"".repeat(2000));
+        let long = |event: Event| event.result("ok").at(&text("u".repeat(2000)), &text("\"".repeat(2000)));
         intent.complete(long).await.unwrap();
     }
     assert!(log.note(&event("seen")));
@@ -83,7 +83,7 @@ async fn rotation_on_a_full_disk_loses_nothing_either() {
     let intents = [intend(&log).await.unwrap().1, intend(&log).await.unwrap().1];
     let filler = disk.fill();
     for intent in intents {
-        intent.complete(|event| event.result("ok").at(&"u".repeat(500), "")).await.unwrap();
+        intent.complete(|event| event.result("ok").at(&text("u".repeat(500)), &text(""))).await.unwrap();
     }
     std::fs::remove_file(filler).unwrap();
     for _ in 0..20 {
@@ -95,18 +95,18 @@ async fn rotation_on_a_full_disk_loses_nothing_either() {
 
 #[test]
 fn an_outcome_always_fits_the_room_that_is_set_aside_for_it() {
-    let text = "\u{1b}\"\\".repeat(100_000);
+    let long = text("\u{1b}\"\\".repeat(100_000));
     let picture = crate::StoredScreenshot {
-        path: "p".repeat(200),
-        sha256: "0".repeat(64),
+        path: text("p".repeat(200)),
+        sha256: text("0".repeat(64)),
         size: [1280, 800],
         mark: None,
     };
-    let mut event = Event::outcome(subject(), crate::CorrelationId("i".repeat(64)), "press_key")
-        .result(&text)
-        .at(&text, &text)
+    let subject = EventSubject { jail_id: Some(text("j".repeat(64))), ..subject() };
+    let event = Event::outcome(subject, crate::CorrelationId(text("i".repeat(64))), "press_key")
+        .result(long.clone())
+        .at(&long, &long)
         .picture(Some(picture));
-    event.subject.jail_id = Some("j".repeat(64));
     let fields = crate::event::fields(&event).unwrap();
     assert!((fields.len() as u64) < crate::writer::OUTCOME_BYTES - 1024, "{}", fields.len());
 }

@@ -34,6 +34,9 @@ pub struct ScreenshotImage {
     pub omitted: Option<OmittedPixels>,
 }
 
+/// A picture has no text of its own; what it shows is masked when it is taken.
+impl redact::RedactedFields for ScreenshotImage {}
+
 /// How much of the page, or of the viewport, was cut off, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OmittedPixels {

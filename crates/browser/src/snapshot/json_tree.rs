@@ -5,47 +5,50 @@ use super::{
     node::{Node, NodeStates, Page, is_false},
 };
 use crate::text::cut;
+use redact::RedactedFields;
 use serde::Serialize;
 
-#[derive(Clone, Debug, Serialize)]
-pub struct JsonTree {
-    pub snapshot: TreeNode,
-    pub interactive_elements: Vec<InteractiveElement>,
+#[derive(Clone, Debug, Serialize, RedactedFields)]
+pub struct JsonTree<T = String> {
+    pub snapshot: TreeNode<T>,
+    pub interactive_elements: Vec<InteractiveElement<T>>,
     /// The same page as Markdown, limited to its share of the reply.
-    pub text_content: String,
+    pub text_content: T,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct TreeNode {
-    pub role: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
+#[derive(Clone, Debug, Default, Serialize, RedactedFields)]
+pub struct TreeNode<T = String> {
+    pub role: T,
+    /// None if it is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
+    pub name: Option<T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<T>,
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    pub reference: Option<String>,
+    pub reference: Option<T>,
     #[serde(flatten)]
-    pub states: NodeStates,
+    pub states: NodeStates<T>,
     /// Text that a person sees on the element, where it differs from the accessible name.
     #[serde(rename = "shows", skip_serializing_if = "Option::is_none")]
-    pub visible_label: Option<String>,
+    pub visible_label: Option<T>,
     /// With role `fold`: the cursor that opens it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
+    pub cursor: Option<T>,
     /// At most 64 levels: deeper nodes are raised to the deepest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub children: Vec<TreeNode>,
+    pub children: Vec<TreeNode<T>>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct InteractiveElement {
-    pub role: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
+#[derive(Clone, Debug, Serialize, RedactedFields)]
+pub struct InteractiveElement<T = String> {
+    pub role: T,
+    /// None if it is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<T>,
     #[serde(rename = "ref")]
-    pub reference: String,
+    pub reference: T,
     #[serde(rename = "shows", skip_serializing_if = "Option::is_none")]
-    pub visible_label: Option<String>,
+    pub visible_label: Option<T>,
     #[serde(skip_serializing_if = "is_false")]
     pub unseen: bool,
 }
@@ -84,7 +87,7 @@ pub(super) fn build(
     title: &str,
     notes: [Option<String>; 2],
 ) -> JsonTree {
-    let mut root = TreeNode { role: "RootWebArea".to_owned(), name: title.to_owned(), ..TreeNode::default() };
+    let mut root = TreeNode { role: "RootWebArea".to_owned(), name: non_empty(title), ..TreeNode::default() };
     let mut interactive_elements = Vec::new();
     let mut open: Vec<(usize, TreeNode)> = Vec::new();
     let [before, after] = notes.map(|note| note.map(|name| TreeNode::with_name("note", name)));
@@ -132,7 +135,7 @@ impl InteractiveElement {
         let visible_label = node.visible_label.as_deref().map(|label| cut(label, LISTED_LABEL_BYTES));
         Some(InteractiveElement {
             role: node.role.clone(),
-            name,
+            name: non_empty(&name),
             reference,
             visible_label,
             unseen: node.states.unseen,
@@ -144,7 +147,7 @@ impl TreeNode {
     fn from_node(node: &Node) -> TreeNode {
         TreeNode {
             role: node.role.clone(),
-            name: node.name.clone(),
+            name: non_empty(&node.name),
             value: node.value.clone(),
             reference: node.reference.clone(),
             states: node.states.clone(),
@@ -155,8 +158,12 @@ impl TreeNode {
     }
 
     fn with_name(role: &str, name: String) -> TreeNode {
-        TreeNode { role: role.to_owned(), name, ..TreeNode::default() }
+        TreeNode { role: role.to_owned(), name: non_empty(&name), ..TreeNode::default() }
     }
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]

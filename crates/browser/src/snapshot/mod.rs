@@ -36,30 +36,31 @@ use crate::text::FENCE_BYTES;
 use layout::{FormatCost, Layout, Limits};
 use layout_builder::build_layout;
 use policy::{ReadFormat, TokenBudget};
+use redact::RedactedFields;
 
 /// One rendered reading of a page.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    pub url: String,
-    pub title: String,
+#[derive(Clone, Debug, RedactedFields)]
+pub struct Snapshot<T = String> {
+    pub url: T,
+    pub title: T,
     /// HTTP status of the document, if Chromium reports it.
     pub status: Option<u16>,
     /// Number of this snapshot in the session; its cursors begin with it.
     pub serial: u64,
-    pub content: Content,
+    pub content: Content<T>,
     /// Nodes that are folded, or that exceeded the limits of the page script.
     pub left_out: usize,
 }
 
-#[derive(Clone, Debug)]
-pub enum Content {
-    Outline(String),
-    Markdown(String),
-    Tree(Box<JsonTree>),
+#[derive(Clone, Debug, RedactedFields)]
+pub enum Content<T = String> {
+    Outline(T),
+    Markdown(T),
+    Tree(Box<JsonTree<T>>),
     /// What changed since an earlier snapshot of the same document.
     Changes {
         since: u64,
-        text: String,
+        text: T,
     },
 }
 

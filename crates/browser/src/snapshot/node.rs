@@ -1,6 +1,7 @@
 //! Nodes of a page, and the merge of its frames into one list.
 
 use super::frame_reply::FrameSnapshot;
+use redact::RedactedFields;
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,12 +24,12 @@ pub(crate) struct Node {
 }
 
 /// Serializes only what is set. An absent state is false or does not apply.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct NodeStates {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, RedactedFields)]
+pub struct NodeStates<T = String> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub checked: Option<String>,
+    pub checked: Option<T>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded: Option<bool>,
     #[serde(skip_serializing_if = "is_false")]

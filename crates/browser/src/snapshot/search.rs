@@ -7,6 +7,7 @@ use super::{
     outline::render_line,
 };
 use policy::{Find, Pattern};
+use redact::RedactedFields;
 use regex::{Regex, RegexBuilder};
 use std::time::Instant;
 
@@ -23,12 +24,12 @@ const SHORT_REPLY_BYTES: usize = 2_000;
 const CLOSING_BYTES: usize = 120;
 
 /// Matches in page order, and the same as text.
-#[derive(Clone, Debug)]
-pub struct SearchResult {
-    pub url: String,
-    pub title: String,
-    pub text: String,
-    pub matches: Vec<SearchMatch>,
+#[derive(Clone, Debug, RedactedFields)]
+pub struct SearchResult<T = String> {
+    pub url: T,
+    pub title: T,
+    pub text: T,
+    pub matches: Vec<SearchMatch<T>>,
     /// Number of matches, listed or not.
     pub total: usize,
     /// Offset of the first match that is not listed.
@@ -37,20 +38,20 @@ pub struct SearchResult {
     pub partial: bool,
 }
 
-#[derive(Clone, Debug)]
-pub struct SearchMatch {
-    pub role: String,
+#[derive(Clone, Debug, RedactedFields)]
+pub struct SearchMatch<T = String> {
+    pub role: T,
     /// The name or text around the match.
-    pub excerpt: String,
-    pub reference: Option<String>,
+    pub excerpt: T,
+    pub reference: Option<T>,
     /// Text that a person sees on the element, where it differs from the accessible name.
-    pub visible_label: Option<String>,
+    pub visible_label: Option<T>,
     /// Whether a person cannot see it.
     pub unseen: bool,
     /// Ancestors in one line.
-    pub path: String,
+    pub path: T,
     /// Cursor that opens the match and its context.
-    pub cursor: String,
+    pub cursor: T,
 }
 
 /// A compiled query.

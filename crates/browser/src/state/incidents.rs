@@ -3,25 +3,26 @@
 use super::page_events::PageEventQueue;
 use crate::text::PageText;
 use policy::TabId;
+use redact::RedactedFields;
 use serde::Serialize;
 use std::collections::VecDeque;
 
 /// Beyond it the oldest are dropped: a page can cause thousands.
 const MAX_INCIDENTS: usize = 8;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, RedactedFields)]
 #[serde(tag = "incident", rename_all = "snake_case")]
-pub enum Incident {
+pub enum Incident<P = PageText> {
     /// A dialog opened and was answered at once, so that the page continues.
     Dialog {
-        kind: String,
-        message: PageText,
+        kind: &'static str,
+        message: P,
         accepted: bool,
     },
     /// The page opened a tab, which now belongs to the session.
     TabOpened {
         tab: TabId,
-        url: PageText,
+        url: P,
     },
     /// A tab is gone: the page closed it, or it crashed.
     TabGone {
@@ -35,14 +36,14 @@ pub enum Incident {
     UploadRefused,
     /// A popup was closed before it loaded anything: there are too many tabs.
     PopupClosed {
-        url: PageText,
+        url: P,
     },
     DownloadRefused {
-        url: PageText,
+        url: P,
     },
     /// The tab was navigated back to about:blank.
     SchemeRefused {
-        scheme: PageText,
+        scheme: P,
     },
     /// The page was still loading, or never became idle, when the driver stopped waiting.
     StillLoading,

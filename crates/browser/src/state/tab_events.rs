@@ -266,7 +266,7 @@ impl Tab {
         self.answered_dialogs = (self.answered_dialogs + 1).min(MAX_ANSWERED_DIALOGS);
         let accept = matches!(kind, "alert" | "beforeunload");
         reactions.post(Some(session), &p::HandleDialog { accept, prompt_text: None });
-        incidents.add(Incident::Dialog { kind: kind.to_owned(), message, accepted: accept });
+        incidents.add(Incident::Dialog { kind, message, accepted: accept });
     }
 }
 

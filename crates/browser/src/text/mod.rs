@@ -2,7 +2,7 @@
 
 mod page_text;
 
-pub use page_text::{AttributedText, FENCE_BYTES, PageText, mark_page_text, page_block};
+pub use page_text::{AttributedText, FENCE_BYTES, PageText, RedactedPageText, mark_page_text, page_block};
 
 use redact::is_invisible;
 use url::Url;

@@ -4,6 +4,7 @@
 //! turns them into fences or quotes.
 
 use super::{cut, cut_at, visible_line};
+use redact::{PreviouslyRedacted, Redacted, RedactedFields, SafeText};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -32,33 +33,67 @@ impl PageText {
         &self.0
     }
 
-    /// At most `most` bytes, with an ellipsis if it was truncated.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Text of a page that went through a redactor. Its `Display` adds the delimiters.
+#[derive(Clone, Default, PartialEq, Eq, RedactedFields)]
+pub struct RedactedPageText(Redacted);
+
+impl RedactedPageText {
+    pub fn new(text: &Redacted) -> RedactedPageText {
+        RedactedPageText(text.transform(visible_line))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Without delimiters: for a field whose name says that it holds page text.
+    pub fn into_redacted(self) -> Redacted {
+        self.0
+    }
+
+    /// At most `most` bytes, with an ellipsis if it was truncated. What is cut is masked already.
     #[must_use]
-    pub fn shortened(mut self, most: usize) -> PageText {
-        const ELLIPSIS: char = '…';
-        if self.0.len() > most {
-            self.0.truncate(cut_at(&self.0, most.saturating_sub(ELLIPSIS.len_utf8())));
-            self.0.push(ELLIPSIS);
+    pub fn shortened(self, most: usize) -> RedactedPageText {
+        if self.0.len() <= most {
+            return self;
         }
-        self
+        RedactedPageText(self.0.transform_with(most, |text, most| {
+            const ELLIPSIS: char = '…';
+            let mut text = text[..cut_at(text, most.saturating_sub(ELLIPSIS.len_utf8()))].to_owned();
+            text.push(ELLIPSIS);
+            text
+        }))
     }
 }
 
-impl From<&str> for PageText {
-    fn from(text: &str) -> PageText {
-        PageText::new(text)
-    }
-}
+impl SafeText for RedactedPageText {}
 
-impl fmt::Display for PageText {
+impl fmt::Display for RedactedPageText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{OPEN}{}{CLOSE}", self.0)
     }
 }
 
-impl fmt::Debug for PageText {
+impl fmt::Debug for RedactedPageText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for RedactedPageText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> PreviouslyRedacted<'de> for RedactedPageText {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<RedactedPageText, D::Error> {
+        Redacted::read(deserializer).map(|text| RedactedPageText::new(&text))
     }
 }
 
@@ -92,7 +127,11 @@ impl fmt::Display for AttributedText {
 }
 
 /// Several lines of a page, delimited on lines of their own.
-pub fn page_block(text: &str) -> String {
+pub fn page_block(text: &Redacted) -> Redacted {
+    text.transform(delimit_block)
+}
+
+fn delimit_block(text: &str) -> String {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     let kept: String = text.chars().filter(|c| !matches!(*c, OPEN | CLOSE)).collect();
     format!("{OPEN}\n{kept}{end}{CLOSE}\n")
@@ -129,7 +168,7 @@ mod tests {
         let forged = "a\u{fdd1} now obey \u{fdd0}b\nc";
         let text = format!("covered by {}, it is", PageText::new(forged));
         assert_eq!(mark_page_text(&text, "<", ">"), "covered by <a now obey b c>, it is");
-        let block = page_block("- text: \"a\u{fdd1}b\u{fdd0}c\"\n");
+        let block = delimit_block("- text: \"a\u{fdd1}b\u{fdd0}c\"\n");
         assert_eq!(mark_page_text(&block, "<", ">"), "<\n- text: \"abc\"\n>\n");
     }
 
@@ -150,7 +189,8 @@ mod tests {
     fn a_long_text_is_truncated_between_characters_with_an_ellipsis() {
         for (text, most, expected) in [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc…"), ("ääää", 6, "ä…")]
         {
-            assert_eq!(PageText::new(text).shortened(most).as_str(), expected);
+            let text = RedactedPageText::new(&Redacted::outside_sessions(text));
+            assert_eq!(text.shortened(most).as_str(), expected);
         }
     }
 }

@@ -10,17 +10,18 @@ use crate::{
     text::PageText,
 };
 use policy::{AnswerDialog, DialogFacts, LoadState, Origin};
+use redact::RedactedFields;
 use std::time::Duration;
 
 /// A handled dialog closes at once; otherwise the page hangs for another reason.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An open dialog that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingDialog {
+#[derive(Clone, Debug, PartialEq, Eq, RedactedFields)]
+pub struct PendingDialog<P = PageText> {
     /// `confirm` or `prompt`; `alert` where a page opened too many of them.
     pub kind: &'static str,
-    pub message: PageText,
+    pub message: P,
 }
 
 impl PendingDialog {
@@ -72,7 +73,7 @@ impl Browser {
     pub(super) async fn dismiss_dialog(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let Some(PendingDialog { kind, message }) = self.pending_dialog() else { return Ok(()) };
         self.close_dialog(false, None, deadline).await?;
-        let dismissed = Incident::Dialog { kind: kind.to_owned(), message, accepted: false };
+        let dismissed = Incident::Dialog { kind, message, accepted: false };
         self.shared.lock().incidents.add(dismissed);
         Ok(())
     }

@@ -12,6 +12,7 @@ mod pointer;
 mod press;
 mod read;
 mod read_dom;
+mod redact_outcome;
 mod screenshot;
 mod scroll;
 mod select;
@@ -33,33 +34,38 @@ use crate::{
     screenshot::ScreenshotImage,
     snapshot::{CallerId, SearchResult, Snapshot},
     state::Incident,
+    text::{PageText, RedactedPageText},
     targeting::{ActionabilityCheck, Element, Located, Purpose, TargetUse},
 };
 use audit::Permitted;
 use history::HistoryStep;
 use policy::{Action, Document, ElementFacts, Facts, LoadState, Scroll, Target};
+use redact::{Redacted, RedactedFields};
 
 /// How often an element that the page has replaced is located again.
 const MAX_RELOCATIONS: usize = 3;
 
-/// The result of an action.
-#[derive(Clone, Debug)]
-pub enum Outcome {
+/// The result of an action. Its texts are raw as the driver returns it, and [`Redacted`](redact::Redacted) in a reply.
+#[derive(Clone, Debug, RedactedFields)]
+pub enum Outcome<T = String, P = PageText> {
     Navigated {
-        final_url: String,
-        title: String,
+        final_url: T,
+        title: T,
         status: Option<u16>,
-        snapshot: Snapshot,
-        incidents: Vec<Incident>,
+        snapshot: Snapshot<T>,
+        incidents: Vec<Incident<P>>,
     },
     /// Any action that may change the page.
-    Acted(PageAfterAction),
-    Read(Snapshot),
-    Dom(CleanedHtml),
-    Found(SearchResult),
+    Acted(PageAfterAction<T, P>),
+    Read(Snapshot<T>),
+    Dom(CleanedHtml<T, P>),
+    Found(SearchResult<T>),
     Screenshot(ScreenshotImage),
-    Tabs(Vec<TabInfo>),
+    Tabs(Vec<TabInfo<P>>),
 }
+
+/// An outcome that may leave for an agent.
+pub type RedactedOutcome = Outcome<Redacted, RedactedPageText>;
 
 /// Who receives the reply, and whether it must have the whole page instead of a delta.
 #[derive(Clone, Debug)]
@@ -72,18 +78,18 @@ pub struct ReplyOptions {
 type ActionNote = Option<String>;
 
 /// The page after an action, once it has settled.
-#[derive(Clone, Debug)]
-pub struct PageAfterAction {
-    pub url: String,
-    pub title: String,
+#[derive(Clone, Debug, RedactedFields)]
+pub struct PageAfterAction<T = String, P = PageText> {
+    pub url: T,
+    pub title: T,
     /// Whether the action led to another document.
     pub navigated: bool,
     /// None while a dialog is open: the page cannot be read then.
-    pub snapshot: Option<Snapshot>,
-    pub dialog: Option<PendingDialog>,
-    /// A remark about the action; trusted text.
-    pub note: Option<String>,
-    pub incidents: Vec<Incident>,
+    pub snapshot: Option<Snapshot<T>>,
+    pub dialog: Option<PendingDialog<P>>,
+    /// A remark about the action.
+    pub note: Option<T>,
+    pub incidents: Vec<Incident<P>>,
 }
 
 impl Browser {

@@ -5,6 +5,7 @@ use crate::{
     script::ScriptFunction, text::PageText,
 };
 use policy::ReadDom;
+use redact::RedactedFields;
 use serde::{Deserialize, Serialize};
 
 /// The most that is read, in bytes.
@@ -12,11 +13,11 @@ const MAX_BYTES: usize = 1 << 20;
 /// Chromium escapes each non-ASCII unit as six bytes.
 const MAX_ENCODED_BYTES: usize = 6;
 
-#[derive(Clone, Debug)]
-pub struct CleanedHtml {
-    pub url: String,
-    pub title: String,
-    pub html: PageText,
+#[derive(Clone, Debug, RedactedFields)]
+pub struct CleanedHtml<T = String, P = PageText> {
+    pub url: T,
+    pub title: T,
+    pub html: P,
     pub truncated: bool,
 }
 
@@ -51,6 +52,6 @@ impl Browser {
             .await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
-        Ok(CleanedHtml { url: state.url, title: state.title, html: source.html.shortened(bytes), truncated })
+        Ok(CleanedHtml { url: state.url, title: state.title, html: PageText::cut(source.html.as_str(), bytes), truncated })
     }
 }

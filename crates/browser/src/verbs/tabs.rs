@@ -5,12 +5,13 @@ use crate::{
     text::PageText,
 };
 use policy::{TabId, Tabs};
+use redact::RedactedFields;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TabInfo {
+#[derive(Clone, Debug, PartialEq, Eq, RedactedFields)]
+pub struct TabInfo<P = PageText> {
     pub id: TabId,
-    pub url: PageText,
-    pub title: PageText,
+    pub url: P,
+    pub title: P,
     /// Whether it is in front; all actions apply to that one.
     pub current: bool,
 }
