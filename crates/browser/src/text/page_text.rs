@@ -81,7 +81,7 @@ impl fmt::Display for RedactedPageText {
 
 impl fmt::Debug for RedactedPageText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 
@@ -94,6 +94,24 @@ impl Serialize for RedactedPageText {
 impl<'de> PreviouslyRedacted<'de> for RedactedPageText {
     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<RedactedPageText, D::Error> {
         Redacted::read(deserializer).map(|text| RedactedPageText::new(&text))
+    }
+}
+
+impl From<&str> for PageText {
+    fn from(text: &str) -> PageText {
+        PageText::new(text)
+    }
+}
+
+impl fmt::Display for PageText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{OPEN}{}{CLOSE}", self.0)
+    }
+}
+
+impl fmt::Debug for PageText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 

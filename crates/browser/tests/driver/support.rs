@@ -355,9 +355,9 @@ async fn permitted(log: &audit::Log, action: Action, facts: Facts) -> Permitted 
     match permissive().decide(action, facts, &SessionContext::default()) {
         Decision::Allow(permit) => {
             let subject = EventSubject::stockade();
-            let redact = |text: &str| text.to_owned();
+            let redact = |text: &str| redact::Redacted::outside_sessions(text);
             let context =
-                ActionContext { subject: &subject, user_agent: "test", before: None, redact: &redact };
+                ActionContext { subject: &subject, user_agent: &"test".into(), before: None, redact: &redact };
             log.intend(permit, context).await.unwrap().0
         }
         other => panic!("{other:?}"),
