@@ -229,7 +229,12 @@ fn keys_that_another_process_holds_or_a_newer_program_wrote() {
     let list = || refused(&mut home.command(&["key", "list"]));
     let busy = with_database(&home, list, "BEGIN EXCLUSIVE");
     assert_eq!((&busy["code"], &busy["retryable"]), (&json!("storage_busy"), &json!(true)));
-    let newer = with_database(&home, list, "INSERT INTO schema_steps (step) VALUES (99)");
+    let newer = with_database(
+        &home,
+        list,
+        "INSERT INTO schema_migrations (version, description, success, checksum, execution_time)
+         VALUES (99, 'of a later release', true, '', 0)",
+    );
     assert_eq!(newer["code"], "storage_newer");
     let label = "x".repeat(65);
     assert_eq!(code(&mut Home::new("").command(&["key", "make", "--label", &label])), "bad_label");
