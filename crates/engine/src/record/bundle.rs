@@ -1,7 +1,7 @@
 //! One session in one file: what was asked, decided, done, seen and sent, under one signed hash.
 
+use super::bundle_archive::{Member, Writer};
 use super::replay;
-use super::tar::{Member, Writer};
 use audit::{EventFilter, Key, LogEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

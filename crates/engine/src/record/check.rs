@@ -1,7 +1,7 @@
 //! Checks a bundle on any machine, from nothing but its own bytes and, if given, the key that must have signed it.
 
 use super::bundle::{CONTEXT, EVENTS, FORMAT, IMAGES, MANIFEST, Manifest, SIGNATURE, SUMS, Signature};
-use super::tar::Reader;
+use super::bundle_archive;
 use audit::{Defect, DefectKind, Location, PublicKey};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,17 +26,7 @@ pub struct Checked {
 
 /// The files of a bundle by name. What is no bundle is an error.
 pub fn read_bundle(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
-    let mut reader = Reader::new(BufReader::new(File::open(path)?));
-    let mut files = BTreeMap::new();
-    while let Some((name, content)) = reader.next_file(LARGEST)? {
-        if files.len() == MOST_FILES || files.insert(name, content).is_some() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a file that is in it twice, or too many",
-            ));
-        }
-    }
-    Ok(files)
+    bundle_archive::read(BufReader::new(File::open(path)?), MOST_FILES, LARGEST)
 }
 
 pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked> {

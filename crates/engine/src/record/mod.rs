@@ -2,11 +2,11 @@
 
 mod anchor;
 mod bundle;
+mod bundle_archive;
 mod check;
 mod open;
 mod replay;
 mod retention;
-mod tar;
 mod veil;
 
 pub use anchor::{Anchors, read_anchors};
