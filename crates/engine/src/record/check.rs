@@ -136,7 +136,9 @@ fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
         }
         last = parsed.seq;
         count += 1;
-        let event: Value = serde_json::from_slice(line).unwrap_or_default();
+        let Ok(event) = serde_json::from_slice::<Value>(line) else {
+            return (count, bad(DefectKind::Malformed));
+        };
         for (path, digest) in pictures(&event) {
             let name = format!("{IMAGES}{}", path.rsplit('/').next().unwrap_or_default());
             // A ring forgets pictures, and retention removes them; what is there is what was taken.

@@ -78,7 +78,7 @@ impl Registry {
         let lasting = session.record == RecordMode::Audit;
         let work = move || {
             let images = if linked.is_empty() && lasting { pictures(&folder)? } else { linked };
-            let egress = if ledger.is_null() { read_ledger(&folder) } else { ledger };
+            let egress = if ledger.is_null() { read_ledger(&folder)? } else { ledger };
             let parts = Parts { session_id: id, session: summary, egress, images };
             write_bundle(&path, &audit, &parts, &key)
         };
@@ -101,9 +101,13 @@ impl Registry {
     }
 }
 
-fn read_ledger(folder: &Path) -> Value {
-    let text = std::fs::read(folder.join(EGRESS)).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_else(|_| json!({"entries": [], "dropped": 0}))
+/// The egress ledger beside the pictures; empty if none was kept. One that cannot be read is an error: an archive must
+/// not claim that nothing was sent.
+fn read_ledger(folder: &Path) -> io::Result<Value> {
+    match std::fs::read(folder.join(EGRESS)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(json!({"entries": [], "dropped": 0})),
+        text => Ok(serde_json::from_slice(&text?)?),
+    }
 }
 
 /// Every picture in a folder, in the order in which they were made.

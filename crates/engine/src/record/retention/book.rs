@@ -33,7 +33,14 @@ pub struct Book {
 impl Book {
     /// One that is missing or cannot be read is begun anew: everything is new then, and kept for longer.
     pub fn read(path: &Path) -> Book {
-        std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+        let read = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Book::default(),
+            read => read.and_then(|text| Ok(serde_json::from_slice(&text)?)),
+        };
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %path.display(), "cannot read the ages of recordings; they count from now");
+            Book::default()
+        })
     }
 
     /// Counts on; time between two starts of the machine is not known, and not counted.
