@@ -223,7 +223,11 @@ fn commands_refuse_with_their_codes() {
     std::fs::write(&bwrap, "#!/bin/sh\necho bubblewrap 0.4.0\n").unwrap();
     std::fs::set_permissions(&bwrap, PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", old.path().display(), std::env::var("PATH").unwrap());
-    assert_eq!(stderr_code(home.command(&["smoke", "--demo"]).env("PATH", path)), "bubblewrap_old");
+    let done = home.command(&["smoke", "--demo"]).env("PATH", path).output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(text.contains("error[sandbox_runtime_required]"), "{text}");
+    let cause = text.split_once("\n  cause: ").unwrap_or_else(|| panic!("{text}")).1.lines().next().unwrap();
+    assert_eq!(common::known(json!({"code": cause}))["code"], "bubblewrap_old");
 
     let mut homeless = Command::new(common::PROGRAM);
     homeless

@@ -43,19 +43,21 @@ impl From<BrowserError> for Fault {
     }
 }
 
+/// The form for callers who open sessions: `sandbox_runtime_required` where no jail can serve, with the specific code as
+/// its cause. Commands about jails and templates answer with the specific code itself.
 impl From<jail::JailError> for Fault {
     fn from(error: jail::JailError) -> Fault {
-        if matches!(error, jail::JailError::RuntimeLost { .. }) {
-            return Fault::caused(ErrorCode::SandboxRuntimeRequired, &error)
-                .hint("No session can be opened without the jails' keeper, and trying again will not help: restart Stockade.");
+        if !error.is_runtime_unavailable() {
+            return Fault::caused(error.code(), &error).hint(error.hint());
         }
-        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
-    }
-}
-
-impl From<jail::template::TemplateError> for Fault {
-    fn from(error: jail::template::TemplateError) -> Fault {
-        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+        let hint = match error {
+            jail::JailError::RuntimeLost { .. } => {
+                "No session can be opened without the jails' keeper, and trying again will not help: restart Stockade."
+                    .to_owned()
+            }
+            _ => error.hint(),
+        };
+        Fault::caused(ErrorCode::SandboxRuntimeRequired, &error).hint(hint).because(error.code())
     }
 }
 
@@ -69,7 +71,8 @@ pub fn bad_address(refusal: &InvalidUrl) -> Fault {
 mod tests {
     use super::*;
     use browser::AttributedText;
-    use jail::JailError;
+    use jail::template::{Flavour, TemplateError};
+    use jail::{JailError, JailId};
 
     #[test]
     fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
@@ -81,10 +84,29 @@ mod tests {
             (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
             (BrowserError::TabClosed.into(), "tab_closed"),
             (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
-            (JailError::RuntimeLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
         ] {
             assert_eq!(fault.code.to_string(), code);
             assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_runtime_that_cannot_serve_has_one_code_with_its_cause() {
+        let (why, fix) = ("no".to_owned(), "Run: x".to_owned());
+        let flavour = Flavour::Headless;
+        for (error, cause) in [
+            (JailError::RuntimeLost { why: "killed".into() }, ErrorCode::KeeperLost),
+            (JailError::BubblewrapMissing, ErrorCode::BubblewrapMissing),
+            (JailError::LimitsUnavailable { why, fix }, ErrorCode::LimitsUnavailable),
+            (TemplateError::Missing { flavour }.into(), ErrorCode::TemplateMissing),
+        ] {
+            let fault = Fault::from(error);
+            assert_eq!(fault.code, ErrorCode::SandboxRuntimeRequired);
+            assert_eq!(fault.cause.as_deref(), Some(&cause));
+            assert!(!fault.retryable && !fault.hint.is_empty(), "{fault}");
+        }
+        let jail = JailId::parse("j-1").unwrap();
+        let fault = Fault::from(JailError::StartFailed { id: jail, log: "no".into() });
+        assert_eq!((fault.code, fault.cause), (ErrorCode::JailStartFailed, None));
     }
 }
