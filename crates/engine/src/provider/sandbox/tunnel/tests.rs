@@ -323,3 +323,21 @@ async fn the_listener_goes_with_the_tunnel() {
     let gone = async { while UnixStream::connect(folder.path().join("cdp.sock")).await.is_ok() {} };
     timeout(STUCK, gone).await.unwrap();
 }
+
+#[test]
+fn the_reasons_that_a_bridge_refuses_a_token_are_error_codes() {
+    use bridge::token::Refusal;
+    for refusal in [
+        Refusal::Missing,
+        Refusal::Malformed,
+        Refusal::BadSignature,
+        Refusal::WrongScope,
+        Refusal::WrongTarget,
+        Refusal::Expired,
+        Refusal::TooLong,
+        Refusal::Replayed,
+        Refusal::MemoryFull,
+    ] {
+        assert!(error_code::ErrorCode::parse(refusal.code()).is_some(), "{}", refusal.code());
+    }
+}
