@@ -9,7 +9,7 @@ use tokio::sync::watch;
 /// Dropping it closes the connection and destroys the browser.
 pub(crate) struct Runtime {
     /// The first field: the connection closes before the browser is destroyed.
-    pub link: Link,
+    pub link: BrowserLink,
     pub provided: ProvidedBrowser,
     pub restarts_left: u32,
     /// The fault of a restart that no call has reported: it happened while no call was under way.
@@ -17,13 +17,13 @@ pub(crate) struct Runtime {
 }
 
 /// One connection to one Chromium; replaced whole when the browser is started again.
-pub(crate) struct Link {
+pub(crate) struct BrowserLink {
     pub browser: Browser,
     pub closed: watch::Receiver<Option<Closed>>,
     pub _keepalive: Keepalive,
 }
 
-impl Link {
+impl BrowserLink {
     pub fn is_alive(&self) -> bool {
         self.closed.borrow().is_none()
     }

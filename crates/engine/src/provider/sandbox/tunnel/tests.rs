@@ -164,7 +164,7 @@ async fn a_bridge_that_hangs_up_is_lost() {
 }
 
 #[tokio::test]
-async fn a_restart_is_asked_for_and_its_refusals_are_told_apart() {
+async fn refusals_of_a_restart_have_distinct_codes() {
     let fine = report("starting", "process", "not_started").to_string();
     let refusal = |code: &str| json!({ "code": code, "message": "m" }).to_string();
     for (status, body, code) in [
@@ -186,7 +186,7 @@ async fn only_the_process_that_dialled_first_is_taken_for_the_bridge() {
     let path = jail.folder.path().join("cdp.sock");
     let first = jail.dial().await;
     // Taking it makes sure that it was seen.
-    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(jail.tunnel.idle_connection("testing").await.unwrap());
     drop(first);
     let status = report("ready", "http", "running").to_string();
     // Another process dials and would answer; it is hung up on and never hears a token.
@@ -242,7 +242,7 @@ async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
     let mut jail = jail(MAX_LIFETIME);
     let path = jail.folder.path().join("cdp.sock");
     let first = jail.dial().await;
-    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(jail.tunnel.idle_connection("testing").await.unwrap());
     drop(first);
     // Says how long it took from the first to the last, in milliseconds.
     let script = "import socket,sys,time\nbegan=time.monotonic()\n\
@@ -262,12 +262,12 @@ async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
     assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
 
     drop((tunnel, jail));
-    let told = async {
+    let all_logged = async {
         while logged.lines().len() < 2 {
             tokio::task::yield_now().await;
         }
     };
-    timeout(STUCK, told).await.unwrap();
+    timeout(STUCK, all_logged).await.unwrap();
     let lines = logged.lines();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].contains("not the bridge"), "{lines:?}");
