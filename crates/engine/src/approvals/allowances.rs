@@ -47,7 +47,7 @@ impl SessionAllowances {
     }
 
     fn lock(&self) -> MutexGuard<'_, AllowanceLists> {
-        // AllowanceLists are whole after any panic.
+        // The lists stay consistent across a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

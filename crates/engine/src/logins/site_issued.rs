@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 const MAX_STRINGS_PER_VALUE: usize = 1_000;
 /// Within one response, which may be a list of everything that there is.
 const MAX_STRINGS_PER_RESPONSE: usize = 50_000;
-/// What one response may add; a response with more is a catalogue, and what is remembered of others is not to go for it.
+/// Maximum number of secrets from one response. A response with more is a catalogue and must not displace others.
 const MAX_SECRETS_PER_RESPONSE: usize = 100;
 const MIN_TOKEN_LENGTH: usize = 8;
 /// Minimum length of a string that is scanned for credentials.
@@ -81,8 +81,8 @@ fn replaced(old: &Cookie, new: &IssuedCookie) -> Cookie {
     }
 }
 
-/// What a response calls a token, or what looks like one. A page or a script is for everybody, and full of what only looks
-/// like one.
+/// Adds what a response names or formats as a token. In pages and scripts only named tokens count, because they contain
+/// many token-like strings.
 fn add_from_response(response: &IssuedResponse, found: &mut Vec<Secret>) {
     let text = response.body.expose_secret();
     let most = found.len() + MAX_SECRETS_PER_RESPONSE;
@@ -111,7 +111,7 @@ fn add_ranges(text: &str, ranges: &[Range<usize>], found: &mut Vec<Secret>, most
     found.extend(ranges.iter().take(room).map(|place| Secret::new(text[place.clone()].to_owned())));
 }
 
-/// What a text holds, if it is a document: with or without what some sites put before it against being run as a script.
+/// Parses a text as JSON, after removing the prefix that some sites add against script inclusion.
 fn document(text: &str) -> Option<Json> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let text = [")]}'", ")]}',", "for(;;);", "while(1);"].iter().fold(text, |text, guard| {

@@ -97,7 +97,7 @@ async fn run(
 fn note(log: &Log, target: &AnchorTarget, healthy: &mut bool, sent: io::Result<()>) {
     let event = match (&sent, *healthy) {
         (Err(error), true) => {
-            tracing::warn!(%error, target = %target.name(), "a head could not be anchored");
+            tracing::warn!(%error, anchor = %target.name(), "a head could not be anchored");
             let detail = format!("{}: {error}", target.name());
             Event::new(EventKind::AnchorFailed, EventSubject::stockade()).detail(&detail)
         }

@@ -57,7 +57,7 @@ pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: ImageSou
     }
     out.push_str("</main>\n");
     ledger(&mut out, egress);
-    out.push_str("<footer>WrittenBundle by Stockade from its audit log. Typed text is never recorded.</footer>\n</body></html>\n");
+    out.push_str("<footer>Made by Stockade from its audit log. Typed text is never recorded.</footer>\n</body></html>\n");
     out
 }
 

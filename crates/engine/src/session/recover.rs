@@ -1,4 +1,4 @@
-//! When a tab or a whole browser dies: its cause, and whether it is restarted.
+//! Recovery from a crashed tab or browser: explains the cause and restarts the browser.
 
 use super::runtime::{BrowserLink, Runtime};
 use super::{EndFault, EndReason, Registry, Session};

@@ -1,4 +1,4 @@
-//! What a session holds while it lives: its browser, as provided and as driven.
+//! The browser of an open session: the provided browser and the connection to it.
 
 use crate::error::Fault;
 use crate::provider::{Keepalive, ProvidedBrowser};
@@ -16,7 +16,7 @@ pub(crate) struct Runtime {
     pub unreported: Option<Fault>,
 }
 
-/// One connection to one Chromium; replaced whole when the browser is started again.
+/// One connection to one Chromium. Replaced as a whole when the browser restarts.
 pub(crate) struct BrowserLink {
     pub browser: Browser,
     pub closed: watch::Receiver<Option<Closed>>,

@@ -79,8 +79,8 @@ fn classify(error: &sqlx::Error) -> Sqlite {
         sqlx::Error::PoolTimedOut => return Sqlite::Busy,
         _ => None,
     };
-    // The lowest byte is the kind; the rest says more about it. 4874 is "cannot make the shared-memory file
-    // larger", which is what a full disk comes to before the database itself is written.
+    // The lowest byte is the primary code. 4874 means that the shared-memory file cannot grow, which happens on a full
+    // disk before the database itself is written.
     if number == Some(4874) {
         return Sqlite::Full;
     }

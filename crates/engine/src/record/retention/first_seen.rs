@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How long the machine has been up, and since which start of it.
+/// The machine's uptime and its boot id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uptime {
     pub boot: String,
