@@ -15,9 +15,9 @@ const STYLE: &str = include_str!("replay/style.css");
 const MOST_ROWS: usize = 500;
 
 /// Untrusted text, escaped for an element or a quoted attribute.
-struct Text<'a>(&'a str);
+struct SanitizedText<'a>(&'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for SanitizedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Sanitized as for a terminal, because bidirectional control characters work here too.
         html::Text(&audit::sanitize(self.0)).fmt(f)
@@ -48,9 +48,9 @@ pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: ImageSou
                 _ = writeln!(
                     out,
                     "<p class=\"note\"><time>{}</time> <b>{}</b> {}</p>",
-                    Text(time),
-                    Text(what),
-                    Text(text)
+                    SanitizedText(time),
+                    SanitizedText(what),
+                    SanitizedText(text)
                 );
             }
         }
@@ -69,7 +69,7 @@ fn head(out: &mut String, session: &str) {
          img-src data: file: 'self'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n<title>Replay of {}</title>\n<style>\n{STYLE}</style></head><body>\n",
-        Text(session)
+        SanitizedText(session)
     );
 }
 
@@ -80,7 +80,11 @@ fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[Replay
     let done = |item: &&ReplayItem| matches!(item, ReplayItem::Step(_));
     let refused = |item: &&ReplayItem| matches!(item, ReplayItem::Step(step) if step.decision == "deny");
     let recording = events.iter().map(|entry| entry.get("recording")).find(|mode| !mode.is_empty());
-    _ = write!(out, "<header><p class=\"brand\">Stockade · replay</p><h1>{}</h1>\n<dl>", Text(session));
+    _ = write!(
+        out,
+        "<header><p class=\"brand\">Stockade · replay</p><h1>{}</h1>\n<dl>",
+        SanitizedText(session)
+    );
     let facts = [
         ("agent", format!("{}/{}", get("tenant"), get("actor"))),
         ("began", steps::date_and_time(&get("timestamp"))),
@@ -90,7 +94,7 @@ fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[Replay
         ("recording", recording.unwrap_or("unknown").to_owned()),
     ];
     for (key, value) in facts {
-        _ = write!(out, "<div><dt>{key}</dt><dd>{}</dd></div>", Text(&value));
+        _ = write!(out, "<div><dt>{key}</dt><dd>{}</dd></div>", SanitizedText(&value));
     }
     out.push_str("</dl></header>\n");
 }
@@ -108,14 +112,14 @@ fn row(out: &mut String, number: usize, step: &ReplayStep, source: ImageSource) 
         out,
         "<section class=\"step{bare}{state}\"><div class=\"card\"><p class=\"top\"><span class=\"number\">{number}</span>\
          <b>{}</b><time>{}</time></p>",
-        Text(&step.action),
-        Text(&step.time)
+        SanitizedText(&step.action),
+        SanitizedText(&step.time)
     );
     for (class, text) in
         [("target", &step.target), ("input", &step.input), ("title", &step.title), ("url", &step.url)]
     {
         if !text.is_empty() {
-            _ = write!(out, "<p class=\"{class}\">{}</p>", Text(text));
+            _ = write!(out, "<p class=\"{class}\">{}</p>", SanitizedText(text));
         }
     }
     out.push_str("<p class=\"chips\">");
@@ -135,7 +139,7 @@ fn row(out: &mut String, number: usize, step: &ReplayStep, source: ImageSource) 
             } else {
                 "rule"
             };
-            _ = write!(out, "<span class=\"{class}\">{}</span>", Text(text));
+            _ = write!(out, "<span class=\"{class}\">{}</span>", SanitizedText(text));
         }
     }
     out.push_str("</p></div>");
@@ -167,7 +171,7 @@ fn figure(picture: &steps::ReplayImage, what: &str, source: ImageSource) -> Opti
         "<figure><div class=\"frame\"><img alt=\"The page {what} the action\" src=\"{}\">{mark}</div><figcaption>{what}\
          <code>{}</code></figcaption></figure>",
         SafeAttribute(&address),
-        Text(picture.sha256.get(..16).unwrap_or_default())
+        SanitizedText(picture.sha256.get(..16).unwrap_or_default())
     ))
 }
 
@@ -201,11 +205,11 @@ fn ledger(out: &mut String, egress: &Value) {
         _ = write!(
             out,
             "<tr><td>{}</td><td>{} {}:{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            Text(&steps::time_of_day(&get("at"))),
-            Text(&get("method")),
-            Text(&get("host")),
+            SanitizedText(&steps::time_of_day(&get("at"))),
+            SanitizedText(&get("method")),
+            SanitizedText(&get("host")),
             entry["port"].as_u64().unwrap_or_default(),
-            Text(&verdict),
+            SanitizedText(&verdict),
             entry["bytes_up"].as_u64().unwrap_or_default(),
             entry["bytes_down"].as_u64().unwrap_or_default()
         );
