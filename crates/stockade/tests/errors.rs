@@ -6,7 +6,6 @@ use common::site::Site;
 use common::{Home, http, table};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const PAGE: &str = "<title>Trouble</title>

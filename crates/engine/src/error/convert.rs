@@ -1,4 +1,4 @@
-//! Errors of the crates below, in the one form that callers get.
+//! Converts errors of other crates into faults.
 
 use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
@@ -7,7 +7,7 @@ use egress::Egress;
 use error_code::ErrorCode;
 use policy::{InvalidUrl, WebUrl};
 
-/// A log that cannot be written stops actions; reading it goes on.
+/// The fault of a log that cannot be written. Actions stop; reading continues.
 pub fn audit_fault(error: AuditError) -> Fault {
     if error.io().is_some_and(is_disk_full) {
         return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
@@ -22,7 +22,7 @@ pub fn audit_fault(error: AuditError) -> Fault {
         .retryable()
 }
 
-/// A failed navigation is explained by what the proxy saw, which knows more than a net error says.
+/// Explains a failed navigation by the proxy's failure, which is more precise than Chromium's net error.
 pub fn explain(error: BrowserError, egress: Option<&Egress>) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
@@ -61,7 +61,7 @@ impl From<jail::JailError> for Fault {
     }
 }
 
-/// An address that is not one, or that no session opens.
+/// The fault of an invalid or unsupported address.
 pub fn bad_address(refusal: &InvalidUrl) -> Fault {
     Fault::new(ErrorCode::BadAddress, refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
@@ -75,7 +75,7 @@ mod tests {
     use jail::{JailError, JailId};
 
     #[test]
-    fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
+    fn rare_errors_have_a_code_and_a_hint() {
         let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
         for (fault, code) in [

@@ -1,4 +1,4 @@
-//! The one form an error has at every door: a stable code, a message, a next step.
+//! The error form of every interface: a stable code, a message and a hint.
 
 mod convert;
 
@@ -11,12 +11,12 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// What a caller gets back when something did not work, whichever door it came through.
+/// The error that a caller gets from every interface.
 ///
 /// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
-/// may be empty; `cause` is the code below a general one. It carries no `source`: causes belong in the log, and are folded into `message` by
-/// [`Fault::caused`] where a person needs them. Words of a page in it are told apart by [`browser::PageText`];
-/// MCP fences them, and everybody else reads them in quotes.
+/// may be empty; `cause` is the specific code below a general one. It carries no `source`: causes belong in the log, and are
+/// folded into `message` by [`Fault::caused`] where a person needs them. Text of a page in it is marked by
+/// [`browser::PageText`]; MCP delimits it, and all other interfaces quote it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Fault {
     pub code: ErrorCode,
@@ -41,7 +41,7 @@ struct FaultFields<'a> {
     parameters: ErrorParameters<'a>,
 }
 
-/// What to do about a fault of our own.
+/// Hint for an internal error.
 const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
 
 impl Fault {
@@ -114,7 +114,7 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// What a page said, in quotes: for people, logs and programs that take no fences.
+/// Quotes the page text in a message, for people, logs and programs without delimiters.
 pub fn in_quotes(text: &str) -> String {
     mark_page_text(text, "\"", "\"")
 }
@@ -139,14 +139,14 @@ pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// An error and its causes on one line. A cause that the error already names is not said twice.
+/// An error and its causes on one line. A cause that the text already contains is not repeated.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        let said = cause.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let text_of_cause = cause.to_string();
+        if !text.contains(&text_of_cause) {
+            text = format!("{text}: {text_of_cause}");
         }
         next = cause.source();
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn people_and_programs_read_what_a_page_said_in_quotes() {
+    fn page_text_is_quoted_for_people_and_programs() {
         let fault =
             Fault::new(ErrorCode::ElementCovered, format!("covered by {}", browser::PageText::new("a cat")));
         assert_eq!(fault.to_string(), "element_covered: covered by \"a cat\"");

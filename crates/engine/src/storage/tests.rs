@@ -212,7 +212,7 @@ async fn a_file_that_is_no_database_is_refused() {
 #[tokio::test]
 async fn a_database_that_cannot_grow_says_that_the_disk_is_full() {
     let f = open().await;
-    // What SQLite says to a page limit is what it says to a full disk.
+    // SQLite reports a page limit like a full disk.
     let mut connection = f.storage.pool.acquire().await.unwrap();
     sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
     let error = loop {
