@@ -133,10 +133,16 @@ impl Log {
             .rule(Redacted::from_safe(authorization.rule()))
             .user_agent(user_agent)
             .screenshot_before(before);
-        self.write(&event, LineClass::Opening).await?;
+        let answer = self.send(&event, LineClass::Opening)?;
         let (log, subject) = (self.clone(), subject.clone());
-        let intent = Intent { log, subject, action, correlation, slot: Some(slot) };
-        Ok((authorization.into_permitted(), intent))
+        // From here the line may be written: a caller that goes away while waiting leaves an abandoned intent.
+        let mut intent = Intent { log, subject, action, correlation, slot: Some(slot) };
+        let written = wait_for(answer).await;
+        if let Err(AuditError::Write { .. }) = &written {
+            // It is not on record, so it has no outcome either.
+            intent.slot = None;
+        }
+        written.map(|()| (authorization.into_permitted(), intent))
     }
 
     /// Appends one event and returns when it is durable.
@@ -196,10 +202,15 @@ impl Log {
     }
 
     async fn write(&self, event: &Event, class: LineClass) -> Result<(), AuditError> {
+        wait_for(self.send(event, class)?).await
+    }
+
+    /// Queues an event, and returns where its answer comes.
+    fn send(&self, event: &Event, class: LineClass) -> Result<oneshot::Receiver<Answer>, AuditError> {
         let fields = fields(event)?;
         let (durable, answer) = oneshot::channel();
         self.queue()?.send(Job::Line(Line { fields, class, durable: Some(durable) }))?;
-        wait_for(answer).await
+        Ok(answer)
     }
 
     fn queue(&self) -> Result<&Queue, AuditError> {

@@ -121,6 +121,35 @@ async fn an_abandoned_intent_is_recorded_though_the_queue_is_full() {
     assert_eq!(jobs.try_iter().filter(|queued| is_abandoned(&queued.job)).count(), 1);
 }
 
+/// The line may be written all the same, and then needs an outcome; one that was refused has none.
+#[tokio::test]
+async fn an_intent_whose_caller_goes_away_while_it_is_written_is_recorded_as_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    for (is_refused, outcomes) in [(false, 1), (true, 0)] {
+        let (queue, jobs) = Queue::new();
+        let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START);
+        let log = Log::unattended(queue, head);
+        let intending = tokio::spawn(async move { intend(&log).await.map(|_| ()) });
+        let queued = loop {
+            match jobs.try_recv() {
+                Ok(queued) => break queued,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        let Job::Line(line) = queued.job else { panic!("not a line") };
+        if is_refused {
+            let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            line.durable.unwrap().send(Err(std::sync::Arc::new(full))).unwrap();
+            assert!(matches!(intending.await.unwrap(), Err(AuditError::Write { .. })));
+        } else {
+            intending.abort();
+            assert!(intending.await.unwrap_err().is_cancelled());
+        }
+        let is_abandoned = |job: &Job| matches!(job, Job::Line(line) if line.fields.contains("abandoned"));
+        assert_eq!(jobs.try_iter().filter(|queued| is_abandoned(&queued.job)).count(), outcomes);
+    }
+}
+
 #[tokio::test]
 async fn intents_without_an_outcome_are_bounded() {
     let (queue, _jobs) = Queue::new();

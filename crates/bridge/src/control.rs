@@ -203,6 +203,7 @@ impl Control {
         let Upgrade { run, key, claims } = upgrade;
         let Ok(Some(attachment)) = timeout(ATTACH_TIMEOUT, run.pipe.attach()).await else {
             let reply = Reply::json(Status::Unavailable, &self.report());
+            // As above: the host may have hung up.
             timeout(EXCHANGE_TIMEOUT, reply.write(&mut stream)).await.ok();
             return;
         };

@@ -175,7 +175,7 @@ async fn ended(task: &mut JoinHandle<()>) {
 fn new_id() -> Result<String, getrandom::Error> {
     let mut bytes = [0; ID_LENGTH];
     getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 #[derive(Debug, thiserror::Error)]

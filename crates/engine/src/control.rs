@@ -1,6 +1,6 @@
-//! The control plane, put together: settings in, a gate with everything behind it out.
+//! Assembles the control plane from the settings.
 
-use crate::approvals::Book;
+use crate::approvals::ApprovalStore;
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
 use crate::logins::{self, Logins};
@@ -21,27 +21,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// How long a jail may take from nothing to a browser that speaks.
+/// Time limit from creating a jail to a browser that answers.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// The window of a headed browser, and its display.
+/// Size of a headed browser's display and window.
 const DISPLAY: (u32, u32) = (1280, 800);
 
 pub struct Control {
     pub gate: Gate,
-    /// What waits for a person.
-    pub approvals: Book,
+    /// Questions to people.
+    pub approvals: ApprovalStore,
     /// Credentials, and the grants that release them.
     pub logins: Arc<Logins>,
     pub log: audit::Log,
     pub storage: Storage,
-    /// What a screenshot is unless its caller says otherwise.
+    /// Default format of screenshots.
     pub screenshot_format: ImageFormat,
     /// Whether agents may read a page's cleaned HTML.
     pub read_dom: bool,
     provider: Arc<Provider>,
     anchors: Mutex<Option<Anchors>>,
-    sweeping: JoinHandle<()>,
-    collecting: JoinHandle<()>,
+    retention_task: JoinHandle<()>,
+    grant_cleanup_task: JoinHandle<()>,
 }
 
 impl Control {
@@ -63,12 +63,13 @@ impl Control {
         let provider = Arc::new(Provider::Sandbox(sandbox));
         crate::memory::close()?;
         let (log, authority) = crate::record::open_log(&config.audit, state, &provider.instance())?;
-        let approvals = Book::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
+        let approvals =
+            ApprovalStore::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
         let settings = settings(config, state, &log)?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
         let registry = Arc::new(Registry::new(settings, provider.clone(), log.clone(), logins.clone()));
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
-        let sweeping = crate::record::keep_sweeping(
+        let retention_task = crate::record::sweep_periodically(
             state.folder().to_owned(),
             RetentionRules::of(config),
             log.clone(),
@@ -77,9 +78,10 @@ impl Control {
                 move || registry.open_ids()
             },
         );
-        let sweeping = tokio::spawn(sweeping);
-        let collecting = tokio::spawn(logins::keep_collecting(logins.clone(), log.clone()));
-        // Where nobody is asked, nobody guides.
+        let retention_task = tokio::spawn(retention_task);
+        let grant_cleanup_task =
+            tokio::spawn(logins::remove_expired_periodically(logins.clone(), log.clone()));
+        // Without approvals there is no guidance either.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
         let policy = Policy::new(config.policy());
         let gate = Gate::new(policy, log.clone(), registry, approvals.clone(), pause_after);
@@ -93,8 +95,8 @@ impl Control {
             read_dom: config.read_dom,
             provider,
             anchors,
-            sweeping,
-            collecting,
+            retention_task,
+            grant_cleanup_task,
         })
     }
 
@@ -124,8 +126,8 @@ impl Control {
 
     /// Ends every session, then the provider, and waits until it has cleared up.
     pub async fn shut_down(&self) {
-        self.sweeping.abort();
-        self.collecting.abort();
+        self.retention_task.abort();
+        self.grant_cleanup_task.abort();
         self.gate.sessions.shut_down().await;
         let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(anchors) = anchors {
@@ -135,7 +137,7 @@ impl Control {
     }
 }
 
-/// A session takes some ten descriptors, and the usual soft limit is meant for programs of another age.
+/// Raises the soft limit on open files to the hard limit. A session needs about ten descriptors.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -151,7 +153,8 @@ fn record_mode(recording: Recording) -> RecordMode {
     }
 }
 
-/// A folder of this log's own: whoever holds its chain is alone in it, so what is there was left by a crash.
+/// The folder for transient screenshots of this log chain. Only the chain's owner uses it, so existing files are left
+/// from a crash and are removed.
 fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
     let chain = log.folder().file_name().unwrap_or_default();
     let folder = state.folder().join("transient").join(chain);
@@ -196,7 +199,7 @@ fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionS
         health_interval: config.health_interval.duration(),
         egress: Arc::new(egress::Rules::new(hosts)),
         also_home: config.credentials.egress.clone(),
-        // Each call brings a limit of its own; this one is for taking over a browser.
+        // Each call has its own timeout; this one applies to attaching to a browser.
         browser: BrowserOptions {
             action_timeout: LONGEST_ACTION,
             max_pixels: config.screenshot.max_pixels,

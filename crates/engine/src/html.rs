@@ -1,9 +1,8 @@
-//! Text made safe for a page.
+//! HTML escaping.
 
 use std::fmt;
 
-/// Text that someone else may have written, shown as text wherever it stands: in an element or in a quoted
-/// attribute.
+/// Untrusted text, escaped for an element or a quoted attribute.
 pub struct Text<'a>(pub &'a str);
 
 impl fmt::Display for Text<'_> {

@@ -1,13 +1,12 @@
-//! What is in this process's memory stays there: no core file, no debugger of the same user, and no swap where the
-//! kernel lets us say so.
+//! Protects this process's memory: no core file, no debugger of the same user, and no swap where memory can be locked.
 
 use crate::error::Fault;
 use error_code::ErrorCode;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-/// To be called before any secret is in memory, and after programs were started that must be looked into: a child
-/// is as closed as we are until it becomes another program.
+/// Makes this process undumpable. Called before any secret is in memory, and after starting children that must stay
+/// inspectable: a child inherits this until it executes another program.
 pub fn close() -> Result<(), Fault> {
     // The limit is 1 and not 0, because only 1 also keeps a machine's core handler from being run.
     let most = getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));

@@ -1,4 +1,4 @@
-//! One POST to an address that the operator named, and whether it was taken.
+//! Sends one POST to an address that the operator configured.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use url::{Position, Url};
 
-/// Callers bound the time; nobody reads what is answered.
+/// Callers set the timeout; the response body is ignored.
 const LIMITS: Limits = Limits { connect: Duration::MAX, total: Duration::MAX, largest_body: None };
 
-/// Trusts the authorities of this machine as they were at the first POST.
+/// Trusts this machine's certificate authorities, loaded at the first POST.
 static CLIENT: LazyLock<Result<Client, RootsError>> =
     LazyLock::new(|| Client::new(TrustedRoots::Native, LIMITS));
 
-/// Sends JSON; an answer that is no success is an error. It has no time limit of its own.
+/// Sends JSON. Fails unless the status is a success. Has no timeout of its own.
 pub async fn post(url: &Url, headers: &[(&str, &str)], text: String) -> io::Result<()> {
     let target = &url[Position::BeforePath..Position::AfterQuery];
     let mut request = Request::post(target).header("content-type", "application/json");
@@ -36,7 +36,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     #[tokio::test]
-    async fn what_is_posted_is_taken_or_not_by_its_status() {
+    async fn a_post_succeeds_or_fails_by_its_status() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = Url::parse(&format!("http://{}/hook?a=b", listener.local_addr().unwrap())).unwrap();
         let server = tokio::spawn(async move {

@@ -1,8 +1,8 @@
-//! Random names that cannot be guessed.
+//! Unguessable random identifiers.
 
 /// `length` lower-case letters and digits. Each has 5 bits: 16 characters are 80 bits.
 pub fn token(length: usize) -> String {
-    // Without randomness nothing here is safe to start; there is no lesser way on.
+    // Nothing here is safe without randomness, so there is no fallback.
     #[expect(clippy::expect_used)]
     let text =
         redact::random_text(redact::UNAMBIGUOUS, length).expect("the operating system gives random bytes");

@@ -1,4 +1,4 @@
-//! When to stop: a signal, or the loss of the provider, without which no browser lives.
+//! Stop conditions: a signal, or the loss of the provider with all its browsers.
 
 use crate::control::Control;
 use crate::error::Fault;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// The moment to stop, and whether somebody wanted it.
+/// Signals the stop and remembers whether it was requested.
 pub struct Stop {
     /// Cancelled by SIGINT, SIGTERM or SIGHUP, or when the provider is lost.
     pub token: CancellationToken,
@@ -37,7 +37,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// A stop that nobody asked for is a failure.
+    /// Fails if the stop was caused by the loss of the provider.
     pub fn wanted(&self) -> Result<(), Fault> {
         if self.provider_lost.load(Ordering::SeqCst) {
             return Err(self.control.provider_loss_fault());

@@ -314,6 +314,19 @@ impl Serialize for EndReason {
     }
 }
 
+/// The parameters of a code as fields, each only where the code has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ErrorParameters<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EndReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
+}
+
 impl ErrorCode {
     /// Reads a code's text. `None` for a code of another version.
     pub fn parse(text: &str) -> Option<ErrorCode> {
@@ -345,6 +358,21 @@ impl ErrorCode {
             ErrorCode::ApprovalPending { .. } => "approval_pending",
             ErrorCode::BrowserActionTimeout { .. } => "browser_action_timeout",
             plain => plain.plain_text().unwrap_or_default(),
+        }
+    }
+
+    /// The parameters of a code, which are also part of its text.
+    pub fn parameters(&self) -> ErrorParameters<'_> {
+        let none = ErrorParameters::default();
+        match self {
+            ErrorCode::SessionEnded { reason } => ErrorParameters { reason: Some(*reason), ..none },
+            ErrorCode::SessionPaused { approval } | ErrorCode::ApprovalPending { approval } => {
+                ErrorParameters { approval_id: Some(approval), ..none }
+            }
+            ErrorCode::BrowserActionTimeout { action, limit } => {
+                ErrorParameters { action: Some(action), timeout_seconds: Some(limit.as_secs_f64()), ..none }
+            }
+            _ => none,
         }
     }
 

@@ -167,7 +167,7 @@ pub const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Starting",
-        intro: "",
+        intro: "Opening a session answers with `sandbox_runtime_required` where no jail can be started, and the code of the reason is in `cause`. Commands such as `stockade template build` and `stockade doctor` answer with the code of the reason itself.",
         columns: &["when", "then"],
         rows: &[
             row(&["bubblewrap_missing", "bubblewrap_old"], &["no bubblewrap, or one that cannot bind by descriptor", "`apt-get install bubblewrap`"]),
@@ -179,7 +179,7 @@ pub const SECTIONS: &[Section] = &[
             row(&["template_store_unsafe"], &["another user but root could write to the templates", "look at who made the folder, remove it, `stockade template build`"]),
             row(&["browser_start_failed"], &["the phase, the process's state and the end of its log are in the message", "`stockade doctor`"]),
             row(&["jail_start_failed"], &["bubblewrap's own words are in the message", "`stockade doctor`"]),
-            row(&["sandbox_runtime_required"], &["the keeper is gone, so no jail can be made; trying again will not help", "restart"]),
+            row(&["sandbox_runtime_required"], &["no session can be opened, because no jail can be started; `cause` has the code of what is missing, such as `bubblewrap_missing`, `namespaces_forbidden`, `limits_unavailable`, `template_missing` or `keeper_lost`", "do what the hint says; trying again will not help"]),
             row(&["bridge_lost", "bridge_refused"], &["the jail's bridge is gone, or refused a token", "open another session"]),
             row(&["jail_unknown", "jail_exists", "jail_still_alive", "bad_jail_id", "jail_system_error", "runtime_dir_unsafe"], &["the runtime could not do its work; the message says at which step", "`stockade jail reap`, `stockade doctor`"]),
             row(&["state_locked"], &["another server runs from this state folder; the message has its process", "stop it, or use `--state`"]),
@@ -262,7 +262,7 @@ pub const SECTIONS: &[Section] = &[
             row(&["token_missing", "token_malformed", "token_bad_signature", "token_wrong_scope", "token_wrong_target", "token_expired", "token_too_long", "token_replayed", "token_memory_full"], &["a bridge refuses a token", "`bridge_refused`"]),
             row(&["bad_request", "head_too_large", "websocket_only", "still_running"], &["a bridge is asked for what it does not do", "`bridge_refused`"]),
             row(&["restarts_used_up"], &["a bridge has started its browser as often as it may", "`session_ended:browser_lost`"]),
-            row(&["keeper_lost"], &["the process that starts jails is gone", "`sandbox_runtime_required`"]),
+            row(&["keeper_lost"], &["the process that starts jails is gone", "the `cause` of `sandbox_runtime_required`"]),
             row(&["egress_busy", "egress_malformed"], &["the proxy turned a connection away before it knew for which host: too many at once, or no request; they are in the session's ledger", "`navigation_failed`"]),
         ],
     },

@@ -1,8 +1,7 @@
 //! bubblewrap: finding it, and the arguments that make a jail.
 
-use crate::wait::run_tool;
+use crate::wait::{find_program, run_tool};
 use crate::{JailError, Limits};
-use std::ffi::OsString;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,12 +21,7 @@ pub(crate) struct PassedFds<'a> {
 }
 
 pub(crate) fn find() -> Result<PathBuf, JailError> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join("bwrap"))
-        .find(|program| program.is_file())
-        .ok_or(JailError::BubblewrapMissing)
+    find_program("bwrap").ok_or(JailError::BubblewrapMissing)
 }
 
 /// Its version, if it can do what we ask of it.

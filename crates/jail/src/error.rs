@@ -75,6 +75,30 @@ impl JailError {
         }
     }
 
+    /// Whether no jail can be started until somebody mends the host, the template or the runtime. Errors of a single
+    /// jail, and those that may pass, are not.
+    pub fn is_runtime_unavailable(&self) -> bool {
+        match self {
+            JailError::BubblewrapMissing
+            | JailError::BubblewrapOld { .. }
+            | JailError::NamespacesForbidden { .. }
+            | JailError::LimitsUnavailable { .. }
+            | JailError::RuntimeLost { .. }
+            | JailError::UnsafeRuntimeDir { .. }
+            | JailError::Filter { .. } => true,
+            JailError::Template(error) => error.is_runtime_unavailable(),
+            JailError::BadId(_)
+            | JailError::StartFailed { .. }
+            | JailError::UnknownJail { .. }
+            | JailError::JailExists { .. }
+            | JailError::StillAlive { .. }
+            | JailError::InKeeper { .. }
+            | JailError::NoRandomness { .. }
+            | JailError::File { .. }
+            | JailError::System { .. } => false,
+        }
+    }
+
     /// What to do next, as a command where there is one.
     pub fn hint(&self) -> String {
         match self {
@@ -128,23 +152,30 @@ impl JailError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::template::Flavour;
 
     #[test]
     fn every_failure_has_its_code_and_a_next_step() {
         let id = || JailId::parse("a").unwrap();
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
         let full = || io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
-        for (error, code) in [
-            (JailError::BadId(InvalidId), "bad_jail_id"),
-            (JailError::BubblewrapOld { version: "0.4".into() }, "bubblewrap_old"),
-            (JailError::RuntimeLost { why: "killed".into() }, "keeper_lost"),
-            (JailError::UnknownJail { id: id() }, "jail_unknown"),
-            (JailError::JailExists { id: id() }, "jail_exists"),
-            (JailError::StillAlive { id: id() }, "jail_still_alive"),
-            (JailError::System { what: "waiting", source: denied() }, "jail_system_error"),
-            (JailError::System { what: "writing", source: full() }, "disk_full"),
+        let template = |source| TemplateError::file("reading", Path::new("/t"))(source).into();
+        for (error, code, is_runtime_unavailable) in [
+            (JailError::BadId(InvalidId), "bad_jail_id", false),
+            (JailError::BubblewrapOld { version: "0.4".into() }, "bubblewrap_old", true),
+            (JailError::RuntimeLost { why: "killed".into() }, "keeper_lost", true),
+            (TemplateError::Missing { flavour: Flavour::Headless }.into(), "template_missing", true),
+            (template(denied()), "template_build_failed", true),
+            (template(full()), "disk_full", false),
+            (JailError::StartFailed { id: id(), log: "no".into() }, "jail_start_failed", false),
+            (JailError::UnknownJail { id: id() }, "jail_unknown", false),
+            (JailError::JailExists { id: id() }, "jail_exists", false),
+            (JailError::StillAlive { id: id() }, "jail_still_alive", false),
+            (JailError::System { what: "waiting", source: denied() }, "jail_system_error", false),
+            (JailError::System { what: "writing", source: full() }, "disk_full", false),
         ] {
             assert_eq!(error.code().to_string(), code);
+            assert_eq!(error.is_runtime_unavailable(), is_runtime_unavailable, "{code}");
             assert!(!error.hint().is_empty(), "{code}");
         }
     }

@@ -68,7 +68,7 @@ impl InstanceId {
     pub(crate) fn random() -> Result<InstanceId, getrandom::Error> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes)?;
-        Ok(InstanceId(format!("i{:016x}", u64::from_ne_bytes(bytes))))
+        Ok(InstanceId(format!("i{}", hex::encode(bytes))))
     }
 }
 

@@ -3,7 +3,7 @@
 use browser::{CallerId, Content, Outcome, ReplyOptions, Snapshot};
 use engine::control::Control;
 use engine::error::Fault;
-use engine::gate::{Reply, Wish};
+use engine::gate::{ActionRequest, Reply};
 use engine::session::{Archived, EndReason, OpenRequest, Session};
 use error_code::ErrorCode;
 use policy::{Action, LoadState, Navigate, Read, ReadFormat, Scope, Screenshot, WebUrl};
@@ -90,9 +90,9 @@ async fn run_page_steps(
     report_step: &mut dyn FnMut(&SmokeStep),
 ) -> Result<(), Fault> {
     let act = async |action| {
-        let viewer = ReplyOptions { caller: CallerId::new("smoke"), full: true };
-        let wish = Wish::unattended(action, viewer);
-        control.gate.act(scope, session.id.as_str(), wish, &CancellationToken::new()).await
+        let reply_options = ReplyOptions { caller: CallerId::new("smoke"), full: true };
+        let request = ActionRequest::unattended(action, reply_options);
+        control.gate.act(scope, session.id.as_str(), request, &CancellationToken::new()).await
     };
 
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Risky actions wait for a person: over MCP, in real jails, with an operator who answers in the book.
+//! Risky actions wait for a person: over MCP, in real jails, with an operator who answers in the approval store.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use common::Home;
 use common::machine::{PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
-use engine::approvals::{Kind, State, Verdict};
+use engine::approvals::{ApprovalKind, ApprovalState, Verdict};
 use serde_json::{Value, json};
 
 const ITEM: &str = "<title>Item</title><form method=post action=/gone><button>Delete item</button></form>\
@@ -34,7 +34,7 @@ fn an_approved_action_runs_a_denied_one_does_not_and_a_timeout_denies() {
 
     let call = mcp.begin("tools/call", delete());
     let asked = operator.next();
-    assert_eq!((asked.kind, asked.card.tool.as_str()), (Kind::Action, "browser_click"));
+    assert_eq!((asked.kind, asked.card.tool.as_str()), (ApprovalKind::Action, "browser_click"));
     assert_eq!((asked.card.action.as_str(), asked.card.domain.as_str()), ("click", "item.test"));
     let element = asked.card.element.clone().unwrap();
     assert_eq!(element.name.as_str(), "Delete item");
@@ -144,7 +144,7 @@ fn an_approval_for_the_session_covers_exactly_this_action() {
     let call = mcp.begin("tools/call", delete());
     let asked = operator.next();
     let this: Vec<String> =
-        asked.card.for_session.iter().map(|said| format!("{}={}", said.what, said.words.as_str())).collect();
+        asked.card.for_session.iter().map(|fact| format!("{}={}", fact.name, fact.value.as_str())).collect();
     for part in [
         "action=click",
         "site=http://item.test",
@@ -305,7 +305,7 @@ fn an_unlisted_domain_asks_and_a_typed_credential_alerts() {
     let goto = |host: &str| json!({"name": "browser_navigate", "arguments": {"url": format!("http://{host}/other")}});
     let call = mcp.begin("tools/call", goto("evil.test"));
     let asked = operator.next();
-    assert_eq!((asked.kind, asked.card.domain.as_str()), (Kind::Domain, "evil.test"));
+    assert_eq!((asked.kind, asked.card.domain.as_str()), (ApprovalKind::Domain, "evil.test"));
     operator.denies(&asked.id);
     assert_eq!(mcp.answer_to(call)["error"]["code"], "blocked_domain");
     let call = mcp.begin("tools/call", goto("news.test"));
@@ -365,7 +365,7 @@ fn three_failures_in_a_row_wait_for_a_persons_guidance() {
     let error = mcp.call("browser_click", wrong.clone()).unwrap_err();
     assert!(error["hint"].as_str().unwrap().contains("guidance"), "{error}");
     let asked = operator.next();
-    assert_eq!(asked.kind, Kind::Guidance);
+    assert_eq!(asked.kind, ApprovalKind::Guidance);
     let paused = mcp.code("browser_back", json!({}));
     assert_eq!(paused, format!("session_paused:{}", asked.id));
     mcp.ok("browser_read", json!({}));
@@ -389,5 +389,5 @@ fn three_failures_in_a_row_wait_for_a_persons_guidance() {
         assert!(ended || code.starts_with("session_paused:"), "{code}");
         ended.then_some(())
     });
-    assert_eq!(operator.find(&asked.id).state, State::Ended);
+    assert_eq!(operator.find(&asked.id).state, ApprovalState::Ended);
 }

@@ -6,7 +6,7 @@ use common::machine::{self, PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, Mcp, Server, http};
-use engine::approvals::{ApprovalId, State, Verdict};
+use engine::approvals::{ApprovalId, ApprovalState, Verdict};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -93,7 +93,7 @@ fn a_client_hears_that_a_person_is_asked_and_is_led_to_the_page_where_they_answe
         progress.iter().all(|note| note.contains(asked.id.as_str()) && note.contains(&page)),
         "{progress:?}"
     );
-    assert_eq!(operator.find(&asked.id).state, State::Waiting, "opening the page decides nothing");
+    assert_eq!(operator.find(&asked.id).state, ApprovalState::Waiting, "opening the page decides nothing");
     assert_eq!(posts(&site), 0);
     operator.approves(&asked.id);
     assert_eq!(mcp.answer_to(call)["title"], "Gone");
@@ -145,7 +145,7 @@ fn closing_a_session_withdraws_its_approval_request() {
     let reply = answers.iter().find(|answer| answer["id"] == call).unwrap();
     assert_eq!(reply["result"]["structuredContent"]["error"]["code"], "session_ended:closed", "{reply}");
     until("the question is withdrawn", PATIENCE, || {
-        (operator.find(&asked.id).state == State::Withdrawn).then_some(())
+        (operator.find(&asked.id).state == ApprovalState::Withdrawn).then_some(())
     });
     assert!(operator.says(&asked.id, Verdict::Approve { for_session: false }).is_err());
     assert_eq!(posts(&site), 0);
@@ -162,7 +162,7 @@ fn cancelling_a_call_withdraws_its_approval_request() {
     let asked = operator.next();
     mcp.notify("notifications/cancelled", json!({"requestId": call}));
     until("the question is withdrawn", PATIENCE, || {
-        (operator.find(&asked.id).state == State::Withdrawn).then_some(())
+        (operator.find(&asked.id).state == ApprovalState::Withdrawn).then_some(())
     });
     // What came of the call is reported a moment after the question is gone.
     let reply = until("the call is reported as cancelled", PATIENCE, || {
@@ -189,7 +189,7 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
     // What waits is closed by the next start, and cannot be answered.
     let mut server = home.serve(&[]);
     server.banner["key"] = json!(key);
-    assert_eq!(operator.find(&waiting).state, State::Interrupted);
+    assert_eq!(operator.find(&waiting).state, ApprovalState::Interrupted);
     let late = operator.says(&waiting, Verdict::Approve { for_session: false }).unwrap_err();
     assert_eq!(late.code.to_string(), "approval_decided");
     assert_eq!(pending(&server, &waiting)["data"]["state"], "interrupted");
@@ -210,7 +210,7 @@ fn a_killed_control_plane_applies_no_decision_when_it_is_back() {
     // Only a session does what was approved, and the control plane started without one.
     assert_eq!(act(&server, json!({"action": "session.list"}))["data"]["sessions"], json!([]));
     let row = operator.find(&approved);
-    assert_eq!((row.state, row.outcome), (State::Approved, None));
+    assert_eq!((row.state, row.outcome), (ApprovalState::Approved, None));
     assert_eq!(posts(&site), 0);
 }
 

@@ -100,7 +100,7 @@ fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
         "!document.querySelector('.card') && document.querySelector('.past').innerText.includes('no answer')",
     );
     let log = asking.home.audit_log();
-    assert!(log.contains("operator operator by console"), "who and by which door");
+    assert!(log.contains("operator operator by console"), "who and by which channel");
 }
 
 /// The one test that waits for a real deadline.
@@ -306,7 +306,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
         }
         assert!(client.wait().unwrap().success());
     }
-    assert!(home.audit_log().contains("operator operator by elicitation"), "by which door");
+    assert!(home.audit_log().contains("operator operator by elicitation"), "by which channel");
 }
 
 #[test]

@@ -37,6 +37,20 @@ fn code(command: &mut Command) -> String {
     refused(command)["code"].as_str().unwrap().to_owned()
 }
 
+/// Runs a command that must fail because no jail can be started, and returns the code of the reason.
+fn cause(command: &mut Command) -> String {
+    cause_of(&refused(command))
+}
+
+fn cause_of(error: &Value) -> String {
+    assert_eq!(
+        (&error["code"], &error["retryable"]),
+        (&json!("sandbox_runtime_required"), &json!(false)),
+        "{error}"
+    );
+    error["cause"].as_str().unwrap_or_else(|| panic!("no cause: {error}")).to_owned()
+}
+
 #[test]
 fn no_chromium() {
     let empty = tempfile::tempdir().unwrap();
@@ -50,7 +64,7 @@ fn no_chromium() {
 fn no_bubblewrap() {
     let home = Home::new("");
     let empty = tempfile::tempdir().unwrap();
-    assert_eq!(code(home.command(&["smoke", "--demo"]).env("PATH", empty.path())), "bubblewrap_missing");
+    assert_eq!(cause(home.command(&["smoke", "--demo"]).env("PATH", empty.path())), "bubblewrap_missing");
 }
 
 #[test]
@@ -73,7 +87,7 @@ fn namespaces_forbidden() {
         std::fs::write(format!("/proc/{}/{map}", child.id()), "0 0 4294967295").unwrap();
     }
     child.stdin.take().unwrap().write_all(b"go\n").unwrap();
-    assert_eq!(error_of(&child.wait_with_output().unwrap())["code"], "namespaces_forbidden");
+    assert_eq!(cause_of(&error_of(&child.wait_with_output().unwrap())), "namespaces_forbidden");
 }
 
 #[test]
@@ -104,7 +118,7 @@ fn an_altered_template() {
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(folder.join("extra"), "x").unwrap();
     let error = refused(home.command(&["smoke", "--demo"]).env("STOCKADE_TEMPLATES", scratch.path()));
-    assert_eq!(error["code"], "template_altered");
+    assert_eq!(cause_of(&error), "template_altered");
     assert!(error["message"].as_str().unwrap().contains("stockade/extra"), "{error}");
 }
 
@@ -229,7 +243,12 @@ fn keys_that_another_process_holds_or_a_newer_program_wrote() {
     let list = || refused(&mut home.command(&["key", "list"]));
     let busy = with_database(&home, list, "BEGIN EXCLUSIVE");
     assert_eq!((&busy["code"], &busy["retryable"]), (&json!("storage_busy"), &json!(true)));
-    let newer = with_database(&home, list, "INSERT INTO schema_steps (step) VALUES (99)");
+    let newer = with_database(
+        &home,
+        list,
+        "INSERT INTO schema_migrations (version, description, success, checksum, execution_time)
+         VALUES (99, 'of a later release', true, '', 0)",
+    );
     assert_eq!(newer["code"], "storage_newer");
     let label = "x".repeat(65);
     assert_eq!(code(&mut Home::new("").command(&["key", "make", "--label", &label])), "bad_label");
@@ -299,7 +318,7 @@ fn a_chromium_that_does_not_start() {
 #[test]
 fn limits_that_cannot_be_set() {
     let home = Home::new("    container:\n      cgroup_parent: /nowhere/at/all\n");
-    assert_eq!(code(&mut home.command(&["smoke", "--demo"])), "limits_unavailable");
+    assert_eq!(cause(&mut home.command(&["smoke", "--demo"])), "limits_unavailable");
 }
 
 #[test]
@@ -326,7 +345,7 @@ fn a_keeper_that_is_gone() {
     let keeper = keeper.into_iter().find(|p| p.arguments.iter().any(|a| a == "jail-keeper")).unwrap();
     machine::signal(keeper.pid, "KILL");
     let last = server.last_words();
-    assert_eq!(known(last["error"].clone())["code"], "sandbox_runtime_required");
+    assert_eq!(cause_of(&known(last["error"].clone())), "keeper_lost");
 }
 
 #[test]

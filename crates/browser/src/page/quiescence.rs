@@ -42,7 +42,6 @@ struct QuiescenceReply {
     began: bool,
     stopped: bool,
     by: Option<PageText>,
-    #[serde(rename = "told")]
     snapshot: Option<FrameReply>,
     same: bool,
     count: Option<usize>,

@@ -79,5 +79,5 @@ export const waitUntilSettled = async ({ expecting, anew, wanted, count }) => {
   await waitForQuiet(expecting);
   const snapshot = snapshotIfSmall(wanted);
   const counted = wanted && snapshot !== null ? countNodes({ anew: count }) : { count: null, same: false };
-  return { ...came, told: snapshot, ...counted };
+  return { ...came, snapshot, ...counted };
 };

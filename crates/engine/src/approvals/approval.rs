@@ -1,4 +1,4 @@
-//! One question to a person, as every door shows it, and what became of it.
+//! One question to a person, and its answer.
 
 use browser::PageText;
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use policy::{Name, Origin, Risk, Scope, SessionId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `ap-` and sixteen letters: nobody's to choose, and no authority by itself.
+/// `ap-` and sixteen random characters. Knowing an id gives no authority.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct ApprovalId(String);
@@ -37,20 +37,20 @@ impl fmt::Display for ApprovalId {
     }
 }
 
-/// An enum that is stored, shown and serialised by one name for each of its values.
-macro_rules! words {
-    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+/// Declares an enum with one name per variant for storage, display and JSON.
+macro_rules! named_enum {
+    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $type { $($(#[$variant_doc])* $variant),* }
 
         impl $type {
             pub fn as_str(self) -> &'static str {
-                match self { $($type::$variant => $word),* }
+                match self { $($type::$variant => $name),* }
             }
 
             pub fn parse(text: &str) -> Option<$type> {
-                match text { $($word => Some($type::$variant),)* _ => None }
+                match text { $($name => Some($type::$variant),)* _ => None }
             }
         }
 
@@ -62,211 +62,215 @@ macro_rules! words {
     };
 }
 
-words!(
-    /// What is asked for.
-    Kind {
-        /// Leave to do one thing.
+named_enum!(
+    /// The subject of a question.
+    ApprovalKind {
+        /// Permission for one action.
         Action = "action",
-        /// The same, and a domain that is not on the allowlist becomes one of this session's.
+        /// The same, and the session may use a domain that is not on the allowlist.
         Domain = "domain",
-        /// The session is paused: what now?
+        /// Guidance for a paused session.
         Guidance = "guidance",
     }
 );
 
-words!(
-    State {
+named_enum!(
+    ApprovalState {
         Waiting = "waiting",
         Approved = "approved",
         Denied = "denied",
-        /// Nobody answered in time, which is a no.
+        /// Denied because nobody answered in time.
         Expired = "expired",
-        /// The control plane ended while it waited; it is never applied.
+        /// The control plane stopped while the question waited. Never applied.
         Interrupted = "interrupted",
-        /// Its session ended, or its caller took it back.
+        /// The session ended or the caller withdrew the action.
         Withdrawn = "withdrawn",
-        /// The paused session goes on.
+        /// The paused session continues.
         Resumed = "resumed",
         /// The paused session was ended.
         Ended = "ended",
     }
 );
 
-words!(
-    /// The way an answer came.
-    Door {
+named_enum!(
+    /// The interface through which an answer arrived.
+    DecisionChannel {
         Console = "console",
         CommandLine = "command_line",
-        /// The console, opened from an agent's client.
+        /// The console, opened from the agent's client.
         Elicitation = "elicitation",
         Webhook = "webhook",
     }
 );
 
-/// Who answers, and which way.
+/// The operator who answers, and the channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decider {
     pub operator: String,
-    pub door: Door,
+    pub channel: DecisionChannel,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// `for_session`: what [`Card::for_session`] tells needs no further question in this session.
+    /// With `for_session`, actions that [`ApprovalCard::for_session`] describes need no further approval in the session.
     Approve {
         for_session: bool,
     },
     Deny,
-    /// The same, with a reason that the agent reads.
+    /// Denies with a reason that the agent reads.
     DenyBecause(String),
-    /// A paused session goes on; the agent reads the note.
+    /// Resumes a paused session; the agent reads the note.
     Resume {
         note: Option<String>,
     },
-    /// A paused session is ended.
+    /// Ends a paused session.
     End,
 }
 
 impl Verdict {
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> ApprovalState {
         match self {
-            Verdict::Approve { .. } => State::Approved,
-            Verdict::Deny | Verdict::DenyBecause(_) => State::Denied,
-            Verdict::Resume { .. } => State::Resumed,
-            Verdict::End => State::Ended,
+            Verdict::Approve { .. } => ApprovalState::Approved,
+            Verdict::Deny | Verdict::DenyBecause(_) => ApprovalState::Denied,
+            Verdict::Resume { .. } => ApprovalState::Resumed,
+            Verdict::End => ApprovalState::Ended,
         }
     }
 
-    pub(super) fn fits(&self, kind: Kind) -> bool {
-        let guides = matches!(self, Verdict::Resume { .. } | Verdict::End);
-        guides == (kind == Kind::Guidance)
+    pub(super) fn fits(&self, kind: ApprovalKind) -> bool {
+        let is_guidance = matches!(self, Verdict::Resume { .. } | Verdict::End);
+        is_guidance == (kind == ApprovalKind::Guidance)
     }
 }
 
-/// One question, and what became of it.
+/// One question and its answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Approval {
     pub id: ApprovalId,
-    pub kind: Kind,
+    pub kind: ApprovalKind,
     #[serde(flatten)]
     pub scope: Scope,
     pub session: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<Name>,
     #[serde(flatten)]
-    pub card: Card,
+    pub card: ApprovalCard,
     pub asked_at: Timestamp,
     pub expires_at: Timestamp,
-    pub state: State,
+    pub state: ApprovalState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub door: Option<Door>,
+    #[serde(rename = "door", skip_serializing_if = "Option::is_none")]
+    pub channel: Option<DecisionChannel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
     /// Whether it was approved for the session.
     pub approved_for_session: bool,
-    /// What the operator tells the agent.
+    /// The operator's message to the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What came of it once it was approved: `ok` or the code of an error.
+    /// Outcome of the approved action: `ok` or an error code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
 
-/// What a person has to know to decide. [`PageText`] is what a page or an agent wrote, and is shown as such; every
-/// other text is ours or the operator's.
+/// The information for a decision. [`PageText`] comes from a page or an agent and is displayed as such; all other text
+/// is ours or the operator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Card {
+pub struct ApprovalCard {
     /// The tool that the agent called.
     pub tool: String,
-    /// What will be done, in our words: `click`, `type 12 characters`.
+    /// Our description of the action: `click`, `type 12 characters`.
     pub action: String,
     pub risk: Risk,
     pub rule: String,
-    /// What the rule says the action does.
+    /// The rule's description of the action.
     pub description: String,
-    /// The facts that the rule rests on.
-    pub because: Vec<Said>,
-    /// The page, or where a navigation leads.
+    /// The facts that the rule matched.
+    pub because: Vec<CardFact>,
+    /// The page's address, or the target of a navigation.
     pub url: PageText,
-    /// The host of it, in ASCII.
+    /// The host of `url` in ASCII.
     pub domain: String,
     pub element: Option<ElementCard>,
-    /// What is put in or chosen; typed text is counted, never told.
+    /// The chosen option, drop target or dialog. Never typed text.
     pub input: Option<PageText>,
-    /// Where the element is on the picture: left, top, width and height.
+    /// Position of the element on the screenshot: left, top, width and height.
     pub mark: Option<[i32; 4]>,
-    /// It cannot be undone.
+    /// Whether the action cannot be undone.
     pub irreversible: bool,
-    /// Exactly what "this" is in "allow this for the session"; empty where that is not on offer.
-    pub for_session: Vec<Said>,
+    /// What "this" means in "allow this for the session"; empty if that is not offered.
+    pub for_session: Vec<CardFact>,
 }
 
-impl Card {
-    /// The site of the frame that the element is in, where that is not the site of the page.
+impl ApprovalCard {
+    /// The origin of the element's frame if it differs from the page's.
     pub fn other_site(&self) -> Option<&str> {
         let origin = self.element.as_ref()?.origin.as_str();
         is_other_site(self.url.as_str(), origin).then_some(origin)
     }
 }
 
-/// What a yes is worth where a site is off the list.
-pub const OFF_THE_LIST: &str = "this session may go to that site until it ends, without being asked again";
+/// The effect of approving a domain that is not on the allowlist, in words.
+pub const DOMAIN_APPROVAL_EFFECT: &str =
+    "this session may go to that site until it ends, without being asked again";
 
-/// Whether an element of this origin is not of the page's own site. By the origins: one host's name may begin with another's.
+/// Whether an element's origin differs from the page's. Compares origins, because one host name can be a prefix of
+/// another.
 pub fn is_other_site(page: &str, origin: &str) -> bool {
     !origin.is_empty() && Origin::of(page).as_str() != origin
 }
 
-/// An element, in its page's words.
+/// The target element, in the page's text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElementCard {
     pub role: PageText,
     pub name: PageText,
-    /// What a person reads on it.
+    /// The visible text.
     pub text: PageText,
-    /// The site of the frame that it is in.
+    /// The origin of its frame.
     pub origin: PageText,
-    /// The method and address of the form that it sends.
+    /// Method and address of the form that it submits.
     pub form_target: Option<PageText>,
-    /// What the button says that Enter presses to send it.
+    /// Label of the form's default button, which Enter activates.
     #[serde(default)]
     pub form_button: Option<PageText>,
-    /// Where it leads.
+    /// The link target.
     pub href: Option<PageText>,
 }
 
-/// A fact with a name of ours and a value of the page's.
+/// A named fact whose value comes from the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
-    pub what: String,
-    pub words: PageText,
+pub struct CardFact {
+    #[serde(rename = "what")]
+    pub name: String,
+    #[serde(rename = "words")]
+    pub value: PageText,
 }
 
-impl Said {
-    pub fn new(what: &str, words: &str) -> Said {
-        Said { what: what.to_owned(), words: PageText::new(words) }
+impl CardFact {
+    pub fn new(name: &str, value: &str) -> CardFact {
+        CardFact { name: name.to_owned(), value: PageText::new(value) }
     }
 }
 
-/// What the page showed when it was asked. In memory only, and gone when it is decided.
+/// A screenshot of the page at the time of the question. Kept in memory until the decision.
 #[derive(Clone)]
-pub struct ApprovalPicture {
+pub struct ApprovalScreenshot {
     pub bytes: bytes::Bytes,
     pub mime: &'static str,
 }
 
-/// Which ones are listed.
+/// Selects questions for a list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct ApprovalFilter {
     pub scope: Option<Scope>,
     pub only_waiting: bool,
 }
 
-/// Something became of a question. Whoever lags behind lists again.
+/// A change of a question's state. A lagging receiver lists again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ApprovalChange {
     pub id: ApprovalId,
-    pub state: State,
+    pub state: ApprovalState,
 }

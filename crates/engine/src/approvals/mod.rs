@@ -1,33 +1,36 @@
-//! The book of what waits for a person: asked once, answered once, whoever answers and through whichever door.
+//! Questions to people and their answers. Each question gets one answer, whoever gives it and through whichever channel.
 //!
-//! The row in the database is the truth. An answer is one statement that changes a row which still waits, so two
-//! answers cannot both count, and one that comes from another process is found by looking at the row.
+//! The database row is authoritative. An answer is one UPDATE of a row that still waits, so two answers cannot both
+//! count. An answer from another process is found by polling the row.
 
+mod allowances;
 mod approval;
-mod book;
-mod bound;
-mod rate;
+mod open_question;
+mod pending_approval;
+mod rate_limiter;
 mod rows;
-mod waiting;
+mod store;
 
 #[cfg(test)]
 mod tests;
 
+pub use allowances::SessionAllowances;
 pub use approval::{
-    Approval, ApprovalId, ApprovalPicture, Card, Change, Decider, Door, ElementCard, Filter, Kind,
-    OFF_THE_LIST, Said, State, Verdict, is_other_site,
+    Approval, ApprovalCard, ApprovalChange, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalScreenshot,
+    ApprovalState, CardFact, DOMAIN_APPROVAL_EFFECT, Decider, DecisionChannel, ElementCard, Verdict,
+    is_other_site,
 };
-pub use book::{Ask, Book, pending, unknown};
-pub use bound::{Bound, Given, Yes};
-pub use waiting::Waiting;
+pub use open_question::OpenQuestion;
+pub use pending_approval::{ApprovedAction, PendingApproval};
+pub use store::{ApprovalStore, NewQuestion, pending, unknown};
 
 use std::time::Duration;
 
-/// How people are asked.
+/// Settings of approvals.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalSettings {
-    /// What is not answered in this time is denied.
+    /// A question without an answer in this time is denied.
     pub timeout: Duration,
-    /// Questions of one session within a minute; the next are denied unseen.
+    /// Questions of one session per minute. Further ones are denied without asking.
     pub most_a_minute: u32,
 }

@@ -1,44 +1,45 @@
-//! The rows of questions to people. A row that waits is changed by one statement and so by one answer.
+//! The database rows of approvals. One statement changes a waiting row, so a question gets one answer.
 
-use super::{Approval, ApprovalId, Decider, Door, Filter, Kind, State};
+use super::{Approval, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalState, Decider, DecisionChannel};
 use crate::storage::{Storage, StorageError, scope, time};
 use jiff::Timestamp;
 use policy::{Name, SessionId};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-/// Whoever asked and is alive closes a question when its time is up; after this many milliseconds nobody is.
-const LONG_OVER: i64 = 60_000;
+/// Milliseconds after its expiry at which a waiting question counts as abandoned. A live owner closes it earlier.
+const ABANDONED_AFTER: i64 = 60_000;
 
 impl Storage {
-    pub async fn insert_approval(&self, asked: &Approval, owner: &str) -> Result<(), StorageError> {
-        let card = serde_json::to_string(&asked.card).map_err(|source| StorageError::BadCard { source })?;
+    pub async fn insert_approval(&self, approval: &Approval, owner: &str) -> Result<(), StorageError> {
+        let card =
+            serde_json::to_string(&approval.card).map_err(|source| StorageError::BadCard { source })?;
         sqlx::query(
             "INSERT INTO approvals (id, owner, kind, tenant, actor, session, session_name, card, asked_at,
              expires_at, state, for_session) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)",
         )
-        .bind(asked.id.as_str())
+        .bind(approval.id.as_str())
         .bind(owner)
-        .bind(asked.kind.as_str())
-        .bind(asked.scope.tenant.as_str())
-        .bind(asked.scope.actor.as_str())
-        .bind(asked.session.as_str())
-        .bind(asked.session_name.as_ref().map(Name::as_str))
+        .bind(approval.kind.as_str())
+        .bind(approval.scope.tenant.as_str())
+        .bind(approval.scope.actor.as_str())
+        .bind(approval.session.as_str())
+        .bind(approval.session_name.as_ref().map(Name::as_str))
         .bind(card)
-        .bind(asked.asked_at.as_millisecond())
-        .bind(asked.expires_at.as_millisecond())
-        .bind(asked.state.as_str())
+        .bind(approval.asked_at.as_millisecond())
+        .bind(approval.expires_at.as_millisecond())
+        .bind(approval.state.as_str())
         .execute(&self.pool)
         .await
         .map_err(StorageError::because("cannot store a question"))?;
         Ok(())
     }
 
-    /// The answered question, or nothing if it did not wait for an answer any more.
+    /// Answers a waiting question; `None` if it no longer waits.
     pub async fn answer_approval(
         &self,
         id: &ApprovalId,
-        state: State,
+        state: ApprovalState,
         by: &Decider,
         for_session: bool,
         note: Option<String>,
@@ -50,7 +51,7 @@ impl Storage {
         )
         .bind(state.as_str())
         .bind(&by.operator)
-        .bind(by.door.as_str())
+        .bind(by.channel.as_str())
         .bind(now.as_millisecond())
         .bind(i64::from(for_session))
         .bind(note)
@@ -61,11 +62,11 @@ impl Storage {
         row.map(|row| read(&row)).transpose()
     }
 
-    /// The question that was closed without an answer, or nothing if it had one.
+    /// Closes a waiting question; `None` if it no longer waits.
     pub async fn close_approval(
         &self,
         id: &ApprovalId,
-        state: State,
+        state: ApprovalState,
         now: Timestamp,
     ) -> Result<Option<Approval>, StorageError> {
         let row = sqlx::query(
@@ -80,7 +81,7 @@ impl Storage {
         row.map(|row| read(&row)).transpose()
     }
 
-    /// Closes what an earlier run of this owner left, and what is long over, whoever asked.
+    /// Closes waiting questions of an earlier run of this owner, and abandoned ones of any owner.
     pub async fn interrupt_approvals(
         &self,
         owner: &str,
@@ -92,14 +93,14 @@ impl Storage {
         )
         .bind(now.as_millisecond())
         .bind(owner)
-        .bind(now.as_millisecond() - LONG_OVER)
+        .bind(now.as_millisecond() - ABANDONED_AFTER)
         .fetch_all(&self.pool)
         .await
         .map_err(StorageError::because("cannot close what was left waiting"))?;
         rows.iter().map(read).collect()
     }
 
-    pub async fn approval_came_to(&self, id: &ApprovalId, outcome: &str) -> Result<(), StorageError> {
+    pub async fn set_approval_outcome(&self, id: &ApprovalId, outcome: &str) -> Result<(), StorageError> {
         sqlx::query("UPDATE approvals SET outcome = $1 WHERE id = $2")
             .bind(outcome)
             .bind(id.as_str())
@@ -118,7 +119,11 @@ impl Storage {
         row.map(|row| read(&row)).transpose()
     }
 
-    pub async fn list_approvals(&self, filter: &Filter, most: i64) -> Result<Vec<Approval>, StorageError> {
+    pub async fn list_approvals(
+        &self,
+        filter: &ApprovalFilter,
+        most: i64,
+    ) -> Result<Vec<Approval>, StorageError> {
         let (tenant, actor) = match &filter.scope {
             Some(scope) => (scope.tenant.as_str(), scope.actor.as_str()),
             None => ("", ""),
@@ -140,7 +145,7 @@ impl Storage {
         rows.iter().map(read).collect()
     }
 
-    /// Forgets the oldest of those that are decided.
+    /// Deletes the oldest decided questions.
     pub async fn prune_approvals(&self, keep: i64) -> Result<(), StorageError> {
         sqlx::query(
             "DELETE FROM approvals WHERE state <> 'waiting' AND id NOT IN
@@ -161,11 +166,11 @@ fn read(row: &SqliteRow) -> Result<Approval, StorageError> {
     let number = |column: &str| row.try_get::<i64, _>(column).map_err(&failed);
     let bad = |column: &'static str, value: &str| StorageError::BadWord { column, value: value.to_owned() };
     let (id, kind, state, session) = (text("id")?, text("kind")?, text("state")?, text("session")?);
-    let door = optional("door")?;
+    let channel = optional("door")?;
     let name = optional("session_name")?;
     let decided_at = row.try_get::<Option<i64>, _>("decided_at").map_err(&failed)?;
     Ok(Approval {
-        kind: Kind::parse(&kind).ok_or_else(|| bad("kind", &kind))?,
+        kind: ApprovalKind::parse(&kind).ok_or_else(|| bad("kind", &kind))?,
         scope: scope(&text("tenant")?, &text("actor")?)?,
         session: SessionId::parse(&session).map_err(|_| bad("session", &session))?,
         session_name: match name {
@@ -175,10 +180,10 @@ fn read(row: &SqliteRow) -> Result<Approval, StorageError> {
         card: serde_json::from_str(&text("card")?).map_err(|source| StorageError::BadCard { source })?,
         asked_at: time(number("asked_at")?)?,
         expires_at: time(number("expires_at")?)?,
-        state: State::parse(&state).ok_or_else(|| bad("state", &state))?,
+        state: ApprovalState::parse(&state).ok_or_else(|| bad("state", &state))?,
         decided_by: optional("decided_by")?,
-        door: match door {
-            Some(door) => Some(Door::parse(&door).ok_or_else(|| bad("door", &door))?),
+        channel: match channel {
+            Some(channel) => Some(DecisionChannel::parse(&channel).ok_or_else(|| bad("door", &channel))?),
             None => None,
         },
         decided_at: decided_at.map(time).transpose()?,

@@ -1,4 +1,4 @@
-//! Errors of the crates below, in the one form that callers get.
+//! Converts errors of other crates into faults.
 
 use super::{Fault, is_disk_full, with_causes};
 use audit::AuditError;
@@ -7,7 +7,7 @@ use egress::Egress;
 use error_code::ErrorCode;
 use policy::{InvalidUrl, WebUrl};
 
-/// A log that cannot be written stops actions; reading it goes on.
+/// The fault of a log that cannot be written. Actions stop; reading continues.
 pub fn audit_fault(error: AuditError) -> Fault {
     if error.io().is_some_and(is_disk_full) {
         return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
@@ -22,7 +22,7 @@ pub fn audit_fault(error: AuditError) -> Fault {
         .retryable()
 }
 
-/// A failed navigation is explained by what the proxy saw, which knows more than a net error says.
+/// Explains a failed navigation by the proxy's failure, which is more precise than Chromium's net error.
 pub fn explain(error: BrowserError, egress: Option<&Egress>) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
@@ -43,23 +43,25 @@ impl From<BrowserError> for Fault {
     }
 }
 
+/// The form for callers who open sessions: `sandbox_runtime_required` where no jail can serve, with the specific code as
+/// its cause. Commands about jails and templates answer with the specific code itself.
 impl From<jail::JailError> for Fault {
     fn from(error: jail::JailError) -> Fault {
-        if matches!(error, jail::JailError::RuntimeLost { .. }) {
-            return Fault::caused(ErrorCode::SandboxRuntimeRequired, &error)
-                .hint("No session can be opened without the jails' keeper, and trying again will not help: restart Stockade.");
+        if !error.is_runtime_unavailable() {
+            return Fault::caused(error.code(), &error).hint(error.hint());
         }
-        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+        let hint = match error {
+            jail::JailError::RuntimeLost { .. } => {
+                "No session can be opened without the jails' keeper, and trying again will not help: restart Stockade."
+                    .to_owned()
+            }
+            _ => error.hint(),
+        };
+        Fault::caused(ErrorCode::SandboxRuntimeRequired, &error).hint(hint).because(error.code())
     }
 }
 
-impl From<jail::template::TemplateError> for Fault {
-    fn from(error: jail::template::TemplateError) -> Fault {
-        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
-    }
-}
-
-/// An address that is not one, or that no session opens.
+/// The fault of an invalid or unsupported address.
 pub fn bad_address(refusal: &InvalidUrl) -> Fault {
     Fault::new(ErrorCode::BadAddress, refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
@@ -69,10 +71,11 @@ pub fn bad_address(refusal: &InvalidUrl) -> Fault {
 mod tests {
     use super::*;
     use browser::AttributedText;
-    use jail::JailError;
+    use jail::template::{Flavour, TemplateError};
+    use jail::{JailError, JailId};
 
     #[test]
-    fn what_is_hard_to_bring_about_still_has_its_code_and_a_next_step() {
+    fn rare_errors_have_a_code_and_a_hint() {
         let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
         for (fault, code) in [
@@ -81,10 +84,29 @@ mod tests {
             (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
             (BrowserError::TabClosed.into(), "tab_closed"),
             (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
-            (JailError::RuntimeLost { why: "killed".into() }.into(), "sandbox_runtime_required"),
         ] {
             assert_eq!(fault.code.to_string(), code);
             assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_runtime_that_cannot_serve_has_one_code_with_its_cause() {
+        let (why, fix) = ("no".to_owned(), "Run: x".to_owned());
+        let flavour = Flavour::Headless;
+        for (error, cause) in [
+            (JailError::RuntimeLost { why: "killed".into() }, ErrorCode::KeeperLost),
+            (JailError::BubblewrapMissing, ErrorCode::BubblewrapMissing),
+            (JailError::LimitsUnavailable { why, fix }, ErrorCode::LimitsUnavailable),
+            (TemplateError::Missing { flavour }.into(), ErrorCode::TemplateMissing),
+        ] {
+            let fault = Fault::from(error);
+            assert_eq!(fault.code, ErrorCode::SandboxRuntimeRequired);
+            assert_eq!(fault.cause.as_deref(), Some(&cause));
+            assert!(!fault.retryable && !fault.hint.is_empty(), "{fault}");
+        }
+        let jail = JailId::parse("j-1").unwrap();
+        let fault = Fault::from(JailError::StartFailed { id: jail, log: "no".into() });
+        assert_eq!((fault.code, fault.cause), (ErrorCode::JailStartFailed, None));
     }
 }

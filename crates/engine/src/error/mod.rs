@@ -1,39 +1,53 @@
-//! The one form an error has at every door: a stable code, a message, a next step.
+//! The error form of every interface: a stable code, a message and a hint.
 
 mod convert;
 
 pub use convert::{audit_fault, bad_address, explain};
 
 use browser::mark_page_text;
-use error_code::ErrorCode;
+use error_code::{ErrorCode, ErrorParameters};
 use serde::{Deserialize, Serialize, Serializer};
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// What a caller gets back when something did not work, whichever door it came through.
+/// The error that a caller gets from every interface.
 ///
 /// `code` is stable and listed in the docs; `message` says what happened; `hint` says what to do next and
-/// may be empty. It carries no `source`: causes belong in the log, and are folded into `message` by
-/// [`Fault::caused`] where a person needs them. Words of a page in it are told apart by [`browser::PageText`];
-/// MCP fences them, and everybody else reads them in quotes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// may be empty; `cause` is the specific code below a general one. It carries no `source`: causes belong in the log, and are
+/// folded into `message` by [`Fault::caused`] where a person needs them. Text of a page in it is marked by
+/// [`browser::PageText`]; MCP delimits it, and all other interfaces quote it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Fault {
     pub code: ErrorCode,
-    #[serde(serialize_with = "quoted")]
     pub message: String,
-    #[serde(serialize_with = "quoted")]
     pub hint: String,
     pub retryable: bool,
+    /// Boxed: few faults have one, and every result has room for it.
+    #[serde(default)]
+    pub cause: Option<Box<ErrorCode>>,
 }
 
-/// What to do about a fault of our own.
+/// A fault in JSON. The parameters of its code stand in the code's text and as fields.
+#[derive(Serialize)]
+struct FaultFields<'a> {
+    code: &'a ErrorCode,
+    message: String,
+    hint: String,
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a ErrorCode>,
+    #[serde(flatten)]
+    parameters: ErrorParameters<'a>,
+}
+
+/// Hint for an internal error.
 const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
 
 impl Fault {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Fault {
         let hint = if code == ErrorCode::Internal { REPORT.to_owned() } else { String::new() };
-        Fault { code, message: message.into(), hint, retryable: false }
+        Fault { code, message: message.into(), hint, retryable: false, cause: None }
     }
 
     /// A fault whose message is `error` followed by each of its causes.
@@ -73,6 +87,13 @@ impl Fault {
         if self.hint.is_empty() { self.hint(hint) } else { self }
     }
 
+    /// The specific code below this one.
+    #[must_use]
+    pub fn because(mut self, cause: ErrorCode) -> Fault {
+        self.cause = Some(Box::new(cause));
+        self
+    }
+
     #[must_use]
     pub fn retryable(self) -> Fault {
         self.retryable_if(true)
@@ -93,13 +114,24 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// What a page said, in quotes: for people, logs and programs that take no fences.
+/// Quotes the page text in a message, for people, logs and programs without delimiters.
 pub fn in_quotes(text: &str) -> String {
     mark_page_text(text, "\"", "\"")
 }
 
-fn quoted<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&in_quotes(text))
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Fault { code, message, hint, retryable, cause } = self;
+        let fields = FaultFields {
+            code,
+            message: in_quotes(message),
+            hint: in_quotes(hint),
+            retryable: *retryable,
+            cause: cause.as_deref(),
+            parameters: code.parameters(),
+        };
+        fields.serialize(serializer)
+    }
 }
 
 /// Whether an error means that a disk or a quota is full.
@@ -107,14 +139,14 @@ pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// An error and its causes on one line. A cause that the error already names is not said twice.
+/// An error and its causes on one line. A cause that the text already contains is not repeated.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        let said = cause.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let text_of_cause = cause.to_string();
+        if !text.contains(&text_of_cause) {
+            text = format!("{text}: {text_of_cause}");
         }
         next = cause.source();
     }
@@ -124,6 +156,8 @@ pub fn with_causes(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use error_code::EndReason;
+    use std::time::Duration;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot read the answer")]
@@ -149,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn people_and_programs_read_what_a_page_said_in_quotes() {
+    fn page_text_is_quoted_for_people_and_programs() {
         let fault =
             Fault::new(ErrorCode::ElementCovered, format!("covered by {}", browser::PageText::new("a cat")));
         assert_eq!(fault.to_string(), "element_covered: covered by \"a cat\"");
@@ -157,11 +191,43 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_has_four_fields_in_json() {
-        let fault = Fault::new(ErrorCode::Cancelled, "a message").hint("a hint");
-        assert_eq!(
-            serde_json::to_string(&fault).unwrap(),
-            r#"{"code":"cancelled","message":"a message","hint":"a hint","retryable":false}"#
-        );
+    fn a_fault_in_json_has_its_cause_and_the_parameters_of_its_code() {
+        let approval = "ap_1".to_owned();
+        let limit = Duration::from_millis(500);
+        for (code, cause, expected) in [
+            (ErrorCode::Cancelled, None, r#"{"code":"cancelled",…}"#),
+            (
+                ErrorCode::SandboxRuntimeRequired,
+                Some(ErrorCode::BubblewrapMissing),
+                r#"{"code":"sandbox_runtime_required",…,"cause":"bubblewrap_missing"}"#,
+            ),
+            (
+                ErrorCode::SessionEnded { reason: EndReason::Deadline },
+                None,
+                r#"{"code":"session_ended:deadline",…,"reason":"deadline"}"#,
+            ),
+            (
+                ErrorCode::SessionPaused { approval: approval.clone() },
+                None,
+                r#"{"code":"session_paused:ap_1",…,"approval_id":"ap_1"}"#,
+            ),
+            (
+                ErrorCode::ApprovalPending { approval },
+                None,
+                r#"{"code":"approval_pending:ap_1",…,"approval_id":"ap_1"}"#,
+            ),
+            (
+                ErrorCode::BrowserActionTimeout { action: "click".into(), limit },
+                None,
+                r#"{"code":"browser_action_timeout:click:0.5s",…,"action":"click","timeout_seconds":0.5}"#,
+            ),
+        ] {
+            let cause = cause.map(Box::new);
+            let fault = Fault { cause, ..Fault::new(code, "a message").hint("a hint") };
+            let json = serde_json::to_string(&fault).unwrap();
+            let common = r#""message":"a message","hint":"a hint","retryable":false"#;
+            assert_eq!(json, expected.replace('…', common));
+            assert_eq!(serde_json::from_str::<Fault>(&json).unwrap(), fault);
+        }
     }
 }

@@ -1,18 +1,18 @@
-//! When a person has to look: what alerts them, and a session that fails again and again.
+//! Alerts for operators, and the pause of a session that fails repeatedly.
 
 use super::Gate;
-use super::asking::host;
-use crate::approvals::{Ask, Card, Kind, Said, State, Waiting};
+use super::question_card::host;
+use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalState, CardFact, NewQuestion, OpenQuestion};
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::session::{EndReason, Session, Whereabouts};
+use crate::session::{EndReason, PageLocation, Session};
 use audit::{Event, EventKind, EventSubject, sanitize};
 use browser::{Outcome, PageText};
 use policy::{Risk, RuleName};
 use std::sync::Arc;
 
 impl Gate {
-    /// Records something that an operator should know of, and flags the session for whoever looks at it.
+    /// Records an alert for operators and flags the session.
     pub(super) async fn alert(
         &self,
         session: &Session,
@@ -27,12 +27,12 @@ impl Gate {
         self.log.append(&event).await.map_err(audit_fault)
     }
 
-    /// Counts failures in a row; one too many, and the session waits for guidance.
+    /// Counts consecutive failures. At the limit the session pauses and asks for guidance.
     pub(super) async fn escalate(
         &self,
         session: &Arc<Session>,
         failed: bool,
-        place: &Whereabouts,
+        location: &PageLocation,
         done: &mut Result<Outcome, Fault>,
     ) {
         let Err(fault) = done else { return session.succeeded() };
@@ -42,9 +42,9 @@ impl Gate {
         if session.failed(&fault.code) < self.pause_after {
             return;
         }
-        match self.pause(session, place).await {
+        match self.pause(session, location).await {
             Ok(waiting) => {
-                let id = waiting.asked().id.clone();
+                let id = waiting.approval().id.clone();
                 session.pause(id.clone());
                 tokio::spawn(self.clone().guide(session.clone(), waiting));
                 fault.hint = format!(
@@ -59,49 +59,50 @@ impl Gate {
         }
     }
 
-    /// Whether the session goes on. An agent may have read the person's answer before it was noticed here.
+    /// Checks that the session is not paused. Looks up the answer, because the agent may have read it before the waiting
+    /// task did.
     pub(super) async fn check_running(&self, session: &Session) -> Result<(), Fault> {
         if let Some(id) = session.paused_for()
             && let Some(answered) = self.approvals.find(&id).await?
-            && answered.state == State::Resumed
+            && answered.state == ApprovalState::Resumed
         {
-            self.approvals.told(&answered);
+            self.approvals.publish(&answered);
             session.resume(&id, answered.note);
         }
         session.check_running()
     }
 
-    async fn pause(&self, session: &Session, place: &Whereabouts) -> Result<Waiting, Fault> {
-        let because = session.failures().iter().map(|code| Said::new("failed with", code)).collect();
-        let card = Card {
+    async fn pause(&self, session: &Session, location: &PageLocation) -> Result<OpenQuestion, Fault> {
+        let because = session.failures().iter().map(|code| CardFact::new("failed with", code)).collect();
+        let card = ApprovalCard {
             tool: String::new(),
             action: "go on after failures".to_owned(),
             risk: Risk::Medium,
             rule: "escalation.failures".to_owned(),
             description: "several actions in a row have failed, and the session is paused".to_owned(),
             because,
-            domain: host(&place.url),
-            url: PageText::new(&place.url),
+            domain: host(&location.url),
+            url: PageText::new(&location.url),
             element: None,
             input: None,
             mark: None,
             irreversible: false,
             for_session: Vec::new(),
         };
-        let ask = Ask {
-            kind: Kind::Guidance,
+        let question = NewQuestion {
+            kind: ApprovalKind::Guidance,
             scope: session.scope.clone(),
             session: session.id.clone(),
             session_name: session.name.clone(),
             card,
-            picture: None,
-            patience: Some(session.time_left()),
+            screenshot: None,
+            timeout: Some(session.time_left()),
         };
-        self.approvals.ask(ask).await
+        self.approvals.ask(question).await
     }
 
-    /// Waits for what the person says, and does it.
-    async fn guide(self, session: Arc<Session>, waiting: Waiting) {
+    /// Waits for the person's guidance and applies it.
+    async fn guide(self, session: Arc<Session>, waiting: OpenQuestion) {
         let answered = tokio::select! {
             answered = waiting.answered() => answered,
             _ = session.until_ended() => {
@@ -112,11 +113,13 @@ impl Gate {
             }
         };
         match answered {
-            Ok(answered) if answered.state == State::Resumed => session.resume(&answered.id, answered.note),
-            Ok(answered) if answered.state == State::Ended => {
+            Ok(answered) if answered.state == ApprovalState::Resumed => {
+                session.resume(&answered.id, answered.note)
+            }
+            Ok(answered) if answered.state == ApprovalState::Ended => {
                 self.sessions.end(&session, EndReason::Operator).await;
             }
-            // Its time is over with the session's own.
+            // The question expires together with the session.
             Ok(_) => {}
             Err(fault) => {
                 tracing::error!(%fault, session = %session.id, "guidance could not be waited for");

@@ -1,86 +1,95 @@
-//! The one place where every action is decided, whichever door it came through.
+//! The gate: every action is decided here, whichever interface it came through.
 //!
-//! resolve → decide → ask → resolve again → record → perform → record → redact. Each station is a function here; the
-//! order is [`Gate::act`] and nothing else.
+//! The pipeline is resolve → decide → ask → resolve again → record → perform → record → redact. [`Gate::act`] is its
+//! entry point; [`execute`] has the steps that need the browser.
 
-mod asking;
+mod approval_wait;
 mod escalation;
-mod following;
-mod learning;
+mod execute;
 mod pending;
+mod question_card;
 mod recording;
 mod redact;
-mod stations;
+mod site_secrets;
 
 pub use self::redact::Redactor;
-pub use pending::{Pending, Pendings};
+pub use pending::{PendingAction, PendingActions};
 
-use crate::approvals::{Approval, Book, Bound};
+use crate::approvals::{Approval, ApprovalStore, PendingApproval};
 use crate::error::Fault;
-use crate::session::{EndFault, EndReason, Entry, OpenRequest, Registry, Session, Stored, Turn, Whereabouts};
-use asking::Shown;
+use crate::session::{
+    EndFault, EndReason, HistoryEntry, OpenRequest, PageLocation, Registry, Session, StoredImage, Turn,
+};
 use browser::{BrowserError, Outcome, ReplyOptions};
 use error_code::ErrorCode;
+use execute::{ActionFailure, ActionSource, ExecuteOutcome, ReplyDetails};
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
-use stations::{Done, Failure, Found, Start};
+use question_card::QuestionScreenshot;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// The longest an action may be given, whatever was asked for.
+/// Upper bound of an action's timeout.
 pub const LONGEST_ACTION: Duration = Duration::from_secs(120);
-/// The driver keeps an action's limit itself, says what it was waiting for and leaves the page tidy. One that
-/// has not come back this long after the limit is not waited for.
+/// Extra time for the driver to return after an action's timeout. The driver enforces the timeout itself, so that it can
+/// report what it was waiting for and clean up the page.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Cheap to clone; clones are the same gate.
+/// Decides, records and performs actions. Cheap to clone; clones share their state.
 #[derive(Clone)]
 pub struct Gate {
     policy: Policy,
     log: audit::Log,
     pub sessions: Arc<Registry>,
-    approvals: Book,
-    /// Actions that wait for a person, and what came of them.
-    pub pendings: Pendings,
-    /// After so many failures in a row a session waits for guidance; never, if 0.
+    approvals: ApprovalStore,
+    /// Actions that wait for an approval, and the results of those that did.
+    pub pending_actions: PendingActions,
+    /// Number of consecutive failures after which a session pauses for guidance; 0 turns this off.
     pause_after: u32,
 }
 
-/// An action, and how its reply is wanted.
-pub struct Wish {
+/// An action and the options of its call.
+pub struct ActionRequest {
     pub action: Action,
-    pub viewer: ReplyOptions,
-    /// How long it may take; as the settings say, if left out.
+    pub reply_options: ReplyOptions,
+    /// Time limit of the action; the configured one if `None`.
     pub timeout: Option<Duration>,
-    /// How long the call waits for a person's answer. Whatever it is, the question stays.
-    pub patience: Duration,
-    /// Told when a person is asked.
+    /// How long the call waits for an approval. The question stays open after that.
+    pub approval_wait: Duration,
+    /// Receives the approval when a person is asked.
     pub asked: Option<watch::Sender<Option<Approval>>>,
-    /// Cancelled when the caller says that it does not want the action any more. One that only hangs up may come back.
-    pub given_up: CancellationToken,
+    /// Cancelled when the caller explicitly withdraws the action. A caller that only disconnects may come back.
+    pub abandoned: CancellationToken,
 }
 
-impl Wish {
-    /// For a door where nobody waits for a person.
-    pub fn unattended(action: Action, viewer: ReplyOptions) -> Wish {
-        let given_up = CancellationToken::new();
-        Wish { action, viewer, timeout: None, patience: Duration::ZERO, asked: None, given_up }
+impl ActionRequest {
+    /// A request whose caller does not wait for an approval.
+    pub fn unattended(action: Action, reply_options: ReplyOptions) -> ActionRequest {
+        let abandoned = CancellationToken::new();
+        ActionRequest {
+            action,
+            reply_options,
+            timeout: None,
+            approval_wait: Duration::ZERO,
+            asked: None,
+            abandoned,
+        }
     }
 }
 
-/// What an action came to, redacted, and safe to hand to the agent.
+/// The redacted result of an action, for the agent.
 #[derive(Clone)]
 pub struct Reply {
     pub session: Arc<Session>,
     pub outcome: Outcome,
-    /// Where the picture of a screenshot is kept.
-    pub image: Option<Stored>,
+    /// The stored copy of a screenshot.
+    pub image: Option<StoredImage>,
     pub actions_left: u32,
-    /// How many elements answered to the name that was used; 0 for actions without a target.
+    /// Number of elements that matched the target; 0 for actions without one.
     pub matches: usize,
-    /// What an operator has to say to the agent.
+    /// An operator's message to the agent.
     pub note: Option<String>,
 }
 
@@ -89,91 +98,105 @@ impl Gate {
         policy: Policy,
         log: audit::Log,
         sessions: Arc<Registry>,
-        approvals: Book,
+        approvals: ApprovalStore,
         pause_after: u32,
     ) -> Gate {
-        Gate { policy, log, sessions, approvals, pendings: Pendings::default(), pause_after }
+        Gate { policy, log, sessions, approvals, pending_actions: PendingActions::default(), pause_after }
     }
 
     pub async fn open(&self, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
         self.sessions.open(scope, request).await
     }
 
-    /// The pipeline.
+    /// Runs one action through the pipeline.
     pub async fn act(
         &self,
         scope: &Scope,
         session: &str,
-        wish: Wish,
+        request: ActionRequest,
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
         let session = self.sessions.find(scope, session)?;
-        let Wish { action, viewer, timeout, patience, asked, given_up } = wish;
+        let ActionRequest { action, reply_options, timeout, approval_wait, asked, abandoned } = request;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
-        let errand =
-            Errand { name: action.name(), looks: action.only_reads(), viewer, limit, begun: Instant::now() };
+        let run = ActionRun {
+            name: action.name(),
+            is_read_only: action.only_reads(),
+            reply_options,
+            limit,
+            started: Instant::now(),
+        };
         let turn = tokio::select! {
-            // A call that was given up while it waited is not begun, though its turn has come.
+            // A call that was cancelled while it waited does not start, even if its turn has come.
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
             turn = session.turn() => turn?,
         };
-        if !errand.looks {
+        if !run.is_read_only {
             self.check_running(&session).await?;
         }
         session.spend_action()?;
-        match self.run(&session, turn, &errand, Start::New(action), cancel).await {
-            Ran::Done(result) => result,
-            Ran::Asked(question, shown) => {
+        match self.run(&session, turn, &run, ActionSource::New(action), cancel).await {
+            RunOutcome::Finished(result) => result,
+            RunOutcome::NeedsApproval(question, shown) => {
                 let waiting = match self.ask(&session, &question, shown).await {
                     Ok(waiting) => waiting,
                     Err(fault) => {
-                        self.conclude(&session, &errand, Some(&fault), None).await;
+                        self.conclude(&session, &run, Some(&fault), None).await;
                         return Err(fault);
                     }
                 };
                 if let Some(asked) = asked {
-                    asked.send_replace(Some(waiting.asked().clone()));
+                    asked.send_replace(Some(waiting.approval().clone()));
                 }
-                let pending = self.follow(session, errand, Bound::new(waiting, *question), given_up);
+                let pending = self.spawn_after_approval(
+                    session,
+                    run,
+                    PendingApproval::new(waiting, *question),
+                    abandoned,
+                );
                 tokio::select! {
-                    // A caller that is gone may come back for the answer.
+                    // A disconnected caller can still fetch the result.
                     () = cancel.cancelled() => Err(cancelled()),
-                    result = pending.result(patience) => result,
+                    result = pending.result(approval_wait) => result,
                 }
             }
         }
     }
 
-    /// The stations with the turn in hand, and everything that has to be tidy before it is let go.
+    /// Executes the action while holding the turn, then settles failures, pauses and endings before releasing it.
     async fn run(
         &self,
         session: &Arc<Session>,
         mut turn: Turn<'_>,
-        errand: &Errand,
-        start: Start,
+        run: &ActionRun,
+        start: ActionSource,
         cancel: &CancellationToken,
-    ) -> Ran {
-        let mut found = Found::default();
-        let done = match self.stations(session, &mut turn, errand, start, cancel, &mut found).await {
-            Ok(Done::Asked(question, shown)) => return Ran::Asked(question, shown),
-            Ok(Done::Outcome(outcome)) => Ok(outcome),
+    ) -> RunOutcome {
+        let mut details = ReplyDetails::default();
+        let done = match self.execute(session, &mut turn, run, start, cancel, &mut details).await {
+            Ok(ExecuteOutcome::NeedsApproval(question, shown)) => {
+                return RunOutcome::NeedsApproval(question, shown);
+            }
+            Ok(ExecuteOutcome::Performed(outcome)) => Ok(outcome),
             Err(failure) => Err(failure),
         };
-        let failed = done.as_ref().is_err_and(Failure::counts);
+        let failed = done.as_ref().is_err_and(ActionFailure::counts);
         let (mut done, end) = self.settle(session, &mut turn, done).await;
         if cancel.is_cancelled() {
             turn.runtime.link.browser.forget_last_shown();
         }
         let page = turn.runtime.link.browser.state();
         let redactor = Redactor::for_session(session);
-        let Found { matches, image } = found;
-        let (url, title) =
-            (session.veil.text(&redactor.text(&page.url)), session.veil.text(&redactor.text(&page.title)));
-        let place = Whereabouts { url, title, image: image.as_ref().map(|image| image.id.clone()) };
-        // With the turn in hand: whoever waits for it finds the session paused.
-        if !errand.looks && end.is_none() {
-            self.escalate(session, failed, &place, &mut done).await;
+        let ReplyDetails { matches, image } = details;
+        let (url, title) = (
+            session.typed_text.redact(&redactor.text(&page.url)),
+            session.typed_text.redact(&redactor.text(&page.title)),
+        );
+        let location = PageLocation { url, title, image: image.as_ref().map(|image| image.id.clone()) };
+        // Before the turn is released, so that the next holder finds the session paused.
+        if !run.is_read_only && end.is_none() {
+            self.escalate(session, failed, &location, &mut done).await;
         }
         if let Some(ending) = end.and_then(|reason| self.sessions.declare_end(session, reason)) {
             drop(turn);
@@ -181,34 +204,34 @@ impl Gate {
         } else {
             drop(turn);
         }
-        self.conclude(session, errand, done.as_ref().err(), Some(place)).await;
-        Ran::Done(done.map_err(|fault| redactor.fault(fault)).map(|outcome| {
-            let is_told = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
+        self.conclude(session, run, done.as_ref().err(), Some(location)).await;
+        RunOutcome::Finished(done.map_err(|fault| redactor.fault(fault)).map(|outcome| {
+            let shows_page = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
             Reply {
                 session: session.clone(),
                 outcome: redactor.outcome(outcome),
                 image,
                 actions_left: session.actions_left(),
                 matches,
-                note: if is_told { session.take_note() } else { None },
+                note: if shows_page { session.take_note() } else { None },
             }
         }))
     }
 
-    /// Keeps what an action came to, and ends a session that has used up its actions.
+    /// Adds the action to the session's history, and ends a session whose action budget is used up.
     async fn conclude(
         &self,
         session: &Arc<Session>,
-        errand: &Errand,
+        run: &ActionRun,
         fault: Option<&Fault>,
-        place: Option<Whereabouts>,
+        location: Option<PageLocation>,
     ) {
-        let Whereabouts { url, title, image } = place.unwrap_or_else(|| session.last_place());
-        session.record_action(Entry {
+        let PageLocation { url, title, image } = location.unwrap_or_else(|| session.last_location());
+        session.record_action(HistoryEntry {
             at: Timestamp::now(),
-            action: errand.name,
+            action: run.name,
             result: fault.map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
-            duration_ms: u64::try_from(errand.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(run.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             url,
             title,
             screenshot_id: image,
@@ -218,45 +241,45 @@ impl Gate {
         }
     }
 
-    /// Turns a failure into what the caller is told, bringing the browser back where that is possible.
+    /// Turns a failure into the caller's fault. Restarts a dead browser where possible.
     async fn settle(
         &self,
         session: &Arc<Session>,
         turn: &mut Turn<'_>,
-        done: Result<Outcome, Failure>,
+        done: Result<Outcome, ActionFailure>,
     ) -> (Result<Outcome, Fault>, Option<EndReason>) {
         match done {
             Ok(outcome) => (Ok(outcome), None),
-            Err(Failure::Fault(fault)) => (Err(fault), None),
-            Err(Failure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
-            Err(Failure::Browser(BrowserError::TabCrashed { .. })) => {
+            Err(ActionFailure::Fault(fault)) => (Err(fault), None),
+            Err(ActionFailure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
+            Err(ActionFailure::Browser(BrowserError::TabCrashed { .. })) => {
                 (Err(self.sessions.explain_crash(&mut turn.runtime).await), None)
             }
-            Err(Failure::Browser(_)) if !turn.runtime.link.is_alive() => {
+            Err(ActionFailure::Browser(_)) if !turn.runtime.link.is_alive() => {
                 let (fault, end) = self.sessions.recover(session, &mut turn.runtime).await;
                 (Err(fault), end)
             }
-            Err(Failure::Browser(error)) => {
+            Err(ActionFailure::Browser(error)) => {
                 (Err(crate::error::explain(error, turn.runtime.provided.egress())), None)
             }
         }
     }
 }
 
-/// One call's way through the gate.
-struct Errand {
+/// One run of an action through the gate.
+struct ActionRun {
     name: &'static str,
-    /// It leaves the page as it was.
-    looks: bool,
-    viewer: ReplyOptions,
+    /// Whether the action leaves the page unchanged.
+    is_read_only: bool,
+    reply_options: ReplyOptions,
     limit: Duration,
-    begun: Instant,
+    started: Instant,
 }
 
 #[expect(clippy::large_enum_variant, reason = "one is made for each action and taken apart at once")]
-enum Ran {
-    Done(Result<Reply, Fault>),
-    Asked(Box<Question>, Shown),
+enum RunOutcome {
+    Finished(Result<Reply, Fault>),
+    NeedsApproval(Box<Question>, QuestionScreenshot),
 }
 
 fn cancelled() -> Fault {

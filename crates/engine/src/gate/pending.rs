@@ -1,4 +1,4 @@
-//! Actions that wait for a person, or did: what came of each can be fetched by its id, by a call that came later too.
+//! Actions that wait, or waited, for an approval. A later call can fetch the result of each by its id.
 
 use super::Reply;
 use crate::approvals::{ApprovalId, pending};
@@ -10,65 +10,66 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Results that are kept; of those that are done, the oldest go first.
-const MOST_KEPT: usize = 128;
+/// Maximum number of kept results. The oldest finished one is removed first.
+const MAX_RESULTS: usize = 128;
 
-type Result_ = Result<Reply, Fault>;
+type ActionResult = Result<Reply, Fault>;
 
+/// The pending actions of all sessions. Clones share their state.
 #[derive(Clone, Default)]
-pub struct Pendings(Arc<Mutex<VecDeque<Pending>>>);
+pub struct PendingActions(Arc<Mutex<VecDeque<PendingAction>>>);
 
-/// One action whose answer is still to come, or has come.
+/// One action that waits for its approval or has its result.
 #[derive(Clone)]
-pub struct Pending {
+pub struct PendingAction {
     pub id: ApprovalId,
     scope: Scope,
-    result: watch::Receiver<Option<Arc<Result_>>>,
+    result: watch::Receiver<Option<Arc<ActionResult>>>,
 }
 
-/// Where the result is put. Dropped without one, whoever waits is told that it is lost.
-pub(super) struct Fate(watch::Sender<Option<Arc<Result_>>>);
+/// Publishes the result of a pending action. If it is dropped without one, waiting calls get an error.
+pub(super) struct PendingResultSender(watch::Sender<Option<Arc<ActionResult>>>);
 
-impl Fate {
-    pub fn is(self, result: Result_) {
+impl PendingResultSender {
+    pub fn send(self, result: ActionResult) {
         self.0.send_replace(Some(Arc::new(result)));
     }
 }
 
-impl Pendings {
-    pub(super) fn add(&self, id: &ApprovalId, scope: &Scope) -> (Pending, Fate) {
+impl PendingActions {
+    pub(super) fn add(&self, id: &ApprovalId, scope: &Scope) -> (PendingAction, PendingResultSender) {
         let (sender, result) = watch::channel(None);
-        let pending = Pending { id: id.clone(), scope: scope.clone(), result };
+        let pending = PendingAction { id: id.clone(), scope: scope.clone(), result };
         let mut kept = self.lock();
-        if kept.len() >= MOST_KEPT
+        if kept.len() >= MAX_RESULTS
             && let Some(oldest) = kept.iter().position(|pending| pending.is_done())
         {
             kept.remove(oldest);
         }
         kept.push_back(pending.clone());
-        (pending, Fate(sender))
+        (pending, PendingResultSender(sender))
     }
 
-    /// One of this scope's.
-    pub fn find(&self, scope: &Scope, id: &ApprovalId) -> Option<Pending> {
+    /// Finds a pending action of this scope.
+    pub fn find(&self, scope: &Scope, id: &ApprovalId) -> Option<PendingAction> {
         self.lock().iter().find(|pending| pending.id == *id && pending.scope == *scope).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending>> {
-        // A list is whole after any panic.
+    fn lock(&self) -> MutexGuard<'_, VecDeque<PendingAction>> {
+        // The list stays consistent across a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pending {
+impl PendingAction {
     fn is_done(&self) -> bool {
         self.result.borrow().is_some() || self.result.has_changed().is_err()
     }
 
-    /// What came of it, if that is known within `patience`.
-    pub async fn result(&self, patience: Duration) -> Result_ {
+    /// Returns the result, or `approval_pending` if there is none within `timeout`.
+    pub async fn result(&self, timeout: Duration) -> ActionResult {
         let mut result = self.result.clone();
-        let done = tokio::time::timeout(patience, result.wait_for(Option::is_some)).await;
+        let done = tokio::time::timeout(timeout, result.wait_for(Option::is_some)).await;
         match done {
             Ok(Ok(done)) => match done.as_deref() {
                 Some(result) => result.clone(),

@@ -1,24 +1,55 @@
-//! Pictures for the record: what a page showed before an action, with its target marked, and after it. No picture is kept
-//! in which what was typed is not covered.
+//! Screenshots for the record: the page before an action, with the target marked, and after it. Typed text is masked in
+//! every stored screenshot.
 
-use super::{Gate, stations::Found};
+use super::{Gate, execute::ReplyDetails};
 use crate::error::Fault;
-use crate::session::{RecordMode, Session, Stored, Turn};
+use crate::session::{RecordMode, Session, StoredImage, Turn};
 use audit::{Event, EventKind, EventSubject, StoredScreenshot};
 use browser::{Outcome, RecordableScreenshot, TimeLimit};
-use policy::{Action, ElementFacts, Screenshot};
+use policy::{Action, ElementFacts, Facts, Screenshot};
 use std::time::Duration;
 
-/// A page that cannot be pictured in this time is recorded without.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit of one screenshot; without one by then, the record has none.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether an action is pictured: what only looks leaves the page as it was.
-pub fn is_pictured(session: &Session, action: &Action) -> bool {
-    session.record == RecordMode::Audit && !action.only_reads() && !matches!(action, Action::Tabs(_))
+/// The screenshots that belong to one action.
+pub(super) enum ScreenshotPlan {
+    None,
+    /// Audit recording of an action that may change the page.
+    BeforeAndAfter,
+    /// The agent's own screenshot.
+    Requested {
+        shot: Screenshot,
+        target: Option<Box<ElementFacts>>,
+    },
 }
 
-/// A kept picture as the log tells of it.
-pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i32; 4]>) -> StoredScreenshot {
+impl ScreenshotPlan {
+    pub fn new(session: &Session, action: &Action, facts: &Facts) -> ScreenshotPlan {
+        let changes_page = !action.only_reads() && !matches!(action, Action::Tabs(_));
+        match action {
+            _ if session.record == RecordMode::Audit && changes_page => ScreenshotPlan::BeforeAndAfter,
+            Action::Screenshot(shot) => {
+                ScreenshotPlan::Requested { shot: shot.clone(), target: facts.target.clone().map(Box::new) }
+            }
+            _ => ScreenshotPlan::None,
+        }
+    }
+
+    /// Whether the page before the action is captured. An empty tab is not.
+    pub fn includes_before(&self, facts: &Facts) -> bool {
+        matches!(self, ScreenshotPlan::BeforeAndAfter)
+            && !matches!(facts.page_url.as_str(), "" | "about:blank")
+    }
+}
+
+/// Describes a stored image for the audit log, with its path relative to the state folder.
+fn describe(
+    session: &Session,
+    stored: &StoredImage,
+    size: [u32; 2],
+    mark: Option<[i32; 4]>,
+) -> StoredScreenshot {
     let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
     let parts: Vec<_> = stored.path.iter().map(|part| part.to_string_lossy()).collect();
     let from = parts.iter().rposition(|part| part == folder).unwrap_or(0);
@@ -27,95 +58,100 @@ pub fn told(session: &Session, stored: &Stored, size: [u32; 2], mark: Option<[i3
 }
 
 impl Gate {
-    /// Takes and keeps one. A page that cannot be pictured is noted and no error; a disk that takes no picture is.
-    pub(super) async fn picture(
+    /// Takes and stores a screenshot. A page that cannot be captured is noted in the log; only a failed write is an
+    /// error.
+    pub(super) async fn capture(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         target: Option<&ElementFacts>,
     ) -> Result<Option<StoredScreenshot>, Fault> {
         let format = self.sessions.picture_format();
-        let cover = session.veil.cover();
-        let limit = TimeLimit::new(PATIENCE);
-        let taken = turn.runtime.link.browser.recording_screenshot(target, format, &cover, limit).await;
+        let mask = session.typed_text.screenshot_mask();
+        let limit = TimeLimit::new(TIMEOUT);
+        let taken = turn.runtime.link.browser.recording_screenshot(target, format, &mask, limit).await;
         match taken {
             Ok(taken) => {
                 let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
                 let size = [taken.image.width, taken.image.height];
-                Ok(Some(told(session, &stored, size, taken.mark)))
+                Ok(Some(describe(session, &stored, size, taken.mark)))
             }
             Err(error) => {
-                self.not_pictured(session, &error.code().to_string());
+                self.note_missing(session, &error.code().to_string());
                 Ok(None)
             }
         }
     }
 
-    /// The page after an action; whatever happens, the outcome is recorded.
-    pub(super) async fn picture_after(&self, session: &Session, turn: &Turn<'_>) -> Option<StoredScreenshot> {
+    /// Captures the page after an action. Never fails, because the outcome is recorded in any case.
+    pub(super) async fn capture_if_alive(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+    ) -> Option<StoredScreenshot> {
         if session.ended().is_some() || !turn.runtime.link.is_alive() {
             return None;
         }
-        self.picture(session, turn, None).await.unwrap_or_else(|fault| {
-            self.not_pictured(session, &fault.code.to_string());
+        self.capture(session, turn, None).await.unwrap_or_else(|fault| {
+            self.note_missing(session, &fault.code.to_string());
             None
         })
     }
 
-    /// The picture that an agent took, as it may have it, and what is kept of it.
-    pub(super) async fn pictures(
+    /// Stores the screenshot that an agent took and masks secrets in the agent's own copy.
+    pub(super) async fn process_screenshot(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         outcome: Outcome,
         shot: &Screenshot,
         target: Option<&ElementFacts>,
-        found: &mut Found,
+        details: &mut ReplyDetails,
     ) -> Result<(Outcome, Option<StoredScreenshot>), Fault> {
-        let kept = self.keep_image(session, turn, &outcome, shot, target, found).await?;
+        let stored = self.store_screenshot(session, turn, &outcome, shot, target, details).await?;
         if session.secrets.is_empty() {
-            return Ok((outcome, kept));
+            return Ok((outcome, stored));
         }
-        // One in which a secret may be seen is not handed out.
-        let (cover, limit) = (session.secrets.cover(), TimeLimit::new(PATIENCE));
-        match turn.runtime.link.browser.recordable_screenshot(shot, target, &cover, limit).await? {
-            RecordableScreenshot::AsTaken => Ok((outcome, kept)),
-            RecordableScreenshot::Covered(image) => Ok((Outcome::Screenshot(image), kept)),
+        // The agent does not get an image in which a secret may be visible.
+        let (mask, limit) = (session.secrets.screenshot_mask(), TimeLimit::new(TIMEOUT));
+        match turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await? {
+            RecordableScreenshot::AsTaken => Ok((outcome, stored)),
+            RecordableScreenshot::Covered(image) => Ok((Outcome::Screenshot(image), stored)),
         }
     }
 
-    /// Keeps the picture that an agent took, if pictures are kept. The agent has its own: what is kept is covered, and
-    /// if that fails, the log says why there is none.
-    async fn keep_image(
+    /// Stores a masked copy of the screenshot that an agent took, unless recording is off. If masking fails, the log
+    /// has the reason why there is none.
+    async fn store_screenshot(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         outcome: &Outcome,
         shot: &Screenshot,
         target: Option<&ElementFacts>,
-        found: &mut Found,
+        details: &mut ReplyDetails,
     ) -> Result<Option<StoredScreenshot>, Fault> {
         let Outcome::Screenshot(taken) = outcome else { return Ok(None) };
         if session.record == RecordMode::Off {
             return Ok(None);
         }
-        let cover = session.veil.cover();
-        let limit = TimeLimit::new(PATIENCE);
-        let kept = match turn.runtime.link.browser.recordable_screenshot(shot, target, &cover, limit).await {
+        let mask = session.typed_text.screenshot_mask();
+        let limit = TimeLimit::new(TIMEOUT);
+        let masked = match turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await {
             Ok(RecordableScreenshot::AsTaken) => taken.clone(),
             Ok(RecordableScreenshot::Covered(image)) => image,
             Err(error) => {
-                self.not_pictured(session, &error.code().to_string());
+                self.note_missing(session, &error.code().to_string());
                 return Ok(None);
             }
         };
-        let stored = session.store_image(&kept.bytes, kept.format)?;
-        let picture = told(session, &stored, [kept.width, kept.height], None);
-        found.image = Some(stored);
-        Ok(Some(picture))
+        let stored = session.store_image(&masked.bytes, masked.format)?;
+        let described = describe(session, &stored, [masked.width, masked.height], None);
+        details.image = Some(stored);
+        Ok(Some(described))
     }
 
-    fn not_pictured(&self, session: &Session, code: &str) {
+    fn note_missing(&self, session: &Session, code: &str) {
         let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(code)) {
             tracing::warn!(session = %session.id, code, "a picture is missing, and the log does not say so");

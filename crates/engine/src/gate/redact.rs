@@ -1,16 +1,16 @@
 //! The last station: what goes out carries no secret that was put into the session.
 
 use crate::error::Fault;
-use crate::logins::Secrets;
+use crate::logins::SessionSecrets;
 use crate::session::Session;
 use browser::{Content, Incident, Outcome, PageAfterAction, PageText, SearchResult, Snapshot, TreeNode};
 use std::sync::Arc;
 
-/// The secrets of one session, and how to take them out of what its caller is told.
+/// The secrets of one session, and how to take them out of what its caller receives.
 ///
 /// A `clean` session has none.
 pub struct Redactor {
-    secrets: Arc<Secrets>,
+    secrets: Arc<SessionSecrets>,
 }
 
 impl Redactor {
@@ -143,7 +143,7 @@ mod tests {
     use policy::TabId;
 
     fn knowing(secret: &str) -> Redactor {
-        Redactor { secrets: Arc::new(Secrets::knowing(&[secret])) }
+        Redactor { secrets: Arc::new(SessionSecrets::knowing(&[secret])) }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From the settings to a vault: which backend, which database, whose key. Secrets come from files and variables.
+//! Builds the vault from the settings: backend, database and master key. Secrets come from files and variables.
 
 use crate::error::Fault;
 use crate::settings::{Credentials, KvLogin, KvServer, MasterKeyPlace, VaultBackend};
@@ -13,7 +13,7 @@ use vault::{
 };
 use zeroize::Zeroizing;
 
-/// Holds the master keys where no file of ours should.
+/// Environment variable with the master keys, for deployments without a key file.
 const KEY_VARIABLE: &str = "STOCKADE_MASTER_KEY";
 const DATABASE_VARIABLE: &str = "STOCKADE_DATABASE_URL";
 const KEYRING_SERVICE: &str = "stockade";
@@ -22,23 +22,23 @@ const CREDENTIAL_VARIABLES: &str = "STOCKADE_CREDENTIAL_";
 /// Where Kubernetes puts the token of a pod's account.
 const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/// No secret that a file here holds is longer.
+/// Maximum length of a secret file.
 const LONGEST_SECRET: u64 = 16 * 1024;
 
-/// For whom a vault is opened. A wrapping token is good once, and that once is the server's.
+/// The process that opens the vault. A wrapping token can be used once, and the server uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum User {
+pub enum VaultUser {
     ControlPlane,
     Command,
 }
 
-/// The backend that the settings choose. A setting that it needs and that is missing is an error here, and not when the
-/// configuration is read: a server whose sessions are all clean needs none of it.
+/// Opens the configured backend. Missing settings are an error here and not when the configuration is read, because a
+/// server with clean sessions only does not need them.
 pub fn vault(
     credentials: &Credentials,
     state: &State,
     database: &Database,
-    user: User,
+    user: VaultUser,
 ) -> Result<Vault, Fault> {
     Ok(match credentials.vault_backend {
         VaultBackend::Store => Vault::Store(store(credentials, state, database)),
@@ -68,7 +68,7 @@ pub fn vault(
     })
 }
 
-/// Our own table, and its key.
+/// Opens our own credential table with its master key.
 pub fn store(credentials: &Credentials, state: &State, database: &Database) -> Store {
     let settings = &credentials.store;
     let value = std::env::var(KEY_VARIABLE).ok();
@@ -79,7 +79,7 @@ pub fn store(credentials: &Credentials, state: &State, database: &Database) -> S
     };
     let source = match place {
         MasterKeyPlace::Keyring => MasterKeySource::Keyring { service: KEYRING_SERVICE.to_owned() },
-        // One that is not set is found to be empty when a key is needed.
+        // An unset variable is reported when a key is needed.
         MasterKeyPlace::Env => MasterKeySource::Variable {
             name: KEY_VARIABLE.to_owned(),
             value: Secret::new(value.unwrap_or_default()),
@@ -91,7 +91,7 @@ pub fn store(credentials: &Credentials, state: &State, database: &Database) -> S
     Store::new(database.clone(), source)
 }
 
-/// Where grants are, whatever the backend; and our own table of credentials.
+/// Opens the database of grants, for every backend, and of our own credential table.
 pub fn database(credentials: &Credentials, state: &State) -> Result<Database, Fault> {
     let address = match &credentials.store.database_url_file {
         Some(file) => Some(read_secret(Path::new(file), "store.database_url_file")?),
@@ -103,7 +103,7 @@ pub fn database(credentials: &Credentials, state: &State) -> Result<Database, Fa
     })
 }
 
-fn login(server: &KvServer, user: User) -> Result<KvAuth, Fault> {
+fn login(server: &KvServer, user: VaultUser) -> Result<KvAuth, Fault> {
     let secret = |file: &Option<String>, name: &'static str, what: &'static str, or: &str| {
         kv_secret(server, user, file.as_deref(), name).unwrap_or_else(|| Err(missing(what, or)))
     };
@@ -139,14 +139,14 @@ fn login(server: &KvServer, user: User) -> Result<KvAuth, Fault> {
     })
 }
 
-/// From a file, which is read at every login, or else from a variable.
+/// The secret from a file, which is read at every login, or else from a variable.
 fn kv_secret(
     server: &KvServer,
-    user: User,
+    user: VaultUser,
     file: Option<&str>,
     name: &str,
 ) -> Option<Result<KvSecret, Fault>> {
-    if server.wrapped && user == User::Command {
+    if server.wrapped && user == VaultUser::Command {
         return Some(Err(Fault::from(VaultError::Settings {
             what: "vault.wrapped",
             reason: "a wrapping token is good once, and that once is the server's".to_owned(),
@@ -163,7 +163,7 @@ fn kv_secret(
     }
 }
 
-/// Where sops itself looks, if the settings do not say.
+/// The age keys from the settings, or from the variables that sops uses.
 fn age_keys(file: Option<&str>) -> Result<SopsKeys, Fault> {
     let file = file.map(str::to_owned).or_else(|| variable("SOPS_AGE_KEY_FILE"));
     match (file, variable("SOPS_AGE_KEY")) {
@@ -179,12 +179,12 @@ fn missing(what: &'static str, needed: &str) -> Fault {
     VaultError::Settings { what, reason: format!("this is needed here: {needed}") }.into()
 }
 
-/// Set to nothing counts as not set.
+/// The value of an environment variable; an empty one counts as unset.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// A secret in a file of ours, or root's, that nobody else can read.
+/// Reads a secret from a file that belongs to this user or root and that nobody else can read.
 fn read_secret(file: &Path, what: &'static str) -> Result<Secret, Fault> {
     let bad = |reason: String| VaultError::Settings { what, reason: format!("{}: {reason}", file.display()) };
     let unreadable = |error: std::io::Error| bad(error.to_string());

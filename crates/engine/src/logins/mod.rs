@@ -1,53 +1,52 @@
-//! How a session becomes a person's: a grant is used, credentials are released and put into the browser, and what they
-//! hold is kept out of all that goes out.
+//! Logins: redeems grants, prepares credentials for injection and redacts their secrets from all output.
 
 mod backends;
-mod desk;
-pub mod handed;
+mod credential_admin;
+pub mod grant_view;
 mod redeem;
 mod secrets;
-pub mod told;
+pub mod site_issued;
 mod translate;
 
-pub use desk::{By, keep_collecting, parse_lifetime};
-pub use redeem::{Login, Released, Wanted, home};
-pub use secrets::Secrets;
+pub use credential_admin::{OperatorContext, parse_lifetime, remove_expired_periodically};
+pub use redeem::{Login, LoginRequest, ReleasedCredentials, home};
+pub use secrets::SessionSecrets;
 pub use translate::{injection, probes};
 
 use crate::error::{Fault, with_causes};
 use crate::settings::{Credentials, StandingGrant};
 use crate::state::State;
-use backends::User;
+use backends::VaultUser;
 use error_code::ErrorCode;
 use vault::{Grants, Store, Vault, VaultError};
 
-/// Where credentials rest, and the book of grants that release them.
+/// The credential vault and the grants that release credentials.
 pub struct Logins {
     vault: Result<Vault, Fault>,
     pub grants: Grants,
-    /// Our own table: the backend itself, or only where cookies wait that a site rotated.
+    /// Our own table: the backend itself, or only the rotated cookies that wait to be accepted.
     pub store: Store,
-    /// Grants that exist without anybody issuing them.
+    /// Standing grants from the configuration.
     standing: Vec<StandingGrant>,
 }
 
 impl Logins {
-    /// Nothing is connected to yet: what is down says so when it is needed, and works again when it is back.
+    /// Opens the logins without connecting: an unreachable backend is reported when it is needed.
     pub fn open(settings: &Credentials, state: &State) -> Result<Logins, Fault> {
-        Logins::open_for(settings, state, User::ControlPlane)
+        Logins::open_for(settings, state, VaultUser::ControlPlane)
     }
 
-    /// The same for a command that runs beside the control plane.
+    /// Opens the logins for a command that runs next to the control plane.
     pub fn for_command(settings: &Credentials, state: &State) -> Result<Logins, Fault> {
-        Logins::open_for(settings, state, User::Command)
+        Logins::open_for(settings, state, VaultUser::Command)
     }
 
-    fn open_for(settings: &Credentials, state: &State, user: User) -> Result<Logins, Fault> {
+    fn open_for(settings: &Credentials, state: &State, user: VaultUser) -> Result<Logins, Fault> {
         let database = backends::database(settings, state)?;
-        let usual = settings.grant_lifetime.duration();
+        let default_lifetime = settings.grant_lifetime.duration();
         Ok(Logins {
             vault: backends::vault(settings, state, &database, user),
-            grants: Grants::new(database.clone()).default_lifetime(usual),
+            grants: Grants::new(database.clone()).default_lifetime(default_lifetime),
             store: backends::store(settings, state, &database),
             standing: match settings.auto_inject {
                 true => settings.standing.clone(),
@@ -56,13 +55,13 @@ impl Logins {
         })
     }
 
-    /// The backend; an error if a setting that it needs is missing.
+    /// The backend, or an error if one of its settings is missing.
     pub fn vault(&self) -> Result<&Vault, Fault> {
         self.vault.as_ref().map_err(Fault::clone)
     }
 }
 
-/// A login that does not work any more. Nothing is written back: what to do is the operator's to say.
+/// The fault of an expired login. Nothing is written back: the operator decides what to do.
 pub fn expired(domain: &str, why: &str) -> Fault {
     Fault::new(ErrorCode::CredentialExpired, format!("the login for {domain} has expired: {why}")).hint(
         "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",

@@ -1,4 +1,4 @@
-//! A grant becomes logins: looked up, used, and what it releases taken out of the vault.
+//! Redeems a grant: consumes it and opens the credentials that it covers.
 
 use super::Logins;
 use crate::error::Fault;
@@ -12,24 +12,24 @@ use vault::{
     with_timeout,
 };
 
-/// How long a grant of the settings lives: it is issued for one opening, and used by it.
-const STANDING: Duration = Duration::from_secs(120);
-/// A database that hangs is one that is down. Longer than it takes to connect and to wait for another's writing.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Lifetime of a grant issued by policy. It is issued for one session and consumed at once.
+const POLICY_GRANT_LIFETIME: Duration = Duration::from_secs(120);
+/// Time limit of a database call. Longer than connecting plus waiting for another writer.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What an agent asks to be signed in to.
+/// The logins that an agent requests for a session.
 #[derive(Default)]
-pub struct Wanted {
-    /// The operator's leave. Without one, a standing grant of the configuration is looked for.
+pub struct LoginRequest {
+    /// The grant token. Without one, a standing grant in the configuration applies.
     pub grant: Option<Secret>,
     pub hosts: Vec<Host>,
     /// Credentials by id, where the id is not the host.
     pub credentials: Vec<CredentialId>,
 }
 
-/// Logins that a grant released. They go into a browser before anybody gets near, and once more if it is started again.
-pub struct Released {
-    leave: ConsumedGrant,
+/// Credentials that a grant released. They are injected before the agent can use the browser, and again after a restart.
+pub struct ReleasedCredentials {
+    grant: ConsumedGrant,
     pub logins: Vec<Login>,
 }
 
@@ -38,23 +38,23 @@ pub struct Login {
     pub credential: Credential,
 }
 
-impl Released {
+impl ReleasedCredentials {
     pub fn jti(&self) -> &str {
-        self.leave.jti()
+        self.grant.jti()
     }
 
-    pub fn into_leave(self) -> ConsumedGrant {
-        self.leave
+    pub fn into_grant(self) -> ConsumedGrant {
+        self.grant
     }
 
     pub fn hosts(&self) -> &[GrantedHost] {
-        self.leave.hosts()
+        self.grant.hosts()
     }
 }
 
-/// The sites of a grant, as the policy and the proxy read them.
-pub fn home(leave: &ConsumedGrant) -> Vec<DomainPattern> {
-    let patterns = leave.hosts().iter().flat_map(|granted| match granted {
+/// The granted sites as domain patterns, for the policy and the proxy.
+pub fn home(grant: &ConsumedGrant) -> Vec<DomainPattern> {
+    let patterns = grant.hosts().iter().flat_map(|granted| match granted {
         GrantedHost::Host(host) => vec![host.to_string()],
         GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
     });
@@ -62,29 +62,35 @@ pub fn home(leave: &ConsumedGrant) -> Vec<DomainPattern> {
 }
 
 impl Logins {
-    /// Uses the grant.
-    pub async fn consume(&self, scope: &Scope, wanted: &Wanted) -> Result<ConsumedGrant, Fault> {
-        let token = match &wanted.grant {
-            Some(given) => given.duplicate(),
-            None => Secret::new(self.issue_standing(scope, &wanted.hosts).await?.expose_secret().to_owned()),
+    /// Consumes the grant.
+    pub async fn consume(&self, scope: &Scope, request: &LoginRequest) -> Result<ConsumedGrant, Fault> {
+        let token = match &request.grant {
+            Some(token) => token.duplicate(),
+            None => {
+                Secret::new(self.issue_policy_grant(scope, &request.hosts).await?.expose_secret().to_owned())
+            }
         };
         let (token, now) = (token.expose_secret(), Timestamp::now());
-        Ok(with_timeout(self.grants.consume(token, &scope.tenant, &wanted.hosts, now), PATIENCE).await?)
+        Ok(with_timeout(self.grants.consume(token, &scope.tenant, &request.hosts, now), TIMEOUT).await?)
     }
 
-    /// Opens what the grant is for. If that fails, the grant is as good as before.
-    pub async fn release(&self, leave: ConsumedGrant, wanted: &Wanted) -> Result<Released, Fault> {
-        match self.open_all(&leave, wanted).await {
-            Ok(logins) => Ok(Released { leave, logins }),
+    /// Opens the granted credentials. Restores the grant if that fails.
+    pub async fn release(
+        &self,
+        grant: ConsumedGrant,
+        request: &LoginRequest,
+    ) -> Result<ReleasedCredentials, Fault> {
+        match self.open_credentials(&grant, request).await {
+            Ok(logins) => Ok(ReleasedCredentials { grant, logins }),
             Err(fault) => {
-                self.give_back(leave).await;
+                self.restore_grant(grant).await;
                 Err(fault)
             }
         }
     }
 
-    /// A grant that the operator's settings give this agent, for the hosts it asks for or for all of them.
-    async fn issue_standing(&self, scope: &Scope, hosts: &[Host]) -> Result<GrantToken, Fault> {
+    /// Issues a grant from the agent's standing grants, for the requested hosts or for all.
+    async fn issue_policy_grant(&self, scope: &Scope, hosts: &[Host]) -> Result<GrantToken, Fault> {
         let own = self.standing.iter().filter(|one| one.tenant == scope.tenant && one.actor == scope.actor);
         let all: Vec<GrantedHost> = own.flat_map(|one| one.hosts.iter().cloned()).collect();
         let is_wanted =
@@ -101,58 +107,62 @@ impl Logins {
             operator: name("settings")?,
             origin_session: name("standing")?,
             hosts: granted,
-            lifetime: Some(STANDING),
+            lifetime: Some(POLICY_GRANT_LIFETIME),
             single_use: true,
         };
-        Ok(with_timeout(self.grants.issue(request, Timestamp::now()), PATIENCE).await?.0)
+        Ok(with_timeout(self.grants.issue(request, Timestamp::now()), TIMEOUT).await?.0)
     }
 
-    /// Right before the secrets go into a browser: a revocation in between counts.
-    pub async fn confirm(&self, released: &Released) -> Result<(), Fault> {
-        Ok(with_timeout(self.grants.confirm(&released.leave, Timestamp::now()), PATIENCE).await?)
+    /// Checks right before injection that the grant was not revoked in the meantime.
+    pub async fn confirm(&self, released: &ReleasedCredentials) -> Result<(), Fault> {
+        Ok(with_timeout(self.grants.confirm(&released.grant, Timestamp::now()), TIMEOUT).await?)
     }
 
-    /// They are in a browser.
-    pub async fn note_injected(&self, released: &Released) {
+    /// Stores the time of injection with each credential.
+    pub async fn note_injected(&self, released: &ReleasedCredentials) {
         let Ok(vault) = self.vault() else { return };
         for login in &released.logins {
-            let noted = vault.note_injected(&released.leave, &login.id, Timestamp::now());
-            let noted = with_timeout(noted, PATIENCE).await;
+            let noted = vault.note_injected(&released.grant, &login.id, Timestamp::now());
+            let noted = with_timeout(noted, TIMEOUT).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, credential = %login.id, "that a credential was used is not noted beside it");
             }
         }
     }
 
-    /// Nothing went into a browser: the grant is as good as it was.
-    pub async fn give_back(&self, leave: ConsumedGrant) {
-        let jti = leave.jti().to_owned();
-        if let Err(error) = with_timeout(self.grants.restore(leave), PATIENCE).await {
+    /// Makes the grant usable again, because nothing was injected.
+    pub async fn restore_grant(&self, grant: ConsumedGrant) {
+        let jti = grant.jti().to_owned();
+        if let Err(error) = with_timeout(self.grants.restore(grant), TIMEOUT).await {
             tracing::warn!(%error, jti, "a grant stays used though nothing came of it");
         }
     }
 
-    async fn open_all(&self, leave: &ConsumedGrant, wanted: &Wanted) -> Result<Vec<Login>, Fault> {
+    async fn open_credentials(
+        &self,
+        grant: &ConsumedGrant,
+        request: &LoginRequest,
+    ) -> Result<Vec<Login>, Fault> {
         let vault = self.vault()?;
         let mut logins = Vec::new();
-        for id in ids(leave, wanted)? {
-            let credential = vault.open_for_grant(leave, &id).await?;
+        for id in ids(grant, request)? {
+            let credential = vault.open_for_grant(grant, &id).await?;
             logins.push(Login { id, credential });
         }
         Ok(logins)
     }
 }
 
-/// Which credentials are meant: those that were named, else those of the hosts, else those of all granted hosts.
-fn ids(leave: &ConsumedGrant, wanted: &Wanted) -> Result<Vec<CredentialId>, VaultError> {
-    let mut ids = wanted.credentials.clone();
-    let mut hosts: Vec<&Host> = wanted.hosts.iter().collect();
+/// The requested credentials: by id, else by host, else those of all granted hosts.
+fn ids(grant: &ConsumedGrant, request: &LoginRequest) -> Result<Vec<CredentialId>, VaultError> {
+    let mut ids = request.credentials.clone();
+    let mut hosts: Vec<&Host> = request.hosts.iter().collect();
     if ids.is_empty() && hosts.is_empty() {
-        hosts.extend(leave.hosts().iter().map(|granted| match granted {
+        hosts.extend(grant.hosts().iter().map(|granted| match granted {
             GrantedHost::Host(host) | GrantedHost::Site(host) => host,
         }));
     }
-    if wanted.credentials.is_empty() {
+    if request.credentials.is_empty() {
         for host in hosts {
             let unknown = |_| VaultError::UnknownCredential { id: host.to_string() };
             ids.push(CredentialId::parse(host.as_str()).map_err(unknown)?);

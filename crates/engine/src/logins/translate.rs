@@ -1,14 +1,14 @@
-//! From what rests in the vault to what goes into a browser. The two crates do not know each other.
+//! Converts stored credentials into the browser's injection types. The two crates do not depend on each other.
 
-use super::redeem::{Login, Released};
+use super::redeem::{Login, ReleasedCredentials};
 use crate::error::Fault;
 use browser::{InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection};
 use jiff::Timestamp;
 use policy::WebUrl;
 use vault::{Cookie, Credential, GrantedHost, Host, NamedValue, Probe};
 
-/// Everything that was released, for one browser.
-pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault> {
+/// The injection of all released credentials for one browser.
+pub fn injection(released: &ReleasedCredentials, now: Timestamp) -> Result<Injection, Fault> {
     let mut all = Injection::default();
     for login in &released.logins {
         check_fresh(login, now)?;
@@ -30,8 +30,8 @@ pub fn injection(released: &Released, now: Timestamp) -> Result<Injection, Fault
     Ok(all)
 }
 
-/// The pages that tell whether somebody is signed in, each with the login that it is about.
-pub fn probes(released: &Released) -> Vec<(&Login, &Probe, WebUrl)> {
+/// The probe page of each login, which shows whether the site accepts it.
+pub fn probes(released: &ReleasedCredentials) -> Vec<(&Login, &Probe, WebUrl)> {
     let with_probe =
         released.logins.iter().filter_map(|login| Some((login, login.credential.probe.as_ref()?)));
     with_probe

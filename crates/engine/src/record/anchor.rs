@@ -1,7 +1,7 @@
-//! Puts signed heads where whoever can change the log cannot reach: a file elsewhere, syslog, a webhook.
+//! Sends signed heads to targets out of reach of whoever can change the log: a file, syslog, a webhook.
 //!
-//! Only the newest head waits to be sent, so nothing grows and no action waits; what fails is an event, once, and
-//! so is its coming back.
+//! Only the newest head is queued, so memory is bounded and no action waits. The first failure of a target and its
+//! recovery are recorded as events.
 
 use crate::post::post;
 use crate::settings::Anchor as AnchorSettings;
@@ -15,9 +15,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long one place may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// A file that is longer loses its older half: the newest heads say the most.
+/// Time limit of one target.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// A longer file loses its older half; the newest heads cover the older ones.
 const LONGEST_FILE: u64 = 1024 * 1024;
 const LONGEST_READ: u64 = 16 * 1024 * 1024;
 const SYSLOG: &str = "/dev/log";
@@ -25,38 +25,38 @@ const SYSLOG: &str = "/dev/log";
 const PRIORITY: u8 = 13 * 8 + 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum AnchorTarget {
     File(PathBuf),
     Syslog(PathBuf),
     Webhook(url::Url),
 }
 
-/// The task that anchors one log's heads.
+/// The background task that anchors the heads of one log.
 pub struct Anchors {
     task: JoinHandle<()>,
     stop: watch::Sender<bool>,
 }
 
 impl Anchors {
-    /// Starts it, if the settings name a place.
+    /// Starts the task if the settings name a target.
     pub fn start(settings: &AnchorSettings, log: &Log) -> Option<Anchors> {
-        let mut places = Vec::new();
-        places.extend(settings.file.as_ref().map(|path| Place::File(PathBuf::from(path))));
-        places.extend(settings.syslog.then(|| Place::Syslog(PathBuf::from(SYSLOG))));
-        places.extend(settings.webhook.as_ref().and_then(|url| url.parse().ok()).map(Place::Webhook));
-        if places.is_empty() {
+        let mut targets = Vec::new();
+        targets.extend(settings.file.as_ref().map(|path| AnchorTarget::File(PathBuf::from(path))));
+        targets.extend(settings.syslog.then(|| AnchorTarget::Syslog(PathBuf::from(SYSLOG))));
+        targets.extend(settings.webhook.as_ref().and_then(|url| url.parse().ok()).map(AnchorTarget::Webhook));
+        if targets.is_empty() {
             return None;
         }
         let heads = log.heads()?;
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(run(places, settings.interval.duration(), heads, log.clone(), stopped));
+        let task = tokio::spawn(run(targets, settings.interval.duration(), heads, log.clone(), stopped));
         Some(Anchors { task, stop })
     }
 
     /// Anchors the last head and ends, in bounded time.
     pub async fn finish(self) {
         self.stop.send_replace(true);
-        let most = PATIENCE * 4;
+        let most = TIMEOUT * 4;
         if tokio::time::timeout(most, self.task).await.is_err() {
             tracing::warn!("the last head was not anchored in time");
         }
@@ -64,22 +64,22 @@ impl Anchors {
 }
 
 async fn run(
-    places: Vec<Place>,
+    targets: Vec<AnchorTarget>,
     interval: Duration,
     mut heads: watch::Receiver<Head>,
     log: Log,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let mut places: Vec<(Place, bool)> = places.into_iter().map(|place| (place, true)).collect();
+    let mut targets: Vec<(AnchorTarget, bool)> = targets.into_iter().map(|target| (target, true)).collect();
     let mut anchored = 0;
     loop {
-        // Looked at first: what was written before the stop is anchored too.
+        // Read before the head, so that a head written before the stop is anchored too.
         let stopping = *stopped.borrow();
         let head = heads.borrow_and_update().clone();
         if head.seq > anchored {
-            for (place, well) in &mut places {
-                let sent = send(place, &head).await;
-                note(&log, place, well, sent);
+            for (target, healthy) in &mut targets {
+                let sent = send(target, &head).await;
+                note(&log, target, healthy, sent);
             }
             anchored = head.seq;
         }
@@ -93,46 +93,46 @@ async fn run(
     }
 }
 
-/// Tells when a place begins to fail, and when it is back.
-fn note(log: &Log, place: &Place, well: &mut bool, sent: io::Result<()>) {
-    let event = match (&sent, *well) {
+/// Records the first failure of a target, and its recovery.
+fn note(log: &Log, target: &AnchorTarget, healthy: &mut bool, sent: io::Result<()>) {
+    let event = match (&sent, *healthy) {
         (Err(error), true) => {
-            tracing::warn!(%error, place = %place.name(), "a head could not be anchored");
-            let detail = format!("{}: {error}", place.name());
+            tracing::warn!(%error, anchor = %target.name(), "a head could not be anchored");
+            let detail = format!("{}: {error}", target.name());
             Event::new(EventKind::AnchorFailed, EventSubject::stockade()).detail(&detail)
         }
         (Ok(()), false) => {
-            Event::new(EventKind::AnchorRestored, EventSubject::stockade()).detail(&place.name())
+            Event::new(EventKind::AnchorRestored, EventSubject::stockade()).detail(&target.name())
         }
         _ => return,
     };
-    *well = sent.is_ok();
+    *healthy = sent.is_ok();
     if !log.note(&event) {
         tracing::warn!("that is not on record either");
     }
 }
 
-impl Place {
+impl AnchorTarget {
     fn name(&self) -> String {
         match self {
-            Place::File(path) => format!("file {}", path.display()),
-            Place::Syslog(_) => "syslog".to_owned(),
-            // Its path and query may be a capability.
-            Place::Webhook(url) => format!("webhook at {}", url.host_str().unwrap_or_default()),
+            AnchorTarget::File(path) => format!("file {}", path.display()),
+            AnchorTarget::Syslog(_) => "syslog".to_owned(),
+            // The path and query may be a capability.
+            AnchorTarget::Webhook(url) => format!("webhook at {}", url.host_str().unwrap_or_default()),
         }
     }
 }
 
-async fn send(place: &Place, head: &Head) -> io::Result<()> {
+async fn send(target: &AnchorTarget, head: &Head) -> io::Result<()> {
     let text = serde_json::to_string(head)?;
     let sending = async {
-        match place.clone() {
-            Place::File(path) => blocking(move || append(&path, &text)).await,
-            Place::Syslog(path) => blocking(move || say(&path, &text)).await,
-            Place::Webhook(url) => post(&url, &[], text).await,
+        match target.clone() {
+            AnchorTarget::File(path) => blocking(move || append(&path, &text)).await,
+            AnchorTarget::Syslog(path) => blocking(move || send_syslog(&path, &text)).await,
+            AnchorTarget::Webhook(url) => post(&url, &[], text).await,
         }
     };
-    tokio::time::timeout(PATIENCE, sending).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    tokio::time::timeout(TIMEOUT, sending).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
@@ -155,21 +155,21 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-fn say(path: &Path, text: &str) -> io::Result<()> {
+fn send_syslog(path: &Path, text: &str) -> io::Result<()> {
     let socket = UnixDatagram::unbound()?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
     socket.send_to(format!("<{PRIORITY}>stockade: audit head {text}").as_bytes(), path).map(|_| ())
 }
 
-/// The heads in an anchor file. What is no head, or was not signed by the key it names, is nobody's word.
+/// Reads the heads in an anchor file. Ignores lines without a head and heads with a bad signature.
 pub fn read_anchors(path: &Path) -> io::Result<Vec<Head>> {
     let mut file = BufReader::new(std::fs::File::open(path)?.take(LONGEST_READ));
     let lines = file.by_ref().lines().collect::<io::Result<Vec<String>>>()?;
-    // The newest heads say the most, and they are at the end.
+    // The newest heads matter most and are at the end.
     if file.into_inner().limit() == 0 {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 16 MiB; give its last lines"));
     }
-    // Syslog puts words of its own before the head.
+    // Syslog adds a prefix to each line.
     let heads = lines.iter().filter_map(|line| serde_json::from_str::<Head>(&line[line.find('{')?..]).ok());
     Ok(heads.filter(Head::is_genuine).collect())
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_head_is_in_the_file_and_found_in_the_log() {
+    async fn the_last_head_is_written_to_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let log = log(folder.path());
         let file = folder.path().join("anchor");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_that_fails_is_told_of_once_and_holds_up_nobody() {
+    async fn a_failing_target_is_recorded_once_and_blocks_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let log = log(folder.path());
         let nowhere = folder.path().join("missing/anchor");
@@ -227,12 +227,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let head = log(folder.path()).heads().unwrap().borrow().clone();
         let socket = UnixDatagram::bind(folder.path().join("log")).unwrap();
-        send(&Place::Syslog(folder.path().join("log")), &head).await.unwrap();
+        send(&AnchorTarget::Syslog(folder.path().join("log")), &head).await.unwrap();
         let mut buffer = [0; 4096];
         let length = socket.recv(&mut buffer).unwrap();
-        let said = String::from_utf8(buffer[..length].to_vec()).unwrap();
-        assert!(said.starts_with("<109>stockade: audit head {"), "{said}");
-        std::fs::write(folder.path().join("messages"), said).unwrap();
+        let datagram = String::from_utf8(buffer[..length].to_vec()).unwrap();
+        assert!(datagram.starts_with("<109>stockade: audit head {"), "{datagram}");
+        std::fs::write(folder.path().join("messages"), datagram).unwrap();
         assert_eq!(read_anchors(&folder.path().join("messages")).unwrap(), std::slice::from_ref(&head));
 
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -244,7 +244,7 @@ mod tests {
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
             String::from_utf8_lossy(&buffer[..length]).into_owned()
         });
-        send(&Place::Webhook(url), &head).await.unwrap();
+        send(&AnchorTarget::Webhook(url), &head).await.unwrap();
         assert!(served.await.unwrap().starts_with("POST /heads?x=1 HTTP/1.1"));
     }
 }

@@ -1,7 +1,7 @@
-//! One session in one file: what was asked, decided, done, seen and sent, under one signed hash.
+//! Bundles: one session's events, images and egress in one file under one signed hash.
 
+use super::bundle_archive::{Member, Writer};
 use super::replay;
-use super::tar::{Member, Writer};
 use audit::{EventFilter, Key, LogEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,12 +34,12 @@ manifest.sig   the manifest's own SHA-256 and an ed25519 signature over \"stocka
 With Stockade, on any machine: stockade audit verify BUNDLE --key KEY
 ";
 
-/// What a bundle is made of.
-pub struct Parts {
+/// The contents of a bundle.
+pub struct BundleContents {
     pub session_id: String,
     pub session: Value,
     pub egress: Value,
-    /// Pictures, by their names in the recording.
+    /// Paths of the images.
     pub images: Vec<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub struct Manifest {
     pub files: Vec<Member>,
 }
 
-/// What stands in `manifest.sig`.
+/// The content of `manifest.sig`.
 #[derive(Serialize, Deserialize)]
 pub struct Signature {
     pub sha256: String,
@@ -59,16 +59,16 @@ pub struct Signature {
     pub signature: String,
 }
 
-/// A bundle that was written.
+/// A written bundle.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct WrittenBundle {
     pub path: PathBuf,
     pub files: usize,
-    /// The one hash that everything is under: that of the manifest.
+    /// Hash of the manifest, which covers all files.
     pub sha256: String,
 }
 
-/// The lines of the log that are about a session, oldest first.
+/// The log entries of a session, oldest first.
 pub fn events_of(audit: &Path, session: &str) -> io::Result<Vec<LogEntry>> {
     let filter = EventFilter { session: Some(session.to_owned()), ..EventFilter::default() };
     let mut events = Vec::new();
@@ -79,18 +79,18 @@ pub fn events_of(audit: &Path, session: &str) -> io::Result<Vec<LogEntry>> {
     Ok(events)
 }
 
-/// Writes `path`, beside its place first and moved there whole, so that a crash leaves no half bundle under the name.
-pub fn write(path: &Path, audit: &Path, parts: &Parts, key: &Key) -> io::Result<Made> {
+/// Writes the bundle to a partial file and renames it, so that a crash leaves no incomplete bundle at `path`.
+pub fn write(path: &Path, audit: &Path, contents: &BundleContents, key: &Key) -> io::Result<WrittenBundle> {
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let partial = path.with_extension("partial");
-    let written = fill(&partial, audit, parts, key)
+    let written = write_contents(&partial, audit, contents, key)
         .and_then(|(files, sha256)| std::fs::rename(&partial, path).map(|()| (files, sha256)));
     match written {
-        Ok((files, sha256)) => Ok(Made { path: path.to_owned(), files, sha256 }),
+        Ok((files, sha256)) => Ok(WrittenBundle { path: path.to_owned(), files, sha256 }),
         Err(error) => {
-            // What was written so far only takes up room; the first error is the one that matters.
+            // A leftover partial file is harmless; report the first error.
             if let Err(cleanup) = std::fs::remove_file(&partial) {
                 tracing::debug!(error = %cleanup, path = %partial.display(), "a half bundle stays behind");
             }
@@ -99,26 +99,31 @@ pub fn write(path: &Path, audit: &Path, parts: &Parts, key: &Key) -> io::Result<
     }
 }
 
-fn fill(path: &Path, audit: &Path, parts: &Parts, key: &Key) -> io::Result<(usize, String)> {
+fn write_contents(
+    path: &Path,
+    audit: &Path,
+    contents: &BundleContents,
+    key: &Key,
+) -> io::Result<(usize, String)> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     let mut tar = Writer::new(BufWriter::new(file));
-    let events = events_of(audit, &parts.session_id)?;
+    let events = events_of(audit, &contents.session_id)?;
     let lines: String = events.iter().map(|entry| format!("{}\n", entry.text)).collect();
     tar.add("README.txt", README.as_bytes())?;
     tar.add(EVENTS, lines.as_bytes())?;
-    tar.add("session.json", &serde_json::to_vec_pretty(&parts.session)?)?;
-    tar.add("egress.json", &serde_json::to_vec_pretty(&parts.egress)?)?;
-    for image in &parts.images {
+    tar.add("session.json", &serde_json::to_vec_pretty(&contents.session)?)?;
+    tar.add("egress.json", &serde_json::to_vec_pretty(&contents.egress)?)?;
+    for image in &contents.images {
         let Some(name) = image.file_name().and_then(|name| name.to_str()) else { continue };
         let file = File::open(image)?;
         tar.add_from(&format!("{IMAGES}{name}"), file.metadata()?.len(), file)?;
     }
     let source = |name: &str| Some(format!("{IMAGES}{name}"));
-    let page = replay::page(&parts.session_id, &events, &parts.egress, &source);
+    let page = replay::page(&contents.session_id, &events, &contents.egress, &source);
     tar.add("index.html", page.as_bytes())?;
     let manifest = Manifest {
         format: FORMAT.to_owned(),
-        session_id: parts.session_id.clone(),
+        session_id: contents.session_id.clone(),
         made_at: jiff::Timestamp::now().to_string(),
         files: tar.members.clone(),
     };

@@ -1,7 +1,7 @@
-//! Checks a bundle on any machine, from nothing but its own bytes and, if given, the key that must have signed it.
+//! Verifies a bundle offline, optionally against a known public key.
 
 use super::bundle::{CONTEXT, EVENTS, FORMAT, IMAGES, MANIFEST, Manifest, SIGNATURE, SUMS, Signature};
-use super::tar::Reader;
+use super::bundle_archive;
 use audit::{Defect, DefectKind, Location, PublicKey};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-/// The largest file that is read out of a bundle.
+/// Maximum size of a file in a bundle.
 const LARGEST: u64 = 512 * 1024 * 1024;
-/// The most files in one; a session's budget of actions is far smaller.
+/// Maximum number of files in a bundle. A session's action budget is far smaller.
 const MOST_FILES: usize = 100_000;
 
-/// What was found.
-pub struct Checked {
+/// The result of a verification.
+pub struct BundleReport {
     pub session_id: String,
     pub files: usize,
     pub events: u64,
@@ -24,28 +24,18 @@ pub struct Checked {
     pub bad: Option<Defect>,
 }
 
-/// The files of a bundle by name. What is no bundle is an error.
+/// Reads the files of a bundle by name. Fails if it is not a bundle.
 pub fn read_bundle(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
-    let mut reader = Reader::new(BufReader::new(File::open(path)?));
-    let mut files = BTreeMap::new();
-    while let Some((name, content)) = reader.next_file(LARGEST)? {
-        if files.len() == MOST_FILES || files.insert(name, content).is_some() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a file that is in it twice, or too many",
-            ));
-        }
-    }
-    Ok(files)
+    bundle_archive::read(BufReader::new(File::open(path)?), MOST_FILES, LARGEST)
 }
 
-pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked> {
+pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<BundleReport> {
     let files = match read_bundle(path) {
         Ok(files) => files,
-        // What is in it makes no sense: that is a finding, not a failure to look.
+        // Malformed content is a defect of the bundle, not a failure to read it.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
             let place = Location::new("the archive", 0, None);
-            return Ok(Checked::only(Defect { location: place, kind: DefectKind::NoBundle }));
+            return Ok(BundleReport::defective(Defect { location: place, kind: DefectKind::NoBundle }));
         }
         Err(error) => return Err(error),
     };
@@ -57,19 +47,19 @@ pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked>
         _ => None,
     };
     let (Some((manifest, signature)), Some(bytes)) = (parsed, parts.0) else {
-        return Ok(Checked::only(Defect {
+        return Ok(BundleReport::defective(Defect {
             location: Location::new(MANIFEST, 0, None),
             kind: DefectKind::ManifestDamaged,
         }));
     };
-    let bad = signed(&manifest, &signature, bytes, key)
-        .or_else(|| same_files(&manifest, &files))
-        .or_else(|| sums(&manifest, &files));
+    let bad = check_signature(&manifest, &signature, bytes, key)
+        .or_else(|| check_files(&manifest, &files))
+        .or_else(|| check_sums(&manifest, &files));
     let (events, bad) = match bad {
         Some(bad) => (0, Some(bad)),
-        None => lines(&files),
+        None => check_events(&files),
     };
-    Ok(Checked {
+    Ok(BundleReport {
         session_id: manifest.session_id,
         files: files.len(),
         events,
@@ -79,14 +69,21 @@ pub fn check_bundle(path: &Path, key: Option<&PublicKey>) -> io::Result<Checked>
     })
 }
 
-impl Checked {
-    fn only(bad: Defect) -> Checked {
+impl BundleReport {
+    fn defective(bad: Defect) -> BundleReport {
         let empty = String::new;
-        Checked { session_id: empty(), files: 0, events: 0, sha256: empty(), key: empty(), bad: Some(bad) }
+        BundleReport {
+            session_id: empty(),
+            files: 0,
+            events: 0,
+            sha256: empty(),
+            key: empty(),
+            bad: Some(bad),
+        }
     }
 }
 
-fn signed(
+fn check_signature(
     manifest: &Manifest,
     signature: &Signature,
     bytes: &[u8],
@@ -103,8 +100,8 @@ fn signed(
     if key.is_some_and(|key| *key != signer) { bad(DefectKind::OtherKey) } else { None }
 }
 
-/// Every file of the manifest is there as it says, and no other.
-fn same_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
+/// Checks that the files are exactly those of the manifest.
+fn check_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
     let bad =
         |name: &str| Some(Defect { location: Location::new(name, 0, None), kind: DefectKind::FileChanged });
     for member in &manifest.files {
@@ -121,8 +118,8 @@ fn same_files(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<
     files.keys().find(|name| !known(name)).and_then(|name| bad(name))
 }
 
-/// The list for other tools says the same as the manifest.
-fn sums(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
+/// Checks that SHA256SUMS matches the manifest.
+fn check_sums(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect> {
     let own = files.get(MANIFEST).map(|bytes| audit::sha256_hex(bytes)).unwrap_or_default();
     let listed = manifest.files.iter().map(|file| format!("{}  {}\n", file.sha256, file.path));
     let expected: String = listed.chain([format!("{own}  {MANIFEST}\n")]).collect();
@@ -130,8 +127,8 @@ fn sums(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Option<Defect
     (!same).then(|| Defect { location: Location::new(SUMS, 0, None), kind: DefectKind::FileChanged })
 }
 
-/// Each line of the log has its own hash, they are in order, and the pictures they name are the ones that are there.
-fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
+/// Checks the hash and order of the log lines, and the digests of the images that they name.
+fn check_events(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
     let mut last = 0;
     let mut count = 0;
     let text = files.get(EVENTS).map(Vec::as_slice).unwrap_or_default();
@@ -146,10 +143,12 @@ fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
         }
         last = parsed.seq;
         count += 1;
-        let event: Value = serde_json::from_slice(line).unwrap_or_default();
-        for (path, digest) in pictures(&event) {
+        let Ok(event) = serde_json::from_slice::<Value>(line) else {
+            return (count, bad(DefectKind::Malformed));
+        };
+        for (path, digest) in image_digests(&event) {
             let name = format!("{IMAGES}{}", path.rsplit('/').next().unwrap_or_default());
-            // A ring forgets pictures, and retention removes them; what is there is what was taken.
+            // An image may be missing, because rings and retention remove images.
             if files.get(&name).is_some_and(|bytes| audit::sha256_hex(bytes) != digest) {
                 return (
                     count,
@@ -161,8 +160,8 @@ fn lines(files: &BTreeMap<String, Vec<u8>>) -> (u64, Option<Defect>) {
     (count, None)
 }
 
-/// The pictures that an event names, with their digests.
-fn pictures(event: &Value) -> impl Iterator<Item = (&str, &str)> {
+/// The images that an event names, with their digests.
+fn image_digests(event: &Value) -> impl Iterator<Item = (&str, &str)> {
     let before = &event["screenshot_before"];
     let both = [
         (before["path"].as_str(), before["sha256"].as_str()),

@@ -1,4 +1,4 @@
-//! Opens the log as the settings say.
+//! Opens the audit log from the settings.
 
 use crate::error::Fault;
 use crate::error::audit_fault;
@@ -7,7 +7,7 @@ use crate::state::State;
 use audit::{ApprovalAuthority, Key, Log, LogOptions};
 use std::path::PathBuf;
 
-/// Where the key that signs heads is kept: apart from the log, and elsewhere altogether if the operator says so.
+/// Path of the key that signs heads: the configured one, or a default outside the log's folder.
 pub fn key_file(settings: &Audit, state: &State) -> PathBuf {
     match &settings.key_file {
         Some(path) => PathBuf::from(path),

@@ -1,7 +1,6 @@
-//! A session as one page to look at: its actions in order, with what the pages showed between them.
+//! Renders a session as one HTML page: its actions in order, with screenshots.
 //!
-//! The page has no script and may load nothing but its own pictures. Every text in it is somebody else's and is
-//! shown as text.
+//! The page has no script and may load nothing but its own images. All text in it is untrusted and escaped.
 
 mod steps;
 
@@ -9,26 +8,26 @@ use crate::html;
 use audit::LogEntry;
 use serde_json::Value;
 use std::fmt::{self, Write};
-use steps::{Item, Shown, Step, steps};
+use steps::{ReplayItem, ReplayNote, ReplayStep, steps};
 
 const STYLE: &str = include_str!("replay/style.css");
-/// Rows of the ledger that are shown; the bundle has all of them.
+/// Maximum number of ledger rows on the page. The bundle has all of them.
 const MOST_ROWS: usize = 500;
 
-/// Text that someone else may have written, shown as text in an element or a quoted attribute.
-struct Text<'a>(&'a str);
+/// Untrusted text, escaped for an element or a quoted attribute.
+struct SanitizedText<'a>(&'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for SanitizedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Cleaned as for a terminal: what turns text around would do so here too.
+        // Sanitized as for a terminal, because bidirectional control characters work here too.
         html::Text(&audit::sanitize(self.0)).fmt(f)
     }
 }
 
-/// Where a picture of this name is to be had; nowhere if it is gone.
-pub type Source<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// The address of an image by name; `None` if it is missing.
+pub type ImageSource<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: Source) -> String {
+pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: ImageSource) -> String {
     let items = steps(events);
     let mut out = String::new();
     head(&mut out, session);
@@ -40,18 +39,18 @@ pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: Source) 
     let mut number = 0;
     for item in &items {
         match item {
-            Item::Step(step) => {
+            ReplayItem::Step(step) => {
                 number += 1;
                 row(&mut out, number, step, source);
             }
-            Item::Note(note) => {
-                let Shown { time, what, text } = note;
+            ReplayItem::Note(note) => {
+                let ReplayNote { time, what, text } = note;
                 _ = writeln!(
                     out,
                     "<p class=\"note\"><time>{}</time> <b>{}</b> {}</p>",
-                    Text(time),
-                    Text(what),
-                    Text(text)
+                    SanitizedText(time),
+                    SanitizedText(what),
+                    SanitizedText(text)
                 );
             }
         }
@@ -70,36 +69,40 @@ fn head(out: &mut String, session: &str) {
          img-src data: file: 'self'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n<title>Replay of {}</title>\n<style>\n{STYLE}</style></head><body>\n",
-        Text(session)
+        SanitizedText(session)
     );
 }
 
-fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[Item]) {
+fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[ReplayItem]) {
     let first = events.first();
     let get = |key: &str| first.map(|entry| entry.get(key).to_owned()).unwrap_or_default();
     let ended = events.iter().rev().find(|entry| entry.get("event_type") == "session_ended");
-    let done = |item: &&Item| matches!(item, Item::Step(_));
-    let refused = |item: &&Item| matches!(item, Item::Step(step) if step.decision == "deny");
+    let done = |item: &&ReplayItem| matches!(item, ReplayItem::Step(_));
+    let refused = |item: &&ReplayItem| matches!(item, ReplayItem::Step(step) if step.decision == "deny");
     let recording = events.iter().map(|entry| entry.get("recording")).find(|mode| !mode.is_empty());
-    _ = write!(out, "<header><p class=\"brand\">Stockade · replay</p><h1>{}</h1>\n<dl>", Text(session));
+    _ = write!(
+        out,
+        "<header><p class=\"brand\">Stockade · replay</p><h1>{}</h1>\n<dl>",
+        SanitizedText(session)
+    );
     let facts = [
         ("agent", format!("{}/{}", get("tenant"), get("actor"))),
-        ("began", steps::moment(&get("timestamp"))),
+        ("began", steps::date_and_time(&get("timestamp"))),
         ("ended", ended.map(|entry| entry.get("result").to_owned()).unwrap_or_else(|| "not yet".into())),
         ("actions", items.iter().filter(done).count().to_string()),
         ("refused", items.iter().filter(refused).count().to_string()),
         ("recording", recording.unwrap_or("unknown").to_owned()),
     ];
     for (key, value) in facts {
-        _ = write!(out, "<div><dt>{key}</dt><dd>{}</dd></div>", Text(&value));
+        _ = write!(out, "<div><dt>{key}</dt><dd>{}</dd></div>", SanitizedText(&value));
     }
     out.push_str("</dl></header>\n");
 }
 
-/// One action: what was asked on the left, what it was asked of on the right.
-fn row(out: &mut String, number: usize, step: &Step, source: Source) {
+/// One action: its details on the left, its screenshots on the right.
+fn row(out: &mut String, number: usize, step: &ReplayStep, source: ImageSource) {
     let after = step.after.as_ref().and_then(|picture| figure(picture, "after", source));
-    // What a page showed before is what it showed after the last action; it is shown again for the mark on it.
+    // The page before usually equals the page after the last action; it is repeated only for the mark on it.
     let before = step.before.as_ref().filter(|before| before.mark.is_some() || after.is_none());
     let before = before.and_then(|picture| figure(picture, "before", source));
     let bare = if before.is_none() && after.is_none() { " bare" } else { "" };
@@ -109,14 +112,14 @@ fn row(out: &mut String, number: usize, step: &Step, source: Source) {
         out,
         "<section class=\"step{bare}{state}\"><div class=\"card\"><p class=\"top\"><span class=\"number\">{number}</span>\
          <b>{}</b><time>{}</time></p>",
-        Text(&step.action),
-        Text(&step.time)
+        SanitizedText(&step.action),
+        SanitizedText(&step.time)
     );
     for (class, text) in
         [("target", &step.target), ("input", &step.input), ("title", &step.title), ("url", &step.url)]
     {
         if !text.is_empty() {
-            _ = write!(out, "<p class=\"{class}\">{}</p>", Text(text));
+            _ = write!(out, "<p class=\"{class}\">{}</p>", SanitizedText(text));
         }
     }
     out.push_str("<p class=\"chips\">");
@@ -136,7 +139,7 @@ fn row(out: &mut String, number: usize, step: &Step, source: Source) {
             } else {
                 "rule"
             };
-            _ = write!(out, "<span class=\"{class}\">{}</span>", Text(text));
+            _ = write!(out, "<span class=\"{class}\">{}</span>", SanitizedText(text));
         }
     }
     out.push_str("</p></div>");
@@ -151,7 +154,7 @@ fn row(out: &mut String, number: usize, step: &Step, source: Source) {
     out.push_str("</section>\n");
 }
 
-fn figure(picture: &steps::Picture, what: &str, source: Source) -> Option<String> {
+fn figure(picture: &steps::ReplayImage, what: &str, source: ImageSource) -> Option<String> {
     let address = source(&picture.name)?;
     let mut mark = String::new();
     if let (Some([left, top, width, height]), Some([across, down])) = (picture.mark, picture.size) {
@@ -167,15 +170,15 @@ fn figure(picture: &steps::Picture, what: &str, source: Source) -> Option<String
     Some(format!(
         "<figure><div class=\"frame\"><img alt=\"The page {what} the action\" src=\"{}\">{mark}</div><figcaption>{what}\
          <code>{}</code></figcaption></figure>",
-        Address(&address),
-        Text(picture.sha256.get(..16).unwrap_or_default())
+        SafeAttribute(&address),
+        SanitizedText(picture.sha256.get(..16).unwrap_or_default())
     ))
 }
 
-/// An address of our own making, of any length; only what could end the attribute is looked at.
-struct Address<'a>(&'a str);
+/// An address that we generated. It is dropped if it contains a character that could end the attribute.
+struct SafeAttribute<'a>(&'a str);
 
-impl fmt::Display for Address<'_> {
+impl fmt::Display for SafeAttribute<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let safe = |c: char| c.is_ascii_alphanumeric() || "/:;,.+=-_".contains(c);
         if self.0.chars().all(safe) { f.write_str(self.0) } else { Ok(()) }
@@ -202,11 +205,11 @@ fn ledger(out: &mut String, egress: &Value) {
         _ = write!(
             out,
             "<tr><td>{}</td><td>{} {}:{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            Text(&steps::clock(&get("at"))),
-            Text(&get("method")),
-            Text(&get("host")),
+            SanitizedText(&steps::time_of_day(&get("at"))),
+            SanitizedText(&get("method")),
+            SanitizedText(&get("host")),
             entry["port"].as_u64().unwrap_or_default(),
-            Text(&verdict),
+            SanitizedText(&verdict),
             entry["bytes_up"].as_u64().unwrap_or_default(),
             entry["bytes_down"].as_u64().unwrap_or_default()
         );
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_page_becomes_markup() {
+    fn page_text_never_becomes_markup() {
         let evil = "\"><script>alert(1)</script><img src=x onerror=alert(1)>' style='x\u{202e}\u{1b}[2J";
         let mut events = Vec::new();
         for kind in ["intent", "outcome", "refused", "page_dialog", "session_opened", evil] {
@@ -243,7 +246,7 @@ mod tests {
         let lower = html.to_lowercase();
         assert!(!lower.contains("<script") && !lower.contains("<img src=x"), "{html}");
         assert!(!html.contains(['\u{1b}', '\u{202e}']), "{html:?}");
-        // Every attribute that stands in the page is one of ours.
+        // Every attribute in the page is ours.
         for (at, _) in lower.match_indices("onerror") {
             assert!(lower[..at].rfind('<') < lower[..at].rfind('>'), "{}", &html[at.saturating_sub(80)..at]);
         }
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_shows_its_target_and_what_came_of_it() {
+    fn a_step_shows_its_target_and_its_outcome() {
         let marked = json!({"path": "r/a.png", "sha256": "0", "size": [200, 100], "mark": [20, 10, 100, 50]});
         let plain = json!({"path": "r/b.png", "sha256": "0", "size": [200, 100]});
         let events: Vec<LogEntry> = [

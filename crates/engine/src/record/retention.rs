@@ -1,13 +1,13 @@
-//! How long things are kept: recordings, bundles and the log, by age and by size, each removal on record.
+//! Retention of recordings, bundles and the log, by age and by size. Each removal is recorded.
 //!
-//! Ages are counted by the time this machine has been up, never by the calendar: a clock that jumps, either way,
-//! deletes nothing early. What is first seen today is new today, so a lost count keeps things longer too.
+//! Ages count the machine's uptime, not the calendar, so a clock that jumps deletes nothing early. An artifact's age
+//! starts when it is first seen, so a lost index only keeps artifacts longer.
 
-mod book;
+mod first_seen;
 
 use crate::settings::Config;
 use audit::{Event, EventKind, EventSubject, Log};
-use book::{Book, Uptime};
+use first_seen::{FirstSeenIndex, Uptime};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::OpenOptions;
 use std::io;
@@ -19,9 +19,9 @@ use std::time::{Duration, SystemTime};
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 const DAY: u64 = 24 * 60 * 60;
 
-/// What is kept for how long.
+/// Retention periods and limits.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct RetentionRules {
     pub recordings_days: u64,
     pub bundles_days: u64,
     pub log_days: u64,
@@ -29,9 +29,9 @@ pub struct Rules {
     pub most_bytes: u64,
 }
 
-impl Rules {
-    pub fn of(config: &Config) -> Rules {
-        Rules {
+impl RetentionRules {
+    pub fn of(config: &Config) -> RetentionRules {
+        RetentionRules {
             recordings_days: config.audit.image_retention_days.into(),
             bundles_days: config.artifacts_retention_days.into(),
             log_days: config.audit.retention_days.into(),
@@ -42,7 +42,7 @@ impl Rules {
 
 /// A recording or a bundle.
 #[derive(Debug)]
-struct Item {
+struct Artifact {
     /// `recordings/<session>` or `archive/<file>`.
     name: String,
     path: PathBuf,
@@ -51,23 +51,23 @@ struct Item {
     days: u64,
 }
 
-/// Sweeps now and then for as long as the control plane lives.
+/// Sweeps periodically for the lifetime of the control plane.
 ///
 /// `open_ids` lists the sessions that are open: their recordings are not touched.
-pub async fn keep_sweeping(
+pub async fn sweep_periodically(
     state: PathBuf,
-    rules: Rules,
+    rules: RetentionRules,
     log: Log,
     open_ids: impl Fn() -> Vec<String> + Send + 'static,
 ) {
     loop {
         let open = open_ids();
         let (folder, rules_now) = (state.clone(), rules.clone());
-        let swept =
+        let report =
             tokio::task::spawn_blocking(move || sweep(&folder, &rules_now, &open, &Uptime::now()?)).await;
-        match swept.map_err(io::Error::other).and_then(|swept| swept) {
-            Ok(Some(swept)) => tell(&log, swept).await,
-            // Another control plane is at it.
+        match report.map_err(io::Error::other).and_then(|report| report) {
+            Ok(Some(report)) => record_sweep(&log, report).await,
+            // Another control plane is sweeping.
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "what is too old could not be looked for"),
         }
@@ -75,17 +75,17 @@ pub async fn keep_sweeping(
     }
 }
 
-/// What a sweep did, and what is the log's to do.
+/// The removals of a sweep, and the log segments that can be dropped.
 #[derive(Debug, Default)]
-struct Swept {
+struct SweepReport {
     removed: Vec<String>,
     failed: Vec<String>,
     /// For each chain's folder, the line that begins the first segment to be kept.
     log_from: Vec<(PathBuf, u64)>,
 }
 
-async fn tell(log: &Log, swept: Swept) {
-    for detail in &swept.removed {
+async fn record_sweep(log: &Log, report: SweepReport) {
+    for detail in &report.removed {
         tracing::info!(removed = detail, "retention");
         if let Err(error) =
             log.append(&Event::new(EventKind::Removed, EventSubject::stockade()).detail(detail)).await
@@ -93,17 +93,22 @@ async fn tell(log: &Log, swept: Swept) {
             tracing::warn!(%error, "a removal is not on record");
         }
     }
-    for detail in &swept.failed {
+    for detail in &report.failed {
         tracing::warn!(detail, "retention could not remove something");
     }
-    for (_, before) in swept.log_from.iter().filter(|(folder, _)| folder == log.folder()) {
+    for (_, before) in report.log_from.iter().filter(|(folder, _)| folder == log.folder()) {
         if let Err(error) = log.trim(*before, "their age").await {
             tracing::warn!(%error, "old segments of the log stay");
         }
     }
 }
 
-fn sweep(state: &Path, rules: &Rules, open: &[String], now: &Uptime) -> io::Result<Option<Swept>> {
+fn sweep(
+    state: &Path,
+    rules: &RetentionRules,
+    open: &[String],
+    now: &Uptime,
+) -> io::Result<Option<SweepReport>> {
     let lock = state.join("retention.lock");
     let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock)?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -111,57 +116,57 @@ fn sweep(state: &Path, rules: &Rules, open: &[String], now: &Uptime) -> io::Resu
         other => other?,
     }
     let path = state.join("retention.json");
-    let mut book = Book::read(&path);
-    let present = book.tick(now);
-    let mut items = items(state, rules, open)?;
+    let mut first_seen = FirstSeenIndex::read(&path);
+    let present = first_seen.tick(now);
+    let mut artifacts = artifacts(state, rules, open)?;
     let mut segments = segments(state)?;
-    let known = items.iter().map(|item| &item.name).chain(segments.iter().map(|(name, ..)| name));
-    book.see(known.cloned().collect(), present);
-    // Before anything is removed: a crash must not make what is left look newer or older than it is.
-    book.write(&path)?;
-    let mut swept = Swept::default();
-    items.retain(|item| {
-        let age = present - book.seen(&item.name, present);
-        let is_old = age >= item.days * DAY;
+    let names = artifacts.iter().map(|artifact| &artifact.name).chain(segments.iter().map(|(name, ..)| name));
+    first_seen.update(names.cloned().collect(), present);
+    // Written before anything is removed, so that a crash does not change the recorded ages.
+    first_seen.write(&path)?;
+    let mut report = SweepReport::default();
+    artifacts.retain(|artifact| {
+        let age = present - first_seen.first_seen(&artifact.name, present);
+        let is_old = age >= artifact.days * DAY;
         if is_old {
-            swept.remove(item, &format!("it was {} days old", age / DAY));
+            report.remove(artifact, &format!("it was {} days old", age / DAY));
         }
         !is_old
     });
-    items.sort_by_key(|item| (book.seen(&item.name, present), item.changed));
-    let mut total: u64 = items.iter().map(|item| item.bytes).sum();
-    for item in items.iter().take_while(|item| {
+    artifacts.sort_by_key(|artifact| (first_seen.first_seen(&artifact.name, present), artifact.changed));
+    let mut total: u64 = artifacts.iter().map(|artifact| artifact.bytes).sum();
+    for artifact in artifacts.iter().take_while(|artifact| {
         let over = total > rules.most_bytes;
-        total = total.saturating_sub(item.bytes);
+        total = total.saturating_sub(artifact.bytes);
         over
     }) {
-        swept.remove(item, "everything together was too large");
+        report.remove(artifact, "everything together was too large");
     }
-    segments.retain(|(name, ..)| present - book.seen(name, present) >= rules.log_days * DAY);
+    segments.retain(|(name, ..)| present - first_seen.first_seen(name, present) >= rules.log_days * DAY);
     for (_, folder, next) in segments {
-        swept.log_from.retain(|(known, _)| *known != folder);
-        swept.log_from.push((folder, next));
+        report.log_from.retain(|(known, _)| *known != folder);
+        report.log_from.push((folder, next));
     }
-    Ok(Some(swept))
+    Ok(Some(report))
 }
 
-impl Swept {
-    fn remove(&mut self, item: &Item, why: &str) {
-        let removed = if item.path.is_dir() {
-            std::fs::remove_dir_all(&item.path)
+impl SweepReport {
+    fn remove(&mut self, artifact: &Artifact, why: &str) {
+        let removed = if artifact.path.is_dir() {
+            std::fs::remove_dir_all(&artifact.path)
         } else {
-            std::fs::remove_file(&item.path)
+            std::fs::remove_file(&artifact.path)
         };
         match removed {
-            Ok(()) => self.removed.push(format!("{}, {} bytes: {why}", item.name, item.bytes)),
-            Err(error) => self.failed.push(format!("{}: {error}", item.name)),
+            Ok(()) => self.removed.push(format!("{}, {} bytes: {why}", artifact.name, artifact.bytes)),
+            Err(error) => self.failed.push(format!("{}: {error}", artifact.name)),
         }
     }
 }
 
-/// Recordings of sessions that are over, and bundles.
-fn items(state: &Path, rules: &Rules, open: &[String]) -> io::Result<Vec<Item>> {
-    let mut items = Vec::new();
+/// Recordings of ended sessions, and bundles.
+fn artifacts(state: &Path, rules: &RetentionRules, open: &[String]) -> io::Result<Vec<Artifact>> {
+    let mut artifacts = Vec::new();
     for (kind, days) in [("recordings", rules.recordings_days), ("archive", rules.bundles_days)] {
         let entries = match std::fs::read_dir(state.join(kind)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -176,10 +181,10 @@ fn items(state: &Path, rules: &Rules, open: &[String]) -> io::Result<Vec<Item>> 
             }
             let bytes = if metadata.is_dir() { bytes_in(&entry.path())? } else { metadata.len() };
             let (name, path, changed) = (format!("{kind}/{name}"), entry.path(), metadata.modified()?);
-            items.push(Item { name, path, bytes, changed, days });
+            artifacts.push(Artifact { name, path, bytes, changed, days });
         }
     }
-    Ok(items)
+    Ok(artifacts)
 }
 
 fn bytes_in(folder: &Path) -> io::Result<u64> {
@@ -190,8 +195,8 @@ fn bytes_in(folder: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Each whole segment of the log, with its chain's folder and the line after it. It is as old as the segment that
-/// follows it: that is when its last line was written.
+/// Each complete segment of the log, with its chain's folder and the first line after it. A segment is as old as the
+/// one that follows it, because that is when its last line was written.
 fn segments(state: &Path) -> io::Result<Vec<(String, PathBuf, u64)>> {
     let mut found = Vec::new();
     for folder in audit::chain_folders(&state.join("audit"))? {

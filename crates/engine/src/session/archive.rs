@@ -1,8 +1,8 @@
-//! Archives a session: one bundle in the state folder, with everything that is on record of it.
+//! Archives a session into one bundle in the state folder.
 
 use super::{EndReason, RecordMode, Registry, Session};
 use crate::error::Fault;
-use crate::record::{Made, Parts, write_bundle};
+use crate::record::{BundleContents, WrittenBundle, write_bundle};
 use audit::{Event, EventKind, EventSubject};
 use egress::Egress;
 use error_code::ErrorCode;
@@ -19,7 +19,7 @@ pub struct Archived {
     pub session_id: policy::SessionId,
     pub path: PathBuf,
     pub files: usize,
-    /// The one hash that the whole bundle is under.
+    /// Hash of the manifest, which covers the whole bundle.
     pub sha256: String,
     pub closed_at: Timestamp,
 }
@@ -27,7 +27,7 @@ pub struct Archived {
 const EGRESS: &str = "egress.json";
 
 impl Session {
-    /// What left, and what was asked for. A name that a page made up may hold what nothing may tell.
+    /// The egress ledger with secrets redacted from host names, because a page can put a secret into one.
     pub(super) fn ledger(&self, egress: &Egress) -> egress::LedgerSnapshot {
         let mut ledger = egress.ledger();
         for entry in &mut ledger.entries {
@@ -48,7 +48,7 @@ impl Registry {
         };
         let unwritable = |e: io::Error| Fault::unwritable("cannot write the archive", &e);
         let images = session.images.all();
-        // A ring is gone with its session; what it holds now goes into the bundle.
+        // Transient images are removed with the session, so they are linked into a scratch folder first.
         let scratch = self.settings.archives.join(format!("{}.images", session.id));
         let paths = images.into_iter().map(|image| image.path).collect();
         let linked = link(&scratch, paths).map_err(unwritable)?;
@@ -56,7 +56,7 @@ impl Registry {
         let path = self.settings.archives.join(format!("{}.tar", session.id));
         let made = self.bundle(session, path, linked, ledger).await;
         remove(&scratch);
-        let Made { path, files, sha256 } = made?;
+        let WrittenBundle { path, files, sha256 } = made?;
         let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
         let event =
             Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
@@ -71,15 +71,15 @@ impl Registry {
         path: PathBuf,
         linked: Vec<PathBuf>,
         ledger: Value,
-    ) -> Result<Made, Fault> {
+    ) -> Result<WrittenBundle, Fault> {
         let summary = json!({"session": session.summary(), "history": session.history()});
         let (audit, key) = (self.settings.audit.clone(), self.settings.key.clone());
         let (id, folder) = (session.id.to_string(), session.images.folder().to_owned());
         let lasting = session.record == RecordMode::Audit;
         let work = move || {
             let images = if linked.is_empty() && lasting { pictures(&folder)? } else { linked };
-            let egress = if ledger.is_null() { read_ledger(&folder) } else { ledger };
-            let parts = Parts { session_id: id, session: summary, egress, images };
+            let egress = if ledger.is_null() { read_ledger(&folder)? } else { ledger };
+            let parts = BundleContents { session_id: id, session: summary, egress, images };
             write_bundle(&path, &audit, &parts, &key)
         };
         let made =
@@ -87,7 +87,7 @@ impl Registry {
         made.map_err(|e| Fault::unwritable("cannot write the archive", &e))
     }
 
-    /// What left through the proxy is kept with the pictures of an audited session.
+    /// Stores the egress ledger next to the images of an audited session.
     pub(super) fn keep_ledger(&self, session: &Session, ledger: &impl Serialize) {
         let path = session.images.folder().join(EGRESS);
         let kept = std::fs::DirBuilder::new()
@@ -101,12 +101,16 @@ impl Registry {
     }
 }
 
-fn read_ledger(folder: &Path) -> Value {
-    let text = std::fs::read(folder.join(EGRESS)).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_else(|_| json!({"entries": [], "dropped": 0}))
+/// The egress ledger beside the pictures; empty if none was kept. One that cannot be read is an error: an archive must
+/// not claim that nothing was sent.
+fn read_ledger(folder: &Path) -> io::Result<Value> {
+    match std::fs::read(folder.join(EGRESS)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(json!({"entries": [], "dropped": 0})),
+        text => Ok(serde_json::from_slice(&text?)?),
+    }
 }
 
-/// Every picture in a folder, in the order in which they were made.
+/// All images in a folder, oldest first.
 fn pictures(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(folder) {
@@ -123,7 +127,7 @@ fn pictures(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Gives each file a second name in `scratch`.
+/// Hard-links each file into `scratch`.
 fn link(scratch: &Path, files: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     if files.is_empty() {
         return Ok(files);

@@ -1,4 +1,4 @@
-//! How a session ends, and what the next call on it is told.
+//! Reasons why a session ends, and the fault of later calls on it.
 
 use crate::error::Fault;
 use error_code::ErrorCode;

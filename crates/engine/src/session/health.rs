@@ -1,12 +1,12 @@
-//! The health check: a browser that is there and does not answer ends its session.
+//! The health check: ends the session of a browser that runs but does not answer.
 
 use super::{EndReason, Registry, Session};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a healthy browser may take to say its version, on a busy machine with half a processor.
+/// Maximum time for a health check; generous for a busy machine with half a CPU.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(10);
-/// Silent so often in a row, it is not healthy.
+/// Consecutive failed checks after which the browser counts as unhealthy.
 const MISSES: u32 = 2;
 
 impl Registry {
@@ -18,10 +18,10 @@ impl Registry {
                 () = tokio::time::sleep(self.settings.health_interval) => {}
                 _ = session.until_ended() => return,
             }
-            // Whoever has the turn finds out by itself, within the limit of its action.
+            // The holder of the turn notices by itself within its action's timeout.
             let Ok(runtime) = session.runtime.try_lock() else { continue };
             let Some(link) = runtime.as_ref().map(|runtime| &runtime.link) else { return };
-            // A browser that is gone is brought back by others.
+            // A dead browser is restarted elsewhere.
             let patience = self.settings.health_interval.min(LONGEST_PATIENCE);
             let answer = link.is_alive().then(|| link.browser.check_health(patience));
             drop(runtime);

@@ -1,14 +1,14 @@
-//! What a session did, for `session show` and its archive.
+//! The action history of a session, for `session show` and the archive.
 
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// Entries kept; older ones go, and their number is told. The action budget is usually far lower.
-const KEPT: usize = 1_000;
+/// Maximum number of entries. Older ones are dropped and counted. The action budget is usually far lower.
+const MAX_ENTRIES: usize = 1_000;
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct HistoryEntry {
     pub at: Timestamp,
     pub action: &'static str,
     /// `ok`, or the code of the error.
@@ -23,12 +23,12 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct History {
     pub forgotten: u64,
-    pub entries: VecDeque<Entry>,
+    pub entries: VecDeque<HistoryEntry>,
 }
 
 impl History {
-    pub fn push(&mut self, entry: Entry) {
-        if self.entries.len() == KEPT {
+    pub fn push(&mut self, entry: HistoryEntry) {
+        if self.entries.len() == MAX_ENTRIES {
             self.entries.pop_front();
             self.forgotten += 1;
         }

@@ -1,4 +1,4 @@
-//! Pictures of a session, on disk and outside the jail: a ring that is gone when it closes, or all of them for the audit.
+//! Images of a session on disk: a ring that is removed when the session closes, or all of them for the audit.
 
 use crate::error::Fault;
 use jiff::Timestamp;
@@ -9,11 +9,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// All pictures of one ring together; the oldest go first.
+/// Maximum total size of a ring. The oldest images are removed first.
 const MOST_BYTES: u64 = 128 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredImage {
     pub id: String,
     pub path: PathBuf,
     pub format: ImageFormat,
@@ -24,19 +24,19 @@ pub struct Stored {
 
 pub struct Images {
     folder: PathBuf,
-    /// How many a ring keeps; all are kept without.
+    /// Capacity of the ring; `None` keeps all images.
     most: Option<usize>,
-    kept: Mutex<VecDeque<Stored>>,
+    kept: Mutex<VecDeque<StoredImage>>,
 }
 
 impl Images {
-    /// Keeps at most `most` pictures in `folder`, which is made with the first one.
+    /// Keeps at most `most` images in `folder`, which is created with the first one.
     pub fn ring(folder: PathBuf, most: usize) -> Images {
         Images { folder, most: Some(most.max(1)), kept: Mutex::default() }
     }
 
-    /// Keeps every picture, after the session too; retention removes them.
-    pub fn all_of_them(folder: PathBuf) -> Images {
+    /// Keeps every image beyond the session; retention removes them.
+    pub fn unlimited(folder: PathBuf) -> Images {
         Images { folder, most: None, kept: Mutex::default() }
     }
 
@@ -44,10 +44,10 @@ impl Images {
         &self.folder
     }
 
-    pub fn put(&self, bytes: &[u8], format: ImageFormat) -> Result<Stored, Fault> {
+    pub fn put(&self, bytes: &[u8], format: ImageFormat) -> Result<StoredImage, Fault> {
         let sha256 = audit::sha256_hex(bytes);
         let mut kept = self.lock();
-        // What a page still shows after an action is what it shows before the next one.
+        // The page after one action is often identical to the page before the next one; store it once.
         if self.most.is_none()
             && let Some(same) = kept.iter().rev().find(|stored| stored.sha256 == sha256)
         {
@@ -58,7 +58,7 @@ impl Images {
         write(&self.folder, &path, bytes, self.most.is_none())
             .map_err(|e| Fault::unwritable("cannot keep a screenshot", &e))?;
         let captured_at = Timestamp::now();
-        let stored = Stored { id, path, format, captured_at, bytes: bytes.len() as u64, sha256 };
+        let stored = StoredImage { id, path, format, captured_at, bytes: bytes.len() as u64, sha256 };
         kept.push_back(stored.clone());
         if let Some(most) = self.most {
             while kept.len() > most
@@ -72,15 +72,15 @@ impl Images {
         Ok(stored)
     }
 
-    pub fn find(&self, id: &str) -> Option<Stored> {
+    pub fn find(&self, id: &str) -> Option<StoredImage> {
         self.lock().iter().find(|stored| stored.id == id).cloned()
     }
 
-    pub fn all(&self) -> Vec<Stored> {
+    pub fn all(&self) -> Vec<StoredImage> {
         self.lock().iter().cloned().collect()
     }
 
-    /// The session is over: a ring goes with it.
+    /// Removes a ring at the end of the session.
     pub fn close(&self) {
         self.lock().clear();
         if self.most.is_none() {
@@ -94,12 +94,12 @@ impl Images {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Stored>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<StoredImage>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A picture whose digest is in the log has to be there after a crash.
+/// Writes an image. A lasting one is synced, because the log contains its digest.
 fn write(folder: &Path, path: &Path, bytes: &[u8], lasting: bool) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let written = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).and_then(
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ring_keeps_the_newest_and_its_files() {
+    fn a_ring_keeps_the_newest_images() {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::ring(folder.path().join("s"), 3);
         let stored: Vec<_> = (0..5).map(|n| images.put(&[n], ImageFormat::Png).unwrap()).collect();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_ring_is_left_after_closing_and_all_for_the_audit() {
+    fn closing_removes_a_ring_and_keeps_audit_images() {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::ring(folder.path().join("s"), 3);
         images.close();
@@ -145,7 +145,7 @@ mod tests {
         assert!(!folder.path().join("s").exists());
         assert!(images.all().is_empty());
 
-        let images = Images::all_of_them(folder.path().join("a"));
+        let images = Images::unlimited(folder.path().join("a"));
         let first = images.put(b"x", ImageFormat::Webp).unwrap();
         assert_eq!(images.put(b"x", ImageFormat::Webp).unwrap().path, first.path, "the same is kept once");
         for n in 0..100 {

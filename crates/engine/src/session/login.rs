@@ -1,10 +1,10 @@
-//! Becoming somebody's: a grant is used, and logins go into a browser before anybody gets near it.
+//! Signs a session in: consumes the grant and injects the credentials before the agent can use the browser.
 
 use super::{Registry, Session};
-use crate::approvals::Given;
+use crate::approvals::SessionAllowances;
 use crate::error::Fault;
 use crate::error::{audit_fault, explain};
-use crate::logins::{self, Released, Wanted};
+use crate::logins::{self, LoginRequest, ReleasedCredentials};
 use audit::{Event, EventKind, EventSubject};
 use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
@@ -17,7 +17,7 @@ use url::Url;
 use vault::{ConsumedGrant, Issuer, SignInState};
 
 /// How long it may take to fill a browser and to look whether the site knows its owner.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Session {
     /// The hosts whose logins are in the browser.
@@ -28,14 +28,14 @@ impl Session {
 }
 
 impl Registry {
-    /// Uses the grant; one that does not hold is on record.
+    /// Consumes the grant. Records a refused one.
     pub(super) async fn consume(
         &self,
         scope: &Scope,
-        wanted: &Wanted,
+        request: &LoginRequest,
         about: &EventSubject,
     ) -> Result<ConsumedGrant, Fault> {
-        let consumed = self.logins.consume(scope, wanted).await;
+        let consumed = self.logins.consume(scope, request).await;
         if let Err(fault) = &consumed {
             let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code.to_string());
             self.log.append(&event).await.map_err(audit_fault)?;
@@ -43,26 +43,26 @@ impl Registry {
         consumed
     }
 
-    /// Opens what the grant is for, while the jail is being started. What is used is on record before it is put to use.
+    /// Opens the granted credentials while the jail starts. Records the use of the grant first.
     pub(super) async fn release(
         &self,
-        leave: ConsumedGrant,
-        wanted: &Wanted,
+        grant: ConsumedGrant,
+        request: &LoginRequest,
         about: &EventSubject,
-    ) -> Result<Released, Fault> {
-        let used = told(&leave);
+    ) -> Result<ReleasedCredentials, Fault> {
+        let used = describe(&grant);
         let on_record = async {
-            if leave.issuer() == Issuer::Policy {
+            if grant.issuer() == Issuer::Policy {
                 let issued = Event::new(EventKind::GrantIssued, about.clone()).detail(&used);
                 self.log.append(&issued).await?;
             }
             self.log.append(&Event::new(EventKind::GrantUsed, about.clone()).detail(&used)).await
         };
         if let Err(error) = on_record.await {
-            self.logins.give_back(leave).await;
+            self.logins.restore_grant(grant).await;
             return Err(audit_fault(error));
         }
-        let released = self.logins.release(leave, wanted).await;
+        let released = self.logins.release(grant, request).await;
         if let Err(fault) = &released {
             let event = Event::new(EventKind::GrantReturned, about.clone())
                 .detail(&used)
@@ -72,29 +72,29 @@ impl Registry {
         released
     }
 
-    /// Nothing went into a browser.
-    pub(super) async fn give_back(&self, released: Released, about: &EventSubject) {
-        let leave = released.into_leave();
-        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&told(&leave));
-        self.logins.give_back(leave).await;
+    /// Restores the grant, because nothing was injected.
+    pub(super) async fn restore_grant(&self, released: ReleasedCredentials, about: &EventSubject) {
+        let grant = released.into_grant();
+        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&describe(&grant));
+        self.logins.restore_grant(grant).await;
         if let Err(error) = self.log.append(&event).await {
             tracing::warn!(%error, "that a grant was given back is not on record");
         }
     }
 
-    /// Fills a browser, and hands it out if each site that can tell says that it is signed in.
+    /// Injects the credentials and returns the browser if every probe shows the site as signed in.
     pub(super) async fn inject(
         &self,
         blank: UninitializedBrowser,
-        released: &Released,
+        released: &ReleasedCredentials,
         egress: Option<&Egress>,
         about: &EventSubject,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
-        let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(PATIENCE)).await;
-        let (browser, seen) = filled.map_err(|error| leads_away(explain(error, egress)))?;
+        let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(TIMEOUT)).await;
+        let (browser, seen) = filled.map_err(|error| explain_redirect(explain(error, egress)))?;
         let on_record = async {
             for login in &released.logins {
                 let detail =
@@ -119,29 +119,33 @@ impl Registry {
         Ok(browser)
     }
 
-    /// Where a signed-in session is at home: its sites, and what the operator set beside them.
-    pub(super) fn home(&self, leave: &ConsumedGrant) -> Vec<DomainPattern> {
-        logins::home(leave).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
+    /// The sites that a signed-in session may reach: the granted ones and the configured extra ones.
+    pub(super) fn home(&self, grant: &ConsumedGrant) -> Vec<DomainPattern> {
+        logins::home(grant).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
     }
 
-    /// The proxy's rules for a session: one that is signed in reaches its home, and where a person let it go.
-    pub(super) fn rules(&self, home: Option<&Vec<DomainPattern>>, given: &Arc<Given>) -> Arc<egress::Rules> {
+    /// The proxy's rules for a session. A signed-in session reaches its own sites and those that a person allowed.
+    pub(super) fn rules(
+        &self,
+        home: Option<&Vec<DomainPattern>>,
+        allowances: &Arc<SessionAllowances>,
+    ) -> Arc<egress::Rules> {
         let Some(home) = home.cloned() else { return self.settings.egress.clone() };
-        let given = given.clone();
+        let allowances = allowances.clone();
         Arc::new(self.settings.egress.restricted_to(move |host| {
-            first_match(&home, host).is_some() || first_match(&given.domains(), host).is_some()
+            first_match(&home, host).is_some() || first_match(&allowances.domains(), host).is_some()
         }))
     }
 }
 
-/// Which grant, whose and what for.
-fn told(leave: &ConsumedGrant) -> String {
-    let hosts: Vec<String> = leave.hosts().iter().map(ToString::to_string).collect();
-    format!("grant {} of {} for {}", leave.jti(), leave.operator(), hosts.join(", "))
+/// Describes a grant for the audit log: id, operator and hosts.
+fn describe(grant: &ConsumedGrant) -> String {
+    let hosts: Vec<String> = grant.hosts().iter().map(ToString::to_string).collect();
+    format!("grant {} of {} for {}", grant.jti(), grant.operator(), hosts.join(", "))
 }
 
-/// A site that sends its owner elsewhere to be let in does not know them.
-fn leads_away(fault: Fault) -> Fault {
+/// Explains a redirect to another site during the probe as an expired login.
+fn explain_redirect(fault: Fault) -> Fault {
     match fault.code {
         ErrorCode::EgressNotHome => {
             logins::expired("this session", &format!("the site leads elsewhere to log in: {}", fault.message))

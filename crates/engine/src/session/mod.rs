@@ -11,38 +11,38 @@ mod page_events;
 mod recover;
 mod registry;
 mod runtime;
-mod standing;
+mod supervision;
 
 pub use crate::provider::Phase;
 pub use archive::Archived;
 pub use end::{EndFault, EndReason};
-pub use history::{Entry, History};
-pub use images::Stored;
+pub use history::{History, HistoryEntry};
+pub use images::StoredImage;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
 pub use registry::{Registry, SessionSettings};
-pub use standing::Whereabouts;
+pub use supervision::PageLocation;
 
-use crate::approvals::{ApprovalId, Given};
+use crate::approvals::{ApprovalId, SessionAllowances};
 use crate::error::Fault;
-use crate::logins::{Released, Secrets};
+use crate::logins::{ReleasedCredentials, SessionSecrets};
 use crate::provider::BrowserId;
-use crate::record::Veil;
+use crate::record::TypedTextRedactor;
 use error_code::ErrorCode;
 use images::Images;
 use jiff::Timestamp;
 use policy::{DomainPattern, Name, Scope, SessionId};
 use runtime::Runtime;
 use serde::Serialize;
-use standing::Watched;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use supervision::SupervisionState;
 use tokio::sync::watch;
 
-/// Calls that may wait for their turn on one session; the next is refused with `session_busy`.
+/// Maximum number of calls that wait for their turn on one session. Further ones get `session_busy`.
 const MOST_WAITING: usize = 16;
 
-/// One session. Actions on it take turns; its end is told to everyone who waits.
+/// One session. Actions run one at a time; its end is signalled to all waiting calls.
 pub struct Session {
     pub id: SessionId,
     pub name: Option<Name>,
@@ -62,20 +62,20 @@ pub struct Session {
     runtime: tokio::sync::Mutex<Option<Runtime>>,
     last_page: Mutex<LastPage>,
     history: Mutex<History>,
-    /// What records must not tell.
-    pub veil: Arc<Veil>,
-    /// What nothing that goes out may tell.
-    pub secrets: Arc<Secrets>,
-    /// The logins in its browser.
-    pub(crate) login: Option<Released>,
-    /// The sites that it stays on, if it is signed in.
+    /// Redacts typed text from records.
+    pub typed_text: Arc<TypedTextRedactor>,
+    /// Secrets that are redacted from all output.
+    pub secrets: Arc<SessionSecrets>,
+    /// The injected logins.
+    pub(crate) login: Option<ReleasedCredentials>,
+    /// The sites that a signed-in session is confined to.
     home: Option<Vec<DomainPattern>>,
-    /// What the browser calls itself to sites.
+    /// The browser's user agent.
     pub user_agent: String,
     images: Images,
-    /// What people let it do without asking again.
-    pub given: Arc<Given>,
-    watched: Mutex<Watched>,
+    /// Approvals for the rest of the session.
+    pub allowances: Arc<SessionAllowances>,
+    supervision: Mutex<SupervisionState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,16 +84,16 @@ pub struct Ended {
     pub reason: EndReason,
 }
 
-/// Where the session is, for lists; what a page says of itself.
+/// Address and title of the last page, for lists. Untrusted page text.
 #[derive(Clone, Debug, Default)]
 struct LastPage {
     url: String,
     title: String,
 }
 
-/// A session as lists and `session show` tell it.
+/// A session in lists and `session show`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Summary {
+pub struct SessionSummary {
     pub session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<Name>,
@@ -113,10 +113,10 @@ pub struct Summary {
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
-    /// The question for guidance that it waits for.
+    /// The question for guidance that the paused session waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<ApprovalId>,
-    /// What an operator should know of: `approval_flood`, `credential_typed`, `credential_expired`.
+    /// Alerts for operators: `approval_flood`, `credential_typed`, `credential_expired`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<&'static str>,
 }
@@ -149,7 +149,7 @@ impl Session {
     /// Waits for a turn, in order of arrival.
     pub async fn turn(&self) -> Result<Turn<'_>, Fault> {
         self.check_open()?;
-        let _place = Place::take(&self.waiting, &self.id)?;
+        let _queued = QueuedCall::take(&self.waiting, &self.id)?;
         let guard = tokio::select! {
             guard = self.runtime.lock() => guard,
             reason = self.until_ended() => return Err(reason.fault(&self.id)),
@@ -161,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Counts one action. The one that uses up the budget also ends the session, so none comes after it.
+    /// Counts one action. The session ends after the action that uses up the budget.
     pub fn spend_action(&self) -> Result<(), Fault> {
         let spent = self.actions.fetch_update(Ordering::AcqRel, Ordering::Acquire, |actions| {
             (actions < self.most_actions).then_some(actions + 1)
@@ -173,7 +173,7 @@ impl Session {
         self.most_actions.saturating_sub(self.actions.load(Ordering::Acquire))
     }
 
-    pub fn record_action(&self, entry: Entry) {
+    pub fn record_action(&self, entry: HistoryEntry) {
         {
             let mut page = lock(&self.last_page);
             page.url.clone_from(&entry.url);
@@ -182,11 +182,11 @@ impl Session {
         lock(&self.history).push(entry);
     }
 
-    pub fn store_image(&self, bytes: &[u8], format: policy::ImageFormat) -> Result<Stored, Fault> {
+    pub fn store_image(&self, bytes: &[u8], format: policy::ImageFormat) -> Result<StoredImage, Fault> {
         self.images.put(bytes, format)
     }
 
-    pub fn image(&self, id: &str) -> Option<Stored> {
+    pub fn image(&self, id: &str) -> Option<StoredImage> {
         self.images.find(id)
     }
 
@@ -194,11 +194,11 @@ impl Session {
         lock(&self.history).clone()
     }
 
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> SessionSummary {
         let ended = self.ended();
         let page = lock(&self.last_page).clone();
         let left = self.time_left();
-        Summary {
+        SessionSummary {
             session_id: self.id.clone(),
             session_name: self.name.clone(),
             tenant: self.scope.tenant.to_string(),
@@ -221,11 +221,11 @@ impl Session {
     }
 }
 
-/// A place in the queue, given back when dropped.
-struct Place<'a>(&'a AtomicUsize);
+/// A place in the queue of waiting calls. Dropping it frees the place.
+struct QueuedCall<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, session: &SessionId) -> Result<Place<'a>, Fault> {
+impl<'a> QueuedCall<'a> {
+    fn take(waiting: &'a AtomicUsize, session: &SessionId) -> Result<QueuedCall<'a>, Fault> {
         if waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
             waiting.fetch_sub(1, Ordering::AcqRel);
             let message = format!("{MOST_WAITING} calls already wait for session {session}");
@@ -233,11 +233,11 @@ impl<'a> Place<'a> {
                 .hint("Wait for an answer before the next call.")
                 .retryable());
         }
-        Ok(Place(waiting))
+        Ok(QueuedCall(waiting))
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

@@ -1,13 +1,13 @@
 //! Opens a session: a provided browser, its logins, the record of it; or the fault of the step that failed.
 
 use super::images::Images;
-use super::runtime::{Link, Runtime};
+use super::runtime::{BrowserLink, Runtime};
 use super::{EndReason, History, LastPage, Registry, Session};
-use crate::approvals::Given;
+use crate::approvals::SessionAllowances;
 use crate::error::Fault;
-use crate::logins::{self, Released, Secrets, Wanted};
+use crate::logins::{self, LoginRequest, ReleasedCredentials, SessionSecrets};
 use crate::provider::{BrowserConnection, BrowserLease, Keepalive, Phase, ProvidedBrowser, StartedBrowser};
-use crate::record::Veil;
+use crate::record::TypedTextRedactor;
 use audit::{Event, EventKind, EventSubject};
 use browser::{Browser, PageEvents, UninitializedBrowser, cdp};
 use error_code::ErrorCode;
@@ -22,14 +22,14 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CredentialMode {
-    /// Nothing is injected; the browser is a stranger everywhere.
+    /// Nothing is injected; the browser is signed in nowhere.
     #[default]
     Clean,
     /// Logins that an operator granted are injected before the first page.
     Operator,
 }
 
-/// From the least to the most.
+/// Recording modes, ordered from least to most.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -57,16 +57,16 @@ impl RecordMode {
 #[derive(Default)]
 pub struct OpenRequest {
     pub name: Option<Name>,
-    /// What to be signed in to; nowhere, if left out.
-    pub login: Option<Wanted>,
-    /// As the configuration says, if left out.
+    /// The logins to inject; a clean session if `None`.
+    pub login: Option<LoginRequest>,
+    /// The configured mode if `None`.
     pub record: Option<RecordMode>,
 }
 
 impl Registry {
     /// Opens a session: browser and logins in parallel, then the record, then the session itself.
     pub async fn open(self: &Arc<Self>, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let record = request.record.unwrap_or(self.settings.record).max(self.settings.record_floor);
         let slot = self.reserve(scope, request.name.as_ref())?;
         let id = SessionId::parse(&format!("s-{}", crate::random::token(12)))
@@ -74,16 +74,16 @@ impl Registry {
         let lease = self.provider.reserve()?;
         let browser_id = lease.id();
         let about = EventSubject::session(scope, &id, Some(browser_id.as_str()));
-        let given = Arc::new(Given::default());
-        let Prepared { started, login, secrets, home } =
-            self.prepare(scope, lease, request.login.as_ref(), &given, &about).await?;
+        let allowances = Arc::new(SessionAllowances::default());
+        let PreparedSession { started, login, secrets, home } =
+            self.prepare(scope, lease, request.login.as_ref(), &allowances, &about).await?;
         let secrets = Arc::new(secrets);
         let (runtime, phases, user_agent) = self.enter(started, login.as_ref(), &about).await?;
         if login.is_some() {
-            runtime.link.browser.set_text_redactor(secrets.mask());
+            runtime.link.browser.set_text_redactor(secrets.text_redactor());
         }
 
-        let mut event = Event::new(EventKind::SessionOpened, about).took(begun.elapsed()).result("ok");
+        let mut event = Event::new(EventKind::SessionOpened, about).took(started_at.elapsed()).result("ok");
         event.recording = Some(record.as_str());
         event.user_agent = Some(audit::sanitize(&user_agent));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
@@ -109,18 +109,18 @@ impl Registry {
             runtime: tokio::sync::Mutex::new(Some(runtime)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
-            veil: Arc::new(Veil::over(secrets.clone())),
+            typed_text: Arc::new(TypedTextRedactor::new(secrets.clone())),
             secrets,
             login,
             home,
             user_agent,
             images,
-            given,
-            watched: Mutex::default(),
+            allowances,
+            supervision: Mutex::default(),
         });
         slot.fill(session.clone());
         self.watch_over(&session, page_events);
-        tracing::info!(session = %session.id, jail = %session.browser_id, ms = begun.elapsed().as_millis(), "session opened");
+        tracing::info!(session = %session.id, jail = %session.browser_id, ms = started_at.elapsed().as_millis(), "session opened");
         Ok(session)
     }
 
@@ -129,30 +129,30 @@ impl Registry {
         &self,
         scope: &Scope,
         lease: BrowserLease,
-        wanted: Option<&Wanted>,
-        given: &Arc<Given>,
+        request: Option<&LoginRequest>,
+        allowances: &Arc<SessionAllowances>,
         about: &EventSubject,
-    ) -> Result<Prepared, Fault> {
-        let leave = match wanted {
+    ) -> Result<PreparedSession, Fault> {
+        let grant = match request {
             None => None,
-            Some(wanted) => Some(self.consume(scope, wanted, about).await?),
+            Some(request) => Some(self.consume(scope, request, about).await?),
         };
-        let home = leave.as_ref().map(|leave| self.home(leave));
+        let home = grant.as_ref().map(|grant| self.home(grant));
         let released = async {
-            match (leave, wanted) {
-                (Some(leave), Some(wanted)) => self.release(leave, wanted, about).await.map(|released| {
-                    let secrets = Secrets::of(&released);
+            match (grant, request) {
+                (Some(grant), Some(request)) => self.release(grant, request, about).await.map(|released| {
+                    let secrets = SessionSecrets::of(&released);
                     (Some(released), secrets)
                 }),
-                _ => Ok((None, Secrets::default())),
+                _ => Ok((None, SessionSecrets::default())),
             }
         };
-        let launched = self.launch(scope, lease, self.rules(home.as_ref(), given));
+        let launched = self.launch(scope, lease, self.rules(home.as_ref(), allowances));
         match tokio::join!(launched, released) {
-            (Ok(started), Ok((login, secrets))) => Ok(Prepared { started, login, secrets, home }),
+            (Ok(started), Ok((login, secrets))) => Ok(PreparedSession { started, login, secrets, home }),
             (Err(fault), Ok((login, _))) => {
                 if let Some(released) = login {
-                    self.give_back(released, about).await;
+                    self.restore_grant(released, about).await;
                 }
                 Err(fault)
             }
@@ -160,31 +160,32 @@ impl Registry {
         }
     }
 
-    /// A browser with an empty page.
+    /// Starts a browser with an empty page.
     async fn launch(
         &self,
         scope: &Scope,
         lease: BrowserLease,
         rules: Arc<egress::Rules>,
-    ) -> Result<Started, Fault> {
-        let begun = Instant::now();
+    ) -> Result<LaunchedBrowser, Fault> {
+        let started_at = Instant::now();
         let StartedBrowser { browser: provided, connection, user_agent, mut phases } =
             self.provider.start(lease, scope, rules).await?;
         let BrowserConnection { cdp, closed, keepalive } = connection;
         let attaching = Instant::now();
         let blank = Browser::attach(cdp, self.settings.browser.clone()).await?;
         phases.push(Phase { name: "page".into(), ms: millis(attaching) });
-        Ok(Started { blank, closed, keepalive, provided, phases, begun, user_agent })
+        Ok(LaunchedBrowser { blank, closed, keepalive, provided, phases, started_at, user_agent })
     }
 
     /// Turns an empty browser into the session's: clean, or with its logins injected.
     async fn enter(
         &self,
-        started: Started,
-        login: Option<&Released>,
+        started: LaunchedBrowser,
+        login: Option<&ReleasedCredentials>,
         about: &EventSubject,
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
-        let Started { blank, closed, keepalive, mut provided, mut phases, begun, user_agent } = started;
+        let LaunchedBrowser { blank, closed, keepalive, mut provided, mut phases, started_at, user_agent } =
+            started;
         let browser = match login {
             // No page has run so far: what comes before the limit is our own work.
             None => {
@@ -207,10 +208,10 @@ impl Registry {
                 browser
             }
         };
-        phases.push(Phase { name: "total".into(), ms: millis(begun) });
+        phases.push(Phase { name: "total".into(), ms: millis(started_at) });
         provided.reset_crash_counts().await?;
         let runtime = Runtime {
-            link: Link { browser, closed, _keepalive: keepalive },
+            link: BrowserLink { browser, closed, _keepalive: keepalive },
             provided,
             restarts_left: self.settings.restarts,
             unreported: None,
@@ -220,7 +221,7 @@ impl Registry {
 
     fn images(&self, record: RecordMode, id: &SessionId) -> Images {
         match record {
-            RecordMode::Audit => Images::all_of_them(self.settings.recordings.join(id.as_str())),
+            RecordMode::Audit => Images::unlimited(self.settings.recordings.join(id.as_str())),
             RecordMode::Off | RecordMode::Transient => {
                 Images::ring(self.settings.transient.join(id.as_str()), self.settings.most_images)
             }
@@ -232,7 +233,7 @@ impl Registry {
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
         tokio::spawn(self.clone().guard_health(session.clone()));
-        tokio::spawn(super::page_events::note_pages(session.clone(), self.log.clone(), page_events));
+        tokio::spawn(super::page_events::record_page_events(session.clone(), self.log.clone(), page_events));
     }
 
     async fn guard_deadline(self: Arc<Self>, session: Arc<Session>) {
@@ -244,22 +245,22 @@ impl Registry {
 }
 
 /// An open browser and the logins to inject into it.
-struct Prepared {
-    started: Started,
-    login: Option<Released>,
-    secrets: Secrets,
+struct PreparedSession {
+    started: LaunchedBrowser,
+    login: Option<ReleasedCredentials>,
+    secrets: SessionSecrets,
     /// The sites that a signed-in session is confined to.
     home: Option<Vec<DomainPattern>>,
 }
 
 /// A browser without credentials or pages, and what belongs to it.
-struct Started {
+struct LaunchedBrowser {
     blank: UninitializedBrowser,
     closed: watch::Receiver<Option<cdp::Closed>>,
     keepalive: Keepalive,
     provided: ProvidedBrowser,
     phases: Vec<Phase>,
-    begun: Instant,
+    started_at: Instant,
     user_agent: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a session's pages do by themselves goes on record too, at a bounded pace.
+//! Records what pages do on their own, at a bounded rate.
 
 use super::Session;
 use audit::{Event, EventKind, EventSubject, Log};
@@ -6,33 +6,33 @@ use browser::{PageEvent, PageEventKind, PageEvents};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So long for each event that was told: a page in a loop makes some thirty a second, and the rest is counted.
-const PACE: Duration = Duration::from_millis(30);
+/// Pause per recorded event. A page in a loop gets about thirty a second; the rest is counted.
+const PAUSE_PER_EVENT: Duration = Duration::from_millis(30);
 
 /// Records until the session ends.
-pub async fn note_pages(session: Arc<Session>, log: Log, events: PageEvents) {
-    let mut untold = 0;
+pub async fn record_page_events(session: Arc<Session>, log: Log, events: PageEvents) {
+    let mut unrecorded = 0;
     loop {
         let (happened, lost) = tokio::select! {
             happened = events.next() => happened,
             _ = session.until_ended() => events.now(),
         };
-        untold += lost;
+        unrecorded += lost;
         for event in &happened {
-            untold += u64::from(!log.note(&told(&session, event)));
+            unrecorded += u64::from(!log.note(&audit_event(&session, event)));
         }
-        if untold > 0 {
-            let event = Event::new(EventKind::EventsLost, about(&session))
+        if unrecorded > 0 {
+            let event = Event::new(EventKind::EventsLost, subject(&session))
                 .detail("the page did more than is recorded one by one")
-                .count(untold);
+                .count(unrecorded);
             if log.note(&event) {
-                untold = 0;
+                unrecorded = 0;
             }
         }
         if session.ended().is_some() {
             return;
         }
-        let pause = PACE * u32::try_from(happened.len()).unwrap_or(u32::MAX);
+        let pause = PAUSE_PER_EVENT * u32::try_from(happened.len()).unwrap_or(u32::MAX);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             _ = session.until_ended() => {}
@@ -40,11 +40,11 @@ pub async fn note_pages(session: Arc<Session>, log: Log, events: PageEvents) {
     }
 }
 
-fn about(session: &Session) -> EventSubject {
+fn subject(session: &Session) -> EventSubject {
     EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()))
 }
 
-fn told(session: &Session, event: &PageEvent) -> Event {
+fn audit_event(session: &Session, event: &PageEvent) -> Event {
     let kind = match event.kind {
         PageEventKind::Navigated => EventKind::PageNavigated,
         PageEventKind::Redirected => EventKind::PageRedirected,
@@ -55,6 +55,10 @@ fn told(session: &Session, event: &PageEvent) -> Event {
         PageEventKind::SchemeRefused => EventKind::SchemeRefused,
         PageEventKind::TabGone => EventKind::TabGone,
     };
-    let told = Event::new(kind, about(session)).at(&session.veil.text(&event.url), "");
-    if event.detail.is_empty() { told } else { told.detail(&session.veil.text(&event.detail)) }
+    let recorded = Event::new(kind, subject(session)).at(&session.typed_text.redact(&event.url), "");
+    if event.detail.is_empty() {
+        recorded
+    } else {
+        recorded.detail(&session.typed_text.redact(&event.detail))
+    }
 }

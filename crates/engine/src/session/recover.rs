@@ -1,6 +1,6 @@
-//! When a tab or a whole browser dies: its cause, and whether it is restarted.
+//! Recovery from a crashed tab or browser: explains the cause and restarts the browser.
 
-use super::runtime::{Link, Runtime};
+use super::runtime::{BrowserLink, Runtime};
 use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
 use crate::provider::{BrowserConnection, CrashCause};
@@ -24,9 +24,9 @@ impl Registry {
         }
     }
 
-    /// Brings a dead browser back, or ends the session; either way the caller gets the reason.
+    /// Restarts a dead browser or ends the session. Returns the fault for the caller.
     ///
-    /// Called with the turn held, so nothing else touches the browser meanwhile.
+    /// The caller holds the turn, so nothing else uses the browser.
     pub(crate) async fn recover(
         &self,
         session: &Arc<Session>,
@@ -65,22 +65,22 @@ impl Registry {
         (EndReason::BrowserLost.fault(&session.id), Some(EndReason::BrowserLost))
     }
 
-    /// Whether the tab is as it was.
+    /// Reconnects or restarts. Returns whether the tab survived.
     async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
         let BrowserConnection { cdp, closed, keepalive } = runtime.provided.reconnect().await?;
         let (browser, same_tab) = match runtime.link.browser.resume(cdp).await? {
             Resumed::SameTab(browser) => (browser, true),
             Resumed::NewTab(browser) => (browser, false),
             Resumed::NewChromium(blank) => {
-                (self.fill_again(blank, session, runtime.provided.egress()).await?, false)
+                (self.reinject(blank, session, runtime.provided.egress()).await?, false)
             }
         };
-        runtime.link = Link { browser, closed, _keepalive: keepalive };
+        runtime.link = BrowserLink { browser, closed, _keepalive: keepalive };
         Ok(same_tab)
     }
 
-    /// A new Chromium has nothing in it. It becomes what the session was opened as, or nobody's to use.
-    async fn fill_again(
+    /// Prepares a new Chromium as the session was opened: clean, or with its logins injected again.
+    async fn reinject(
         &self,
         blank: UninitializedBrowser,
         session: &Session,
@@ -94,7 +94,7 @@ impl Registry {
         self.inject(blank, released, egress, &about).await
     }
 
-    /// Notices a browser that dies while nobody is using it.
+    /// Restarts a browser that dies while idle.
     pub(super) async fn guard_browser(self: Arc<Self>, session: Arc<Session>) {
         loop {
             let mut closed = match session.runtime.lock().await.as_ref() {
@@ -102,7 +102,7 @@ impl Registry {
                 None => return,
             };
             tokio::select! {
-                // A sender that is gone means the same: there is no connection any more.
+                // A dropped sender also means that the connection is closed.
                 _ = closed.wait_for(Option::is_some) => {}
                 _ = session.until_ended() => return,
             }
@@ -112,7 +112,7 @@ impl Registry {
                     return;
                 }
                 match turn.as_mut() {
-                    // Whoever had the turn has brought it back already.
+                    // The last holder of the turn has restarted it already.
                     Some(runtime) if runtime.link.is_alive() => None,
                     Some(runtime) => {
                         let (fault, end) = self.recover(&session, runtime).await;

@@ -1,7 +1,7 @@
-//! The book of sessions: who may see which, how many at once, and what became of the ended ones.
+//! The table of sessions: who may see which, how many at once, and what became of the ended ones.
 
 use super::runtime::Runtime;
-use super::{EndReason, Ended, RecordMode, Session, Stored, Summary, lock};
+use super::{EndReason, Ended, RecordMode, Session, SessionSummary, StoredImage, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
 use crate::provider::Provider;
@@ -14,27 +14,27 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Ended sessions remembered, so that a late call learns why; the oldest are forgotten first.
-const REMEMBERED: usize = 500;
+/// Maximum number of remembered ended sessions. A late call gets the reason of the end.
+const MAX_ENDED: usize = 500;
 
-/// What every new session of this instance is made with.
+/// Settings of new sessions.
 pub struct SessionSettings {
     pub lifetime: Duration,
     pub most_actions: u32,
     pub most_sessions: usize,
     pub restarts: u32,
     pub action_timeout: Duration,
-    /// How often an idle browser is asked for a sign of life.
+    /// Interval of the health check of an idle browser.
     pub health_interval: Duration,
     pub egress: Arc<egress::Rules>,
-    /// What signed-in sessions may reach beside their own sites.
+    /// Extra sites that signed-in sessions may reach.
     pub also_home: Vec<policy::DomainPattern>,
     pub browser: browser::BrowserOptions,
     pub record: RecordMode,
     pub record_floor: RecordMode,
-    /// Pictures that are kept.
+    /// Folder of audit recordings.
     pub recordings: PathBuf,
-    /// Pictures that go with their session.
+    /// Folder of transient screenshots, removed when their session ends.
     pub transient: PathBuf,
     pub archives: PathBuf,
     pub most_images: usize,
@@ -50,28 +50,28 @@ pub struct Registry {
     pub(super) provider: Arc<Provider>,
     pub(super) log: audit::Log,
     pub(super) logins: Arc<Logins>,
-    book: Mutex<Book>,
+    table: Mutex<SessionTable>,
 }
 
 #[derive(Default)]
-struct Book {
-    /// Sessions that are being opened count against the limit, and hold their names, before they exist.
+struct SessionTable {
+    /// Sessions that are being opened. They count against the limit and hold their names.
     opening: Vec<(u64, Scope, Option<Name>)>,
     next_slot: u64,
     open: HashMap<SessionId, Arc<Session>>,
     ended: VecDeque<Arc<Session>>,
-    closed_for_good: bool,
+    is_shut_down: bool,
 }
 
-/// A session that was declared ended and still has to be taken down.
+/// A session that is declared ended and not yet torn down.
 #[must_use]
-pub(crate) struct Ending {
+pub(crate) struct DeclaredEnd {
     session: Arc<Session>,
     reason: EndReason,
 }
 
 /// A place for a session that is being opened; given back unless the session takes it.
-pub(super) struct Slot<'a> {
+pub(super) struct SessionReservation<'a> {
     registry: &'a Registry,
     number: u64,
 }
@@ -83,13 +83,13 @@ impl Registry {
         log: audit::Log,
         logins: Arc<Logins>,
     ) -> Registry {
-        Registry { settings, provider, log, logins, book: Mutex::default() }
+        Registry { settings, provider, log, logins, table: Mutex::default() }
     }
 
-    /// A picture of one of the scope's open sessions.
-    pub fn image(&self, scope: &Scope, id: &str) -> Option<Stored> {
-        let book = lock(&self.book);
-        book.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
+    /// An image of one of the scope's open sessions.
+    pub fn image(&self, scope: &Scope, id: &str) -> Option<StoredImage> {
+        let table = lock(&self.table);
+        table.open.values().filter(|session| session.scope == *scope).find_map(|session| session.image(id))
     }
 
     pub fn logins(&self) -> &Logins {
@@ -104,52 +104,57 @@ impl Registry {
         self.settings.action_timeout
     }
 
-    /// A session of this scope by id or name. One of another scope is as unknown as one that never was.
-    pub fn find(&self, scope: &Scope, wanted: &str) -> Result<Arc<Session>, Fault> {
-        self.find_where(wanted, |session| session.scope == *scope)
+    /// Finds a session of this scope by id or name. Sessions of other scopes are reported as unknown.
+    pub fn find(&self, scope: &Scope, id_or_name: &str) -> Result<Arc<Session>, Fault> {
+        self.find_visible(id_or_name, |session| session.scope == *scope)
     }
 
-    /// A session of any scope, for the operator.
-    pub fn find_any(&self, wanted: &str) -> Result<Arc<Session>, Fault> {
-        self.find_where(wanted, |_| true)
+    /// Finds a session of any scope, for the operator.
+    pub fn find_any(&self, id_or_name: &str) -> Result<Arc<Session>, Fault> {
+        self.find_visible(id_or_name, |_| true)
     }
 
-    fn find_where(&self, wanted: &str, visible: impl Fn(&Session) -> bool) -> Result<Arc<Session>, Fault> {
-        let book = lock(&self.book);
-        let known = || book.open.values().chain(book.ended.iter().rev()).filter(|session| visible(session));
-        // Ids first: they are nobody's to choose.
-        if let Some(session) = known().find(|session| session.id.as_str() == wanted) {
+    fn find_visible(
+        &self,
+        id_or_name: &str,
+        visible: impl Fn(&Session) -> bool,
+    ) -> Result<Arc<Session>, Fault> {
+        let table = lock(&self.table);
+        let candidates =
+            || table.open.values().chain(table.ended.iter().rev()).filter(|session| visible(session));
+        // Ids first: agents cannot choose them.
+        if let Some(session) = candidates().find(|session| session.id.as_str() == id_or_name) {
             return Ok(session.clone());
         }
         let named =
-            |session: &&Arc<Session>| session.name.as_ref().is_some_and(|name| name.as_str() == wanted);
-        let mut open = book.open.values().filter(|session| visible(session)).filter(named);
+            |session: &&Arc<Session>| session.name.as_ref().is_some_and(|name| name.as_str() == id_or_name);
+        let mut open = table.open.values().filter(|session| visible(session)).filter(named);
         match (open.next(), open.next()) {
             (Some(session), None) => Ok(session.clone()),
-            // Only the operator can see two: names are each scope's own.
-            (Some(_), Some(_)) => Err(ambiguous(wanted)),
-            (None, _) => known().find(named).cloned().ok_or_else(|| unknown(wanted)),
+            // Names are unique per scope; only the operator sees several scopes.
+            (Some(_), Some(_)) => Err(ambiguous(id_or_name)),
+            (None, _) => candidates().find(named).cloned().ok_or_else(|| unknown(id_or_name)),
         }
     }
 
     /// Sessions of one scope, or of all for the operator; open ones first, then the ended, newest first.
-    pub fn list(&self, scope: Option<&Scope>) -> Vec<Summary> {
-        let book = lock(&self.book);
-        let mut open: Vec<_> = book.open.values().collect();
+    pub fn list(&self, scope: Option<&Scope>) -> Vec<SessionSummary> {
+        let table = lock(&self.table);
+        let mut open: Vec<_> = table.open.values().collect();
         open.sort_by_key(|session| session.started_at);
         open.into_iter()
-            .chain(book.ended.iter().rev())
+            .chain(table.ended.iter().rev())
             .filter(|session| scope.is_none_or(|scope| session.scope == *scope))
             .map(|session| session.summary())
             .collect()
     }
 
     pub fn open_ids(&self) -> Vec<String> {
-        lock(&self.book).open.keys().map(ToString::to_string).collect()
+        lock(&self.table).open.keys().map(ToString::to_string).collect()
     }
 
     pub fn open_count(&self) -> usize {
-        lock(&self.book).open.len()
+        lock(&self.table).open.len()
     }
 
     /// Ends a session. The first reason stands; ending twice is fine.
@@ -159,9 +164,9 @@ impl Registry {
         }
     }
 
-    /// Makes a session ended for everyone, at once. Whoever decides that while holding the turn declares
-    /// it before letting go, so that nobody else finds a dead browser and brings it back.
-    pub(crate) fn declare_end(&self, session: &Arc<Session>, reason: EndReason) -> Option<Ending> {
+    /// Marks a session as ended. A holder of the turn calls this before releasing the turn, so that no other task
+    /// restarts the dead browser.
+    pub(crate) fn declare_end(&self, session: &Arc<Session>, reason: EndReason) -> Option<DeclaredEnd> {
         let first = session.end.send_if_modified(|end| {
             let first = end.is_none();
             if first {
@@ -172,28 +177,28 @@ impl Registry {
         if !first {
             return None;
         }
-        let mut book = lock(&self.book);
-        book.open.remove(&session.id);
-        book.ended.push_back(session.clone());
-        if book.ended.len() > REMEMBERED {
-            book.ended.pop_front();
+        let mut table = lock(&self.table);
+        table.open.remove(&session.id);
+        table.ended.push_back(session.clone());
+        if table.ended.len() > MAX_ENDED {
+            table.ended.pop_front();
         }
-        Some(Ending { session: session.clone(), reason })
+        Some(DeclaredEnd { session: session.clone(), reason })
     }
 
-    /// Takes down what a declared end leaves standing. The turn must be free by now.
+    /// Tears an ended session down. The caller must have released the turn.
     ///
-    /// In a task of its own: a caller that hangs up meanwhile must not leave a jail behind.
-    pub(crate) async fn finish(self: &Arc<Self>, ending: Ending) {
+    /// Runs in a task of its own, so that a disconnecting caller does not leave a jail behind.
+    pub(crate) async fn finish(self: &Arc<Self>, ending: DeclaredEnd) {
         let registry = self.clone();
-        if let Err(error) = tokio::spawn(async move { registry.take_down(ending).await }).await {
+        if let Err(error) = tokio::spawn(async move { registry.tear_down(ending).await }).await {
             tracing::error!(%error, "taking down a session failed");
         }
     }
 
-    async fn take_down(&self, Ending { session, reason }: Ending) {
+    async fn tear_down(&self, DeclaredEnd { session, reason }: DeclaredEnd) {
         let session = &session;
-        // Whoever has the turn sees the end and lets go; then the browser is nobody's.
+        // The holder of the turn notices the end and releases it.
         let runtime = session.runtime.lock().await.take();
         if let Some(Runtime { link, provided, .. }) = runtime {
             if let Some(egress) = provided.egress().filter(|_| session.record == RecordMode::Audit) {
@@ -213,27 +218,31 @@ impl Registry {
         tracing::info!(session = %session.id, reason = reason.as_str(), "session ended");
     }
 
-    /// Ends every session and opens no more.
+    /// Ends every session and refuses new ones.
     pub async fn shut_down(self: &Arc<Self>) {
         let open: Vec<_> = {
-            let mut book = lock(&self.book);
-            book.closed_for_good = true;
-            book.open.values().cloned().collect()
+            let mut table = lock(&self.table);
+            table.is_shut_down = true;
+            table.open.values().cloned().collect()
         };
         futures_util::future::join_all(open.iter().map(|session| self.end(session, EndReason::Shutdown)))
             .await;
     }
 
-    pub(super) fn reserve(&self, scope: &Scope, name: Option<&Name>) -> Result<Slot<'_>, Fault> {
-        let number = lock(&self.book).reserve(scope, name, self.settings.most_sessions)?;
-        Ok(Slot { registry: self, number })
+    pub(super) fn reserve(
+        &self,
+        scope: &Scope,
+        name: Option<&Name>,
+    ) -> Result<SessionReservation<'_>, Fault> {
+        let number = lock(&self.table).reserve(scope, name, self.settings.most_sessions)?;
+        Ok(SessionReservation { registry: self, number })
     }
 }
 
-impl Book {
+impl SessionTable {
     /// The number of a place for one more session.
     fn reserve(&mut self, scope: &Scope, name: Option<&Name>, most: usize) -> Result<u64, Fault> {
-        if self.closed_for_good {
+        if self.is_shut_down {
             return Err(Fault::new(ErrorCode::ShuttingDown, "Stockade is shutting down")
                 .hint("Try again once it runs again."));
         }
@@ -262,26 +271,26 @@ impl Book {
     }
 }
 
-impl Slot<'_> {
-    /// Puts the session in the book in place of this reservation.
+impl SessionReservation<'_> {
+    /// Puts the session in the table in place of this reservation.
     pub(super) fn fill(self, session: Arc<Session>) {
-        lock(&self.registry.book).open.insert(session.id.clone(), session);
+        lock(&self.registry.table).open.insert(session.id.clone(), session);
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for SessionReservation<'_> {
     fn drop(&mut self) {
-        lock(&self.registry.book).opening.retain(|(number, ..)| *number != self.number);
+        lock(&self.registry.table).opening.retain(|(number, ..)| *number != self.number);
     }
 }
 
-fn ambiguous(wanted: &str) -> Fault {
-    Fault::new(ErrorCode::SessionAmbiguous, format!("several agents have a session named {wanted}"))
+fn ambiguous(id_or_name: &str) -> Fault {
+    Fault::new(ErrorCode::SessionAmbiguous, format!("several agents have a session named {id_or_name}"))
         .hint("Name it by its id; `stockade session list` shows them.")
 }
 
-fn unknown(wanted: &str) -> Fault {
-    let shown = audit::sanitize(wanted);
+fn unknown(id_or_name: &str) -> Fault {
+    let shown = audit::sanitize(id_or_name);
     Fault::new(ErrorCode::UnknownSession, format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
 }
@@ -292,18 +301,18 @@ mod tests {
     use crate::seen::seen;
 
     #[test]
-    fn a_place_is_given_while_there_is_room_and_the_name_is_free() {
+    fn a_reservation_needs_capacity_and_a_free_name() {
         let scope = crate::storage::default_scope().unwrap();
         let name = Name::parse("shop").unwrap();
-        let mut book = Book::default();
-        let code = |book: &mut Book, name: Option<&Name>| {
-            book.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| seen(fault.code.to_string()))
+        let mut table = SessionTable::default();
+        let code = |table: &mut SessionTable, name: Option<&Name>| {
+            table.reserve(&scope, name, 2).map(|_| ()).map_err(|fault| seen(fault.code.to_string()))
         };
-        assert_eq!(code(&mut book, Some(&name)), Ok(()));
-        assert_eq!(code(&mut book, Some(&name)), Err("session_name_taken".into()));
-        assert_eq!(code(&mut book, None), Ok(()));
-        assert_eq!(code(&mut book, None), Err("too_many_sessions".into()));
-        book.closed_for_good = true;
-        assert_eq!(code(&mut book, None), Err("shutting_down".into()));
+        assert_eq!(code(&mut table, Some(&name)), Ok(()));
+        assert_eq!(code(&mut table, Some(&name)), Err("session_name_taken".into()));
+        assert_eq!(code(&mut table, None), Ok(()));
+        assert_eq!(code(&mut table, None), Err("too_many_sessions".into()));
+        table.is_shut_down = true;
+        assert_eq!(code(&mut table, None), Err("shutting_down".into()));
     }
 }

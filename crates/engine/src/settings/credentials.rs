@@ -1,7 +1,7 @@
-//! Settings of credentials: where they rest, and standing grants.
+//! Settings of credentials: backends and standing grants.
 //!
-//! Only names and places stand here. Secrets come from files and variables, never from the configuration, which people
-//! copy, show and check in.
+//! The configuration has names and paths only. Secrets come from files and variables, because people copy, share and
+//! commit configurations.
 
 use super::values::{KvLogin, MasterKeyPlace, Seconds, VaultBackend};
 use policy::{Actor, DomainPattern, Tenant};
@@ -15,13 +15,13 @@ pub struct Credentials {
     pub vault: KvServer,
     pub sops: Sops,
     pub store: StoreSettings,
-    /// Whether `standing` counts.
+    /// Whether `standing` is in effect.
     pub auto_inject: bool,
-    /// Grants that exist without anybody issuing them.
+    /// Standing grants.
     pub standing: Vec<StandingGrant>,
-    /// Where a signed-in session may go without asking, beside the sites it is signed in to.
+    /// Extra sites that a signed-in session may reach without an approval.
     pub egress: Vec<DomainPattern>,
-    /// How long a grant lives if nobody says otherwise.
+    /// Default lifetime of a grant.
     pub grant_lifetime: Seconds,
 }
 
@@ -63,7 +63,7 @@ pub struct StoreSettings {
     pub key_file: Option<String>,
 }
 
-/// An operator's word that an agent may be signed in to these hosts whenever it asks.
+/// Lets an agent sign in to these hosts at any time, without an issued grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingGrant {
     pub tenant: Tenant,

@@ -13,25 +13,25 @@ use crate::approvals::ApprovalSettings;
 use policy::{CustomRule, DomainPattern, ImageFormat, RiskResponses};
 use std::net::SocketAddr;
 
-/// What stands under `security.browser`.
+/// The settings under `security.browser`.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub enabled: bool,
-    /// How long a session lives unless it is opened for less.
+    /// Default lifetime of a session.
     pub session_timeout: Seconds,
     pub max_actions_per_session: u32,
     pub max_concurrent_sessions: u32,
-    /// The longest life that a session can be given (S3).
+    /// Maximum lifetime of a session (S3).
     pub max_session_minutes: u32,
     pub action_timeout: Seconds,
-    /// How often an idle browser is asked for a sign of life; one that gives none ends its session (S4).
+    /// Interval of the health check. A browser that does not answer ends its session (S4).
     pub health_interval: Seconds,
     pub recording: Recording,
-    /// No session keeps less than this, whatever it asks for.
+    /// Minimum recording mode, whatever a session requests.
     pub recording_floor: Recording,
     /// Whether agents may read a page's cleaned HTML (S2).
     pub read_dom: bool,
-    /// The only domains that may be gone to, if there is such a list (S4).
+    /// Allowlist of domains for navigation; all if absent (S4).
     pub domain_allowlist: Option<Vec<DomainPattern>>,
     /// Whether typed text that looks like a credential is refused (S4).
     pub credential_scan: bool,
@@ -39,7 +39,7 @@ pub struct Config {
     pub runtime_warmup_on_start: bool,
     /// How long bundles are kept (S3).
     pub artifacts_retention_days: u32,
-    /// Recordings and bundles together; the oldest go first.
+    /// Maximum size of recordings and bundles together. The oldest are removed first.
     pub artifacts_max_size: Size,
     pub bridge_token_seconds: Seconds,
     pub container_image: String,
@@ -57,7 +57,7 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct Container {
     pub memory_limit: Size,
-    /// In processors: 0.5 is half of one.
+    /// Number of CPUs: 0.5 is half of one.
     pub cpu_shares: f64,
     pub network: Network,
     /// Processes and threads together.
@@ -66,46 +66,46 @@ pub struct Container {
     pub tmp_size: Size,
     pub shm_size: Size,
     pub display: ScreenKind,
-    /// Start even where limits cannot be enforced. Weaker, and said to be so.
+    /// Start even where limits cannot be enforced. Weaker, and reported as such.
     pub weaker_limits: bool,
-    /// The cgroup under which jails are put; found by itself if absent.
+    /// Parent cgroup of jails; detected if absent.
     pub cgroup_parent: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct SnapshotSettings {
-    /// Whether a secret field has no ref; its value is told in no case.
+    /// Give secret fields no ref. Their values are never included.
     pub exclude_password_fields: bool,
     pub exclude_hidden_elements: bool,
     pub max_depth: u32,
-    /// Whether what fields hold is told at all.
+    /// Include form field values in snapshots.
     pub values: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Hitl {
-    /// False turns asking into denying, never into allowing.
+    /// If false, actions that need an approval are denied, never allowed.
     pub enabled: bool,
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
-    /// What is done about each risk.
+    /// The reaction to each risk level.
     pub levels: RiskResponses,
     /// The operator's own rules, in S1's form.
     pub rules: Vec<CustomRule>,
-    /// What nobody answers in this time is denied.
+    /// A question without an answer in this time is denied.
     pub approval_timeout: Seconds,
     pub webhook: Webhook,
-    /// What one session may ask within a minute; more is denied unseen.
+    /// Questions of one session per minute. Further ones are denied without asking.
     pub approvals_per_minute: u32,
-    /// After so many failures in a row a session waits for guidance (S4); 0 turns that off.
+    /// Number of consecutive failures after which a session pauses for guidance (S4); 0 turns this off.
     pub failures_before_pause: u32,
 }
 
-/// A program that is told of questions and may answer them; off unless both are set.
+/// A program that receives questions and may answer them; off unless both are set.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     pub url: Option<String>,
-    /// A file of mode 0600 with the secret that both ends have.
+    /// A file of mode 0600 with the shared secret.
     pub secret_file: Option<String>,
 }
 
@@ -118,9 +118,9 @@ pub struct Egress {
 pub struct Server {
     /// Always a loopback address.
     pub listen: SocketAddr,
-    /// No bearer key is asked for on loopback.
+    /// Require no bearer key on loopback.
     pub open: bool,
-    /// Where a proxy of the operator's leads to the console from elsewhere, a phone for one.
+    /// The console's public URL behind the operator's reverse proxy, for example for a phone.
     pub console_url: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub struct Audit {
     pub anchor: Anchor,
 }
 
-/// Where signed heads are put beside the log.
+/// Targets for signed heads besides the log.
 #[derive(Clone, Debug)]
 pub struct Anchor {
     pub file: Option<String>,
@@ -149,14 +149,14 @@ pub struct Anchor {
 #[derive(Clone, Debug)]
 pub struct ScreenshotSettings {
     pub format: ImageFormat,
-    /// Width times height of the largest picture that is taken.
+    /// Maximum width times height of a screenshot.
     pub max_pixels: u32,
-    /// How many pictures of a session are kept to be fetched.
+    /// Maximum number of kept images of a session.
     pub ring: u32,
 }
 
 impl Config {
-    /// What the policy decides by.
+    /// The policy's settings.
     pub fn policy(&self) -> policy::Settings {
         policy::Settings {
             responses: self.hitl.levels,
@@ -169,7 +169,7 @@ impl Config {
         }
     }
 
-    /// How people are asked.
+    /// The settings of approvals.
     pub fn approvals(&self) -> ApprovalSettings {
         ApprovalSettings {
             timeout: self.hitl.approval_timeout.duration(),

@@ -1,4 +1,4 @@
-//! The kinds of value that a setting can have.
+//! Value types of settings.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -42,7 +42,7 @@ impl Size {
             Some((letter, factor)) => (lower.trim_end_matches(*letter), *factor),
             None => (lower.trim_end_matches('b'), 1),
         };
-        // Exactly one unit letter: `512mm` is a slip, not half a gigabyte.
+        // Exactly one unit letter: `512mm` is a typo.
         if lower.len() - digits.len() > 1 {
             return None;
         }
@@ -65,7 +65,7 @@ impl Display for Size {
     }
 }
 
-/// How much of what a session shows is kept (S2).
+/// Recording mode of sessions (S2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
     Off,
@@ -73,7 +73,7 @@ pub enum Recording {
     Audit,
 }
 
-/// Whether Chromium draws into memory or on a virtual screen (S4).
+/// Headless Chromium or a virtual display (S4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenKind {
     Headless,
@@ -86,7 +86,7 @@ pub enum Network {
     Isolated,
 }
 
-/// Where credentials rest.
+/// The credential backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VaultBackend {
     Vault,
@@ -95,7 +95,7 @@ pub enum VaultBackend {
     Store,
 }
 
-/// How we log in to a vault.
+/// Login method of a vault server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KvLogin {
     Token,
@@ -103,7 +103,7 @@ pub enum KvLogin {
     Kubernetes,
 }
 
-/// Where the key is that our own table is sealed with.
+/// Location of the master key of our own table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MasterKeyPlace {
     File,
@@ -111,13 +111,13 @@ pub enum MasterKeyPlace {
     Env,
 }
 
-/// What pictures for the audit are kept as: WebP is small, PNG is exact.
+/// Format of audit images: WebP is small, PNG is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureFormat {
     Webp,
     Png,
 }
 
-/// Host names that the operator vouches for, and where each is really reached.
+/// Host names with fixed addresses, set by the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts(pub BTreeMap<String, SocketAddr>);

@@ -1,4 +1,4 @@
-//! What can be wrong with the state folder.
+//! Errors of the state folder.
 
 use crate::error::Fault;
 use error_code::ErrorCode;

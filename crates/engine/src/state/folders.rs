@@ -1,7 +1,7 @@
-//! Where things live: the state, the running jails, the templates.
+//! Default folders: the state, the running jails and the templates.
 //!
-//! A jail runs as an unprivileged user even when root started it, and that user has to reach the template
-//! and its sockets. So these two are not under the state folder, which is closed to everyone else.
+//! A jail runs as an unprivileged user even when root started it, and that user must reach the template and the
+//! sockets. So these two are not under the state folder, which only its owner can enter.
 
 use crate::state::StateError;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! The lock that makes a process the one control plane of a state folder, and its control socket.
+//! The lock of a state folder, held by its control plane, and the control socket.
 
 use crate::state::{State, StateError};
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::net::UnixListener;
 
-/// Held for as long as a control plane serves. The kernel lets go of it however the process ends; the file
-/// stays, because removing it would let two processes lock two files of the same name.
+/// Held while a control plane serves. The kernel releases it when the process ends. The file stays, because removing it
+/// would let two processes lock two files of the same name.
 #[derive(Debug)]
 pub struct ServeLock {
     state: State,
@@ -36,8 +36,7 @@ impl ServeLock {
         Ok(ServeLock { state, _file: file })
     }
 
-    /// Listens where [`State::join`] connects. Only the holder of the lock can do this, so a socket file that
-    /// is already there belongs to nobody.
+    /// Listens where [`State::join`] connects. Only the lock holder does this, so an existing socket file is stale.
     pub fn listen(&self) -> Result<UnixListener, StateError> {
         let failed = |source| StateError::Unusable {
             doing: "cannot listen in",
@@ -56,7 +55,7 @@ impl ServeLock {
 
 impl Drop for ServeLock {
     fn drop(&mut self) {
-        // A file left behind does no harm: nobody listens on it, and the next holder removes it.
+        // A leftover file is harmless: nobody listens on it, and the next holder removes it.
         if let Err(error) = std::fs::remove_file(self.state.control_socket())
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -71,7 +70,7 @@ fn write_pid(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// The process that wrote the file. For people only: the lock itself is what counts.
+/// The process id in the file, for messages only; the lock itself is authoritative.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;

@@ -1,4 +1,4 @@
-//! The state folder: where it is, that it is ours alone, and who serves from it.
+//! The state folder: its location, its permissions and its lock.
 
 mod error;
 mod folders;
@@ -24,13 +24,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct State {
     folder: PathBuf,
-    /// The folder that was checked. Later steps that must not be misled by a swapped path go through it.
+    /// Handle of the checked folder, for steps that must not follow a swapped path.
     handle: Arc<OwnedFd>,
 }
 
 impl State {
-    /// Opens the folder, making it if need be. A folder of ours that others may enter is closed to them;
-    /// one that belongs to somebody else is refused, because its owner could put anything in our way.
+    /// Opens or creates the folder and restricts its mode to 0700. Refuses a folder of another user, who could replace
+    /// its contents.
     pub fn open(folder: &Path) -> Result<State, StateError> {
         let unusable =
             |doing| move |source| StateError::Unusable { doing, folder: folder.to_owned(), source };
@@ -76,7 +76,7 @@ impl State {
         self.folder.join("master.key")
     }
 
-    /// Becomes the one control plane that serves from this folder, until the lock is dropped.
+    /// Locks the folder for one control plane until the lock is dropped.
     pub fn lock(&self) -> Result<ServeLock, StateError> {
         ServeLock::take(self.clone())
     }

@@ -54,7 +54,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
 }
 
 #[test]
-fn a_second_control_plane_is_told_who_holds_the_lock() {
+fn a_second_control_plane_gets_the_pid_of_the_lock_holder() {
     let root = tempfile::tempdir().unwrap();
     let first = State::open(root.path()).unwrap();
     let second = State::open(root.path()).unwrap();

@@ -1,4 +1,4 @@
-//! What can go wrong with the database.
+//! Errors of the database.
 
 use crate::error::{Fault, is_disk_full, with_causes};
 use error_code::ErrorCode;
@@ -35,7 +35,7 @@ pub enum StorageError {
     NoRandomness { source: getrandom::Error },
 }
 
-/// What SQLite's error numbers mean to us.
+/// Classes of SQLite errors.
 enum Sqlite {
     Full,
     Busy,
@@ -51,7 +51,7 @@ impl StorageError {
     pub fn code(&self) -> ErrorCode {
         match self {
             StorageError::File { source, .. } if is_disk_full(source) => ErrorCode::DiskFull,
-            StorageError::Database { source, .. } => match meaning(source) {
+            StorageError::Database { source, .. } => match classify(source) {
                 Sqlite::Full => ErrorCode::DiskFull,
                 Sqlite::Busy => ErrorCode::StorageBusy,
                 Sqlite::Damaged => ErrorCode::StorageDamaged,
@@ -72,15 +72,15 @@ impl StorageError {
     }
 }
 
-fn meaning(error: &sqlx::Error) -> Sqlite {
+fn classify(error: &sqlx::Error) -> Sqlite {
     let number = match error {
         sqlx::Error::Database(database) => database.code().and_then(|code| code.parse::<i32>().ok()),
         sqlx::Error::Io(io) if is_disk_full(io) => return Sqlite::Full,
         sqlx::Error::PoolTimedOut => return Sqlite::Busy,
         _ => None,
     };
-    // The lowest byte is the kind; the rest says more about it. 4874 is "cannot make the shared-memory file
-    // larger", which is what a full disk comes to before the database itself is written.
+    // The lowest byte is the primary code. 4874 means that the shared-memory file cannot grow, which happens on a full
+    // disk before the database itself is written.
     if number == Some(4874) {
         return Sqlite::Full;
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_database_is_told_from_one_that_fails() {
+    fn a_busy_database_is_retryable_and_a_failed_one_is_not() {
         for (source, code, retryable) in [
             (sqlx::Error::PoolTimedOut, ErrorCode::StorageBusy, true),
             (sqlx::Error::RowNotFound, ErrorCode::StorageFailed, false),

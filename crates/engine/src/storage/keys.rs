@@ -1,4 +1,4 @@
-//! The keys of agents: make, find, list, revoke.
+//! Agent keys: create, find, list, revoke.
 
 use crate::storage::{AgentKey, Storage, StorageError, commit, scope, secret, time};
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, Transaction};
 
-/// What is known of a key once it was handed out. The key itself is not.
+/// A stored agent key, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyRow {
     pub id: String,
@@ -20,15 +20,14 @@ pub struct KeyRow {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A label is a word or two, and has to fit a line.
+/// Maximum length of a label.
 const LONGEST_LABEL: usize = 64;
 
-/// How old `last_used_at` gets before a use writes it again, so that a busy agent does not make the
-/// database write at every call.
+/// Minimum age of `last_used_at` before a use updates it, so that a busy agent does not cause a write per call.
 const STALE_MILLISECONDS: i64 = 60_000;
 
 impl Storage {
-    /// Makes a key for an actor; the tenant and the actor are made if they are new.
+    /// Creates a key for an actor, and the tenant and actor if they are new.
     pub async fn make_key(&self, scope: &Scope, label: &str) -> Result<(AgentKey, KeyRow), StorageError> {
         let length = label.chars().count();
         if length > LONGEST_LABEL {
@@ -40,8 +39,8 @@ impl Storage {
         Ok(made)
     }
 
-    /// Whose key this is; `None` if it was never made or is revoked. Whatever is asked, the same single
-    /// lookup by hash is done, so that the time it takes tells nothing about stored keys.
+    /// Finds the scope of a key; `None` if it is unknown or revoked. Always one lookup by hash, so that the response time
+    /// reveals nothing about stored keys.
     pub async fn find_key(&self, key: &str) -> Result<Option<Scope>, StorageError> {
         self.find_key_at(key, Timestamp::now()).await
     }
@@ -60,7 +59,7 @@ impl Storage {
                 .bind(&found.id)
                 .execute(&self.pool)
                 .await;
-            // A full disk must not lock agents out: the key is good whether or not its use can be noted.
+            // A full disk must not lock agents out: the key stays valid if its use cannot be stored.
             if let Err(error) = touched {
                 tracing::warn!(%error, key = found.id, "the use of a key could not be noted");
             }
@@ -77,7 +76,7 @@ impl Storage {
         rows.into_iter().map(KeyRow::read).collect()
     }
 
-    /// Revokes a key, from the next call on. One that is revoked already keeps its time.
+    /// Revokes a key from the next call on. A revoked key keeps its time of revocation.
     pub async fn revoke_key(&self, id: &str) -> Result<KeyRow, StorageError> {
         let failed = StorageError::because("cannot revoke the key");
         let mut change = self.change().await?;
@@ -98,7 +97,7 @@ impl Storage {
     }
 }
 
-/// Adds a key within a change of its caller's.
+/// Inserts a key within the caller's transaction.
 pub(super) async fn insert(
     change: &mut Transaction<'_, Sqlite>,
     scope: &Scope,

@@ -5,19 +5,19 @@
 
 mod error;
 mod keys;
+mod operator_sessions;
 mod operators;
 mod schema;
 mod secret;
-mod visits;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::StorageError;
 pub use keys::KeyRow;
+pub use operator_sessions::{LINK_LIFETIME, MAX_SESSION_AGE, OperatorSession};
 pub use operators::{FIRST_OPERATOR, OperatorRow};
 pub use secret::{AgentKey, OperatorToken};
-pub use visits::{LINK_LIFETIME, LONGEST_VISIT, Visit};
 
 use jiff::Timestamp;
 use policy::{Actor, Scope, Tenant};
@@ -29,10 +29,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a statement waits for another process's, and a caller for a connection; then it is an error.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for a lock of another process, and for a connection of the pool.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// SQLite writes one at a time; the rest of these read.
+/// Size of the connection pool. SQLite has one writer; the others read.
 const CONNECTIONS: u32 = 4;
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Storage {
     pub(crate) pool: SqlitePool,
 }
 
-/// What the first start made. The key is here and nowhere else.
+/// The result of the first start, with the only copy of the key.
 pub struct FirstStart {
     pub scope: Scope,
     pub agent_key: AgentKey,
@@ -60,13 +60,13 @@ impl Storage {
         let options = SqliteConnectOptions::new()
             .filename(file)
             .journal_mode(SqliteJournalMode::Wal)
-            // A key that was revoked stays revoked after a power cut.
+            // A revoked key stays revoked after a power cut.
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(PATIENCE);
+            .busy_timeout(TIMEOUT);
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(TIMEOUT)
             .connect_with(options)
             .await
             .map_err(StorageError::because("cannot open the database"))?;
@@ -74,7 +74,7 @@ impl Storage {
         Ok(Storage { pool })
     }
 
-    /// Makes tenant `default` with actor `agent` and a key, and one operator; `None` if that was done before.
+    /// Creates tenant `default` with actor `agent`, a key and one operator; `None` after the first time.
     pub async fn first_start(&self) -> Result<Option<FirstStart>, StorageError> {
         let mut change = self.change().await?;
         let now = Timestamp::now();
@@ -100,8 +100,8 @@ impl Storage {
         self.pool.close().await;
     }
 
-    /// A transaction that will write: it takes its place in the queue of writers at once, because one
-    /// that reads first and then writes fails when another has written in between.
+    /// Begins a write transaction. It locks at once, because a transaction that reads before it writes fails when
+    /// another one has written in between.
     async fn change(&self) -> Result<Transaction<'_, Sqlite>, StorageError> {
         self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(StorageError::because("cannot begin a change"))
     }
@@ -111,7 +111,7 @@ async fn commit(change: Transaction<'_, Sqlite>) -> Result<(), StorageError> {
     change.commit().await.map_err(StorageError::because("cannot store the change"))
 }
 
-/// The scope of the first agent, and of a caller who names no other.
+/// The scope of the first agent and of callers without a key.
 pub fn default_scope() -> Result<Scope, StorageError> {
     scope("default", "agent")
 }

@@ -1,4 +1,4 @@
-//! The people who decide: their names and the hashes of their passwords.
+//! Operators: names and password hashes.
 
 use crate::storage::{Storage, StorageError, commit, time};
 use jiff::Timestamp;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, Transaction};
 
-/// Made by the first start, and meant where no other is named.
+/// The operator that the first start creates; the default where none is named.
 pub const FIRST_OPERATOR: &str = "operator";
 
-/// What is shown of an operator. Never the password's hash.
+/// An operator for display, without the password hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OperatorRow {
     pub name: String,
@@ -18,7 +18,7 @@ pub struct OperatorRow {
 }
 
 impl Storage {
-    /// Makes the first operator, who can then be given a password before anything is started.
+    /// Creates the first operator, so that a password can be set before the first start.
     pub async fn first_operator(&self) -> Result<(), StorageError> {
         let mut change = self.change().await?;
         insert_first(&mut change, Timestamp::now()).await?;
@@ -47,7 +47,7 @@ impl Storage {
             .ok_or_else(|| StorageError::OperatorExists { name: name.to_owned() })
     }
 
-    /// Removes an operator, who is logged out everywhere at once. The last one stays: somebody has to decide.
+    /// Removes an operator and ends all their sessions. The last operator cannot be removed.
     pub async fn remove_operator(&self, name: &str) -> Result<(), StorageError> {
         let failed = StorageError::because("cannot remove the operator");
         let mut change = self.change().await?;
@@ -84,7 +84,7 @@ impl Storage {
             .map_err(StorageError::because("cannot look for the operator"))
     }
 
-    /// Whether any operator has a password: from then on links and operators are made only with one.
+    /// Whether any operator has a password. From then on creating links and operators requires one.
     pub async fn any_operator_password(&self) -> Result<bool, StorageError> {
         let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM operators WHERE password IS NOT NULL")
             .fetch_one(&self.pool)
@@ -93,8 +93,8 @@ impl Storage {
         Ok(count > 0)
     }
 
-    /// Puts `hash` in the place of `old`, and logs the operator out everywhere: whoever was in with the old
-    /// password, or with a link, is not in with the new one. False if the old one was replaced meanwhile.
+    /// Replaces the password hash `old` by `hash` and ends all the operator's sessions and links. False if the old one
+    /// was replaced in the meantime.
     pub async fn set_operator_password(
         &self,
         name: &str,

@@ -1,14 +1,14 @@
-//! An agent's key: made here, shown once, stored as a hash.
+//! Agent keys and operator tokens: generated here, shown once, stored as hashes.
 
 use crate::storage::StorageError;
 use redact::{ALPHANUMERIC, Secret, random_text};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-/// A key in the clear.
+/// An agent key in plain text.
 pub struct AgentKey(Secret);
 
-/// Known by this start, a leaked key is found by scanners.
+/// Prefix by which secret scanners recognize a leaked key.
 const PREFIX: &str = "sk_stockade_";
 
 /// 43 of 62 characters are 256 bits.
@@ -19,7 +19,7 @@ impl AgentKey {
         Ok(AgentKey(Secret::concat(&[PREFIX, &random()?])))
     }
 
-    /// The key itself, for the one who asked for it.
+    /// The key in plain text.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -29,7 +29,7 @@ impl AgentKey {
     }
 }
 
-/// What a logged-in operator's browser holds, or what a one-time link carries: a random word, stored as a hash.
+/// The token of an operator's session or one-time link, stored as a hash.
 pub struct OperatorToken(Secret);
 
 impl OperatorToken {
@@ -37,7 +37,7 @@ impl OperatorToken {
         Ok(OperatorToken(Secret::new(random()?)))
     }
 
-    /// The token itself, for the one whom it lets in.
+    /// The token in plain text.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -51,7 +51,7 @@ fn random() -> Result<Zeroizing<String>, StorageError> {
     random_text(ALPHANUMERIC, LENGTH).map_err(|source| StorageError::NoRandomness { source })
 }
 
-/// What is stored and looked up. A key has 256 random bits, so a plain hash is as good as a slow one.
+/// The stored hash. A key has 256 random bits, so a fast hash is as good as a slow one.
 pub(super) fn hash(key: &str) -> String {
     hex::encode(Sha256::digest(key.as_bytes()))
 }

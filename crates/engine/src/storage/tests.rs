@@ -139,10 +139,64 @@ async fn a_label_has_to_fit_a_line() {
 
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_left_alone() {
-    let f = open().await;
-    sqlx::query("INSERT INTO schema_steps (step) VALUES (99)").execute(&f.storage.pool).await.unwrap();
-    let fault = Fault::from(Storage::open(&f.file).await.map(|_| ()).unwrap_err());
-    assert_eq!(fault.code, ErrorCode::StorageNewer);
+    for statements in [
+        "INSERT INTO schema_migrations (version, description, success, checksum, execution_time)
+         VALUES (99, 'of a later release', true, '', 0)",
+        // As the first release recorded it.
+        "CREATE TABLE schema_steps (step BIGINT PRIMARY KEY); INSERT INTO schema_steps (step) VALUES (99)",
+    ] {
+        let f = open().await;
+        sqlx::raw_sql(statements).execute(&f.storage.pool).await.unwrap();
+        let fault = Fault::from(Storage::open(&f.file).await.map(|_| ()).unwrap_err());
+        assert_eq!(fault.code, ErrorCode::StorageNewer, "{statements}");
+        assert!(fault.message.contains("version 99"), "{fault}");
+    }
+}
+
+/// Every table, column and index that the migrations make.
+async fn schema_of(pool: &SqlitePool) -> Vec<(String, String)> {
+    let columns = "SELECT m.type || ' ' || m.name, COALESCE(c.name, '') FROM sqlite_master m
+                   LEFT JOIN pragma_table_info(m.name) c
+                   WHERE m.name NOT IN ('schema_steps', 'sqlite_autoindex_schema_steps_1') ORDER BY 1, 2";
+    sqlx::query_as(columns).fetch_all(pool).await.unwrap()
+}
+
+/// The first release had a list of steps in place of migrations.
+#[tokio::test]
+async fn a_database_of_the_first_release_is_adopted_with_what_is_in_it() {
+    let new = open().await;
+    let expected = schema_of(&new.storage.pool).await;
+    let steps: Vec<&'static str> = include_str!("first_release.sql").split("-- step ").collect();
+    // After none of its steps, the first, the second and the third.
+    for done in 1..=steps.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stockade.db");
+        let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+        let old = SqlitePool::connect_with(options).await.unwrap();
+        for (step, statements) in steps.iter().take(done).enumerate() {
+            let statements = format!("-- {statements}");
+            sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(&old).await.unwrap();
+            if step == 1 {
+                let insert = "INSERT INTO operators (name, created_at) VALUES ('ada', 7)";
+                sqlx::raw_sql(insert).execute(&old).await.unwrap();
+            }
+        }
+        old.close().await;
+
+        for _ in 0..2 {
+            let storage = Storage::open(&file).await.unwrap();
+            assert_eq!(schema_of(&storage.pool).await, expected, "after {} steps", done - 1);
+            let names: Vec<String> =
+                sqlx::query_scalar("SELECT name FROM operators").fetch_all(&storage.pool).await.unwrap();
+            assert_eq!(names, if done > 1 { vec!["ada"] } else { vec![] });
+            let first_start: Option<i64> = sqlx::query_scalar("SELECT MAX(reached_at) FROM milestones")
+                .fetch_one(&storage.pool)
+                .await
+                .unwrap();
+            assert_eq!(first_start, (done > 1).then_some(7), "an operator was there before");
+            storage.close().await;
+        }
+    }
 }
 
 #[tokio::test]
@@ -158,7 +212,7 @@ async fn a_file_that_is_no_database_is_refused() {
 #[tokio::test]
 async fn a_database_that_cannot_grow_says_that_the_disk_is_full() {
     let f = open().await;
-    // What SQLite says to a page limit is what it says to a full disk.
+    // SQLite reports a page limit like a full disk.
     let mut connection = f.storage.pool.acquire().await.unwrap();
     sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
     let error = loop {

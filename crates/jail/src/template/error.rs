@@ -61,6 +61,24 @@ impl TemplateError {
         }
     }
 
+    /// Whether no jail can be started from the template until somebody mends it. A full disk may have room later.
+    pub fn is_runtime_unavailable(&self) -> bool {
+        match self {
+            TemplateError::ChromiumMissing { .. }
+            | TemplateError::ProgramMissing { .. }
+            | TemplateError::NotAProgram { .. }
+            | TemplateError::BridgeMissing { .. }
+            | TemplateError::LibraryMissing { .. }
+            | TemplateError::Altered { .. }
+            | TemplateError::Unsafe { .. }
+            | TemplateError::Missing { .. }
+            | TemplateError::BadManifest { .. }
+            | TemplateError::NoRandomness { .. }
+            | TemplateError::Tool { .. } => true,
+            TemplateError::File { source, .. } => !is_disk_full(source),
+        }
+    }
+
     /// What to do next, as a command where there is one.
     pub fn hint(&self) -> String {
         match self {

@@ -2,8 +2,7 @@
 
 use super::TemplateError;
 use super::tree::Tree;
-use crate::bwrap;
-use crate::wait::run_tool;
+use crate::wait::{find_program, run_tool};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,7 +144,7 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
 
 /// Runs the host's `fc-cache` with the tree as its root, which `fc-cache` has no option for.
 fn fill_cache(tree: &Tree) -> Result<(), String> {
-    let bwrap = bwrap::find().map_err(|error| error.to_string())?;
+    let bwrap = find_program("bwrap").ok_or_else(|| "bubblewrap is not installed".to_owned())?;
     let mut command = Command::new(bwrap);
     command
         .args(["--die-with-parent", "--unshare-net", "--unshare-pid", "--clearenv", "--bind"])

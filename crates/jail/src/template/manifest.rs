@@ -60,7 +60,7 @@ impl Manifest {
 
 /// The name of a template's folder: 64 bits of its manifest's digest.
 pub(super) fn id(flavour: Flavour, manifest: &[u8]) -> String {
-    let digest = hex(&Sha256::digest(manifest));
+    let digest = hex::encode(Sha256::digest(manifest));
     format!("{flavour}-{}", digest.get(..16).unwrap_or(&digest))
 }
 
@@ -127,12 +127,8 @@ fn digest(path: &Path) -> io::Result<String> {
     let mut chunk = vec![0; 256 * 1024];
     loop {
         match file.read(&mut chunk)? {
-            0 => return Ok(hex(&hasher.finalize())),
+            0 => return Ok(hex::encode(hasher.finalize())),
             length => hasher.update(chunk.get(..length).unwrap_or_default()),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,10 @@
 
 use super::page_text::{quote_block, quote_inline};
 use super::screenshot;
-use engine::approvals::{Approval, ApprovalPicture, Card, Door, Kind, OFF_THE_LIST, Said, State};
+use engine::approvals::{
+    Approval, ApprovalCard, ApprovalKind, ApprovalScreenshot, ApprovalState, CardFact,
+    DOMAIN_APPROVAL_EFFECT, DecisionChannel,
+};
 use jiff::Timestamp;
 use maud::{Markup, html};
 
@@ -10,12 +13,12 @@ use maud::{Markup, html};
 pub struct VerdictForm<'a> {
     /// The anti-forgery token, known only to this operator's own pages.
     pub token: &'a str,
-    pub door: Door,
+    pub channel: DecisionChannel,
 }
 
 pub fn card(
     approval: &Approval,
-    picture: Option<&ApprovalPicture>,
+    picture: Option<&ApprovalScreenshot>,
     form: &VerdictForm,
     now: Timestamp,
 ) -> Markup {
@@ -23,7 +26,7 @@ pub fn card(
     let risk = card.risk.as_str();
     let left = approval.expires_at.duration_since(now).as_millis().max(0);
     let whole = approval.expires_at.duration_since(approval.asked_at).as_millis().max(1);
-    let waits = approval.state == State::Waiting;
+    let waits = approval.state == ApprovalState::Waiting;
     let summary = format!("{risk} risk: {} on {}", card.tool, card.domain);
     html! {
         article class={ "card " (risk) } id=(id) data-state=(approval.state.as_str()) data-left=(left)
@@ -38,7 +41,7 @@ pub fn card(
                 div {
                     h2 { (title(&card.action)) (role(card)) }
                     (element(card))
-                    @if card.irreversible && *kind != Kind::Guidance {
+                    @if card.irreversible && *kind != ApprovalKind::Guidance {
                         p.undone { "This cannot be undone." }
                     }
                 }
@@ -54,16 +57,16 @@ pub fn card(
 
 fn pill(approval: &Approval) -> String {
     match approval.kind {
-        Kind::Guidance => "Paused".to_owned(),
+        ApprovalKind::Guidance => "Paused".to_owned(),
         _ => format!("{} risk", approval.card.risk.as_str()),
     }
 }
 
-fn asks(kind: Kind) -> &'static str {
+fn asks(kind: ApprovalKind) -> &'static str {
     match kind {
-        Kind::Action => "an agent asks",
-        Kind::Domain => "a site off the list",
-        Kind::Guidance => "wants your guidance",
+        ApprovalKind::Action => "an agent asks",
+        ApprovalKind::Domain => "a site off the list",
+        ApprovalKind::Guidance => "wants your guidance",
     }
 }
 
@@ -75,13 +78,13 @@ fn title(text: &str) -> String {
 }
 
 /// The element's role, which the page chooses.
-fn role(card: &Card) -> Markup {
+fn role(card: &ApprovalCard) -> Markup {
     let role = card.element.as_ref().map(|element| element.role.as_str()).filter(|role| !role.is_empty());
     html! { @if let Some(role) = role { " this " (quote_inline(role)) } }
 }
 
 /// The element's name and visible text, as the page gives them.
-fn element(card: &Card) -> Markup {
+fn element(card: &ApprovalCard) -> Markup {
     let Some(element) = &card.element else { return html! {} };
     let (name, shows) = (element.name.as_str(), element.text.as_str());
     html! {
@@ -109,8 +112,8 @@ fn facts(approval: &Approval) -> Markup {
         rows.extend(element.href.as_ref().map(|href| ("Leads to", quote_inline(href.as_str()))));
     }
     rows.extend(card.input.as_ref().map(|input| ("Puts in", quote_inline(input.as_str()))));
-    if approval.kind == Kind::Domain {
-        rows.push(("A yes means", html! { (OFF_THE_LIST) }));
+    if approval.kind == ApprovalKind::Domain {
+        rows.push(("A yes means", html! { (DOMAIN_APPROVAL_EFFECT) }));
     }
     let why = html! {
         (title(&card.description))
@@ -131,11 +134,11 @@ fn facts(approval: &Approval) -> Markup {
     }
 }
 
-fn reasons(list: &[Said]) -> Markup {
+fn reasons(list: &[CardFact]) -> Markup {
     html! {
-        @for (index, said) in list.iter().enumerate() {
+        @for (index, fact) in list.iter().enumerate() {
             @if index > 0 { ", " }
-            (said.what) " " (quote_inline(said.words.as_str()))
+            (fact.name) " " (quote_inline(fact.value.as_str()))
         }
     }
 }
@@ -144,17 +147,17 @@ fn verdict(approval: &Approval, form: &VerdictForm) -> Markup {
     html! {
         form method="post" action={ "/operator/approvals/" (approval.id) } {
             input type="hidden" name="form" value=(form.token);
-            input type="hidden" name="door" value=(form.door.as_str());
+            input type="hidden" name="door" value=(form.channel.as_str());
             @match approval.kind {
-                Kind::Guidance => { (guidance()) }
-                Kind::Action | Kind::Domain => { (decision(&approval.card)) }
+                ApprovalKind::Guidance => { (guidance()) }
+                ApprovalKind::Action | ApprovalKind::Domain => { (decision(&approval.card)) }
             }
         }
         output role="alert" {}
     }
 }
 
-fn decision(card: &Card) -> Markup {
+fn decision(card: &ApprovalCard) -> Markup {
     html! {
         button name="verdict" value="deny" data-key="d" { u { "D" } "eny" }
         @if card.irreversible {
@@ -214,27 +217,27 @@ pub fn decision_line(approval: &Approval) -> Markup {
 
 fn state(approval: &Approval) -> Markup {
     let (class, text) = match approval.state {
-        State::Approved if approval.approved_for_session => ("approved", "approved, session"),
-        State::Approved => ("approved", "approved"),
-        State::Resumed => ("approved", "resumed"),
-        State::Denied => ("denied", "denied"),
-        State::Expired => ("denied", "denied, no answer"),
-        State::Ended => ("denied", "ended"),
-        State::Interrupted => ("other", "interrupted"),
-        State::Withdrawn => ("other", "withdrawn"),
-        State::Waiting => ("other", "waiting"),
+        ApprovalState::Approved if approval.approved_for_session => ("approved", "approved, session"),
+        ApprovalState::Approved => ("approved", "approved"),
+        ApprovalState::Resumed => ("approved", "resumed"),
+        ApprovalState::Denied => ("denied", "denied"),
+        ApprovalState::Expired => ("denied", "denied, no answer"),
+        ApprovalState::Ended => ("denied", "ended"),
+        ApprovalState::Interrupted => ("other", "interrupted"),
+        ApprovalState::Withdrawn => ("other", "withdrawn"),
+        ApprovalState::Waiting => ("other", "waiting"),
     };
     html! { span class=(class) { (text) } }
 }
 
 /// Who decided, and where.
 fn decider(approval: &Approval) -> String {
-    let door = match approval.door {
-        Some(Door::Console) => "in the console",
-        Some(Door::CommandLine) => "on the command line",
-        Some(Door::Elicitation) => "from the agent's client",
-        Some(Door::Webhook) => "by webhook",
+    let channel = match approval.channel {
+        Some(DecisionChannel::Console) => "in the console",
+        Some(DecisionChannel::CommandLine) => "on the command line",
+        Some(DecisionChannel::Elicitation) => "from the agent's client",
+        Some(DecisionChannel::Webhook) => "by webhook",
         None => return String::new(),
     };
-    format!("{} {door}", approval.decided_by.as_deref().unwrap_or_default())
+    format!("{} {channel}", approval.decided_by.as_deref().unwrap_or_default())
 }

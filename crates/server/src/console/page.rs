@@ -2,7 +2,7 @@
 
 use super::card::{self, VerdictForm};
 use super::layout::layout;
-use engine::approvals::{Approval, ApprovalPicture, State};
+use engine::approvals::{Approval, ApprovalScreenshot, ApprovalState};
 use jiff::Timestamp;
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ pub struct ConsoleView<'a> {
     pub operator: &'a str,
     pub form: VerdictForm<'a>,
     pub approvals: &'a [Approval],
-    pub picture: &'a dyn Fn(&Approval) -> Option<ApprovalPicture>,
+    pub picture: &'a dyn Fn(&Approval) -> Option<ApprovalScreenshot>,
     pub now: Timestamp,
     /// Where the script fetches updates.
     pub update_path: &'a str,
@@ -60,9 +60,9 @@ fn with_layout(view: &ConsoleView, live: &Markup) -> Markup {
 /// The part of the page that the script replaces.
 pub fn list(view: &ConsoleView) -> Markup {
     let is_waiting =
-        |approval: &&Approval| approval.state == State::Waiting && approval.expires_at > view.now;
+        |approval: &&Approval| approval.state == ApprovalState::Waiting && approval.expires_at > view.now;
     let waiting: Vec<&Approval> = view.approvals.iter().filter(is_waiting).collect();
-    let decided = view.approvals.iter().filter(|approval| approval.state != State::Waiting);
+    let decided = view.approvals.iter().filter(|approval| approval.state != ApprovalState::Waiting);
     let decided: Vec<&Approval> = decided.take(MAX_DECISIONS).collect();
     html! {
         div id="live" data-from=(view.update_path) {

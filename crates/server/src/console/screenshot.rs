@@ -1,6 +1,6 @@
 //! The screenshot of the page, with the element marked. SVG places it by attributes, so that no inline style is needed.
 
-use engine::approvals::{ApprovalId, ApprovalPicture};
+use engine::approvals::{ApprovalId, ApprovalScreenshot};
 use maud::{Markup, html};
 
 /// For an image that does not say how large it is.
@@ -8,7 +8,7 @@ const DEFAULT_SIZE: (u32, u32) = (1280, 800);
 /// How much of the page the close-up shows around the element.
 const CLOSE_UP_SIZE: (i32, i32) = (560, 300);
 
-pub fn figure(id: &ApprovalId, picture: &ApprovalPicture, mark: Option<[i32; 4]>) -> Markup {
+pub fn figure(id: &ApprovalId, picture: &ApprovalScreenshot, mark: Option<[i32; 4]>) -> Markup {
     let (width, height) = size_of(&picture.bytes).unwrap_or(DEFAULT_SIZE);
     let drawing = html! {
         image href={ "/operator/approvals/" (id) "/picture" } width=(width) height=(height) {}

@@ -59,7 +59,7 @@ pub async fn serve(
     let address = guard::ServerAddress { address: listeners.address, external_url };
     let console = address.console_url();
     if let Ok(console) = url::Url::parse(&format!("{console}/")) {
-        control.approvals.console_is_at(console);
+        control.approvals.set_console_url(console);
     }
     let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
     let state =
@@ -103,7 +103,7 @@ impl WebhookEndpoint {
     /// Starts the notifier, and returns the secret that verifies verdicts.
     fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<WebhookSecret> {
         let notifier = WebhookNotifier {
-            book: control.approvals.clone(),
+            approvals: control.approvals.clone(),
             log: control.log.clone(),
             url: self.url,
             secret: self.secret.clone(),

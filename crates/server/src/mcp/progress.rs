@@ -1,7 +1,7 @@
 //! Progress notifications, for clients that give up on a silent call, and elicitation while an approval is pending.
 
 use super::url_elicitation;
-use engine::approvals::{Approval, Book};
+use engine::approvals::{Approval, ApprovalStore};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
@@ -15,7 +15,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// that supports URL-mode elicitation is sent the approval's page.
 pub async fn with_progress<T>(
     context: &RequestContext<RoleServer>,
-    approvals: &Book,
+    approvals: &ApprovalStore,
     what: &str,
     mut asked: watch::Receiver<Option<Approval>>,
     work: impl Future<Output = T>,
@@ -51,7 +51,12 @@ pub async fn with_progress<T>(
     }
 }
 
-fn message(approvals: &Book, what: &str, started: Instant, pending_approval: Option<&Approval>) -> String {
+fn message(
+    approvals: &ApprovalStore,
+    what: &str,
+    started: Instant,
+    pending_approval: Option<&Approval>,
+) -> String {
     match pending_approval {
         None => format!("{what}: still at it after {} s", started.elapsed().as_secs()),
         Some(approval) => {
@@ -59,7 +64,7 @@ fn message(approvals: &Book, what: &str, started: Instant, pending_approval: Opt
             format!(
                 "{what}: a person is asked ({}), {}; {left} s are left",
                 approval.id,
-                approvals.answered_at(&approval.id)
+                approvals.answer_instructions(&approval.id)
             )
         }
     }

@@ -6,7 +6,7 @@ use browser::{CallerId, ReplyOptions};
 use engine::approvals::Approval;
 use engine::control::Control;
 use engine::error::Fault;
-use engine::gate::{Reply, Wish};
+use engine::gate::{ActionRequest, Reply};
 use engine::session::OpenRequest;
 use error_code::ErrorCode;
 use policy::{Action, Scope};
@@ -73,7 +73,7 @@ pub struct Call<'a> {
     pub patience: Duration,
     /// The pending approval of this call.
     asked: watch::Sender<Option<Approval>>,
-    given_up: CancellationToken,
+    abandoned: CancellationToken,
 }
 
 /// Many clients give up on a silent call after a minute; before that it returns the id of the pending approval.
@@ -85,9 +85,9 @@ impl<'a> Call<'a> {
     /// A call from a client that names its session in each call and gets full snapshots.
     pub fn of_scope(control: &'a Control, scope: Scope, cancel: CancellationToken) -> Call<'a> {
         let caller = caller_without_connection(&scope);
-        let (asked, given_up) = (watch::Sender::new(None), CancellationToken::new());
+        let (asked, abandoned) = (watch::Sender::new(None), CancellationToken::new());
         let patience = SILENT_PATIENCE;
-        Call { control, scope, cancel, caller, whole: true, own: None, patience, asked, given_up }
+        Call { control, scope, cancel, caller, whole: true, own: None, patience, asked, abandoned }
     }
 
     /// Runs one action through the gate. `full` asks for the whole page, not for the changes since the last snapshot.
@@ -110,11 +110,12 @@ impl<'a> Call<'a> {
         full: bool,
         patience: Duration,
     ) -> Result<Reply, Fault> {
-        let viewer = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
-        let (asked, given_up) = (Some(self.asked.clone()), self.given_up.clone());
-        let wish = Wish { action, viewer, timeout, patience, asked, given_up };
+        let reply_options = ReplyOptions { caller: self.caller.clone(), full: full || self.whole };
+        let (asked, abandoned) = (Some(self.asked.clone()), self.abandoned.clone());
+        let request =
+            ActionRequest { action, reply_options, timeout, approval_wait: patience, asked, abandoned };
         // Boxed: the future is large.
-        Box::pin(self.control.gate.act(&self.scope, session, wish, &self.cancel)).await
+        Box::pin(self.control.gate.act(&self.scope, session, request, &self.cancel)).await
     }
 
     /// The session that a call names, or else the pipe's own. Opens none.
@@ -193,7 +194,7 @@ impl McpServer {
         let reports_progress = context.meta.get_progress_token().is_some();
         let patience = if reports_progress { PATIENCE } else { SILENT_PATIENCE };
         let (asked, cancel) = (watch::Sender::new(None), context.ct.clone());
-        let given_up = self.track_call(&context.id);
+        let abandoned = self.track_call(&context.id);
         Ok(Call {
             control: &self.control,
             scope,
@@ -203,7 +204,7 @@ impl McpServer {
             own,
             patience,
             asked,
-            given_up,
+            abandoned,
         })
     }
 }
@@ -269,9 +270,9 @@ impl ServerHandler for McpServer {
         _context: NotificationContext<RoleServer>,
     ) {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, given_up) in calls.iter() {
+        for (id, abandoned) in calls.iter() {
             if notification.request_id.as_ref() == Some(id) {
-                given_up.cancel();
+                abandoned.cancel();
             }
         }
     }

@@ -40,6 +40,21 @@ pub struct ErrorReply {
     pub hint: String,
     /// Whether the same call may work later
     pub retryable: bool,
+    /// The specific code below a general one, such as `sandbox_runtime_required`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Why the session ended
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The approval that is waited for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
+    /// The action that took too long
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// How long it could take
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 //! The address carries no authority: opening it still requires an operator's login. The client's response only says
 //! whether it was opened, and decides nothing.
 
-use engine::approvals::{Approval, Book};
+use engine::approvals::{Approval, ApprovalStore};
 use rmcp::RoleServer;
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest, InputRequiredResult};
 use rmcp::service::{ElicitationMode, RequestContext};
@@ -14,9 +14,9 @@ const REPLY_ELICITATION_SINCE: &str = "2026-07-28";
 const APPROVAL_REQUEST_KEY: &str = "approval";
 
 /// For clients of the 2025 revisions: sends a request while the call goes on waiting.
-pub fn elicit(context: &RequestContext<RoleServer>, approvals: &Book, approval: &Approval) {
+pub fn elicit(context: &RequestContext<RoleServer>, approvals: &ApprovalStore, approval: &Approval) {
     let peer = context.peer.clone();
-    let Some(url) = approvals.page_of(&approval.id) else { return };
+    let Some(url) = approvals.page_url(&approval.id) else { return };
     if uses_reply_elicitation(context) || !peer.supported_elicitation_modes().contains(&ElicitationMode::Url)
     {
         return;
@@ -46,11 +46,11 @@ fn uses_reply_elicitation(context: &RequestContext<RoleServer>) -> bool {
 
 /// The reply that makes the client open the page and call again. Its state is the approval's id, which is useless to
 /// another scope.
-pub fn input_required(approvals: &Book, approval: &Approval) -> Option<InputRequiredResult> {
+pub fn input_required(approvals: &ApprovalStore, approval: &Approval) -> Option<InputRequiredResult> {
     let params = ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message: message(approval),
-        url: approvals.page_of(&approval.id)?.to_string(),
+        url: approvals.page_url(&approval.id)?.to_string(),
         elicitation_id: approval.id.to_string(),
     };
     let request = InputRequest::Elicitation(ElicitRequest::new(params));

@@ -5,7 +5,7 @@ use crate::operator::login_rate_limit::LoginRateLimit;
 use audit::{Event, EventKind, EventSubject, Log};
 use engine::error::Fault;
 use engine::error::audit_fault;
-use engine::storage::{OperatorToken, Storage, Visit};
+use engine::storage::{OperatorSession, OperatorToken, Storage};
 use error_code::ErrorCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -77,7 +77,8 @@ impl OperatorAuth {
         self.record(EventKind::OperatorEntered, name, &format!("by password at {}", channel.as_str()))
             .await?;
         // A password change during the check invalidates this login.
-        let opened = self.inner.storage.open_visit_by(name, &stored.unwrap_or_default()).await?;
+        let opened =
+            self.inner.storage.open_operator_session_by_password(name, &stored.unwrap_or_default()).await?;
         if opened.is_none() {
             self.record(EventKind::OperatorRefused, name, "the password was changed in that moment").await?;
         }
@@ -113,14 +114,14 @@ impl OperatorAuth {
     }
 
     /// Finds the login session of a token. `busy` extends its idle timeout.
-    pub async fn find(&self, token: &str, busy: bool) -> Result<Option<Visit>, Fault> {
-        Ok(self.inner.storage.find_visit(token, busy).await?)
+    pub async fn find(&self, token: &str, busy: bool) -> Result<Option<OperatorSession>, Fault> {
+        Ok(self.inner.storage.find_operator_session(token, busy).await?)
     }
 
     pub async fn log_out(&self, token: &str) -> Result<(), Fault> {
-        if let Some(visit) = self.find(token, false).await? {
-            self.inner.storage.end_visit(token).await?;
-            self.record(EventKind::OperatorLeft, &visit.operator, "logged out").await?;
+        if let Some(session) = self.find(token, false).await? {
+            self.inner.storage.end_operator_session(token).await?;
+            self.record(EventKind::OperatorLeft, &session.operator, "logged out").await?;
         }
         Ok(())
     }
@@ -137,7 +138,7 @@ impl OperatorAuth {
     /// Records the login before issuing the token.
     async fn open_session(&self, operator: &str, how: &str) -> Result<OperatorToken, Fault> {
         self.record(EventKind::OperatorEntered, operator, how).await?;
-        Ok(self.inner.storage.open_visit(operator).await?)
+        Ok(self.inner.storage.open_operator_session(operator).await?)
     }
 
     async fn record(&self, kind: EventKind, operator: &str, detail: &str) -> Result<(), Fault> {
@@ -255,9 +256,9 @@ mod tests {
         let (_folder, auth) = start().await;
         let storage = &auth.inner.storage;
         let old = storage.operator_password("operator").await.unwrap().flatten().unwrap();
-        assert!(storage.open_visit_by("operator", &old).await.unwrap().is_some());
+        assert!(storage.open_operator_session_by_password("operator", &old).await.unwrap().is_some());
         assert!(storage.set_operator_password("operator", Some(&old), "another").await.unwrap());
-        assert!(storage.open_visit_by("operator", &old).await.unwrap().is_none());
-        assert!(storage.open_visit_by("operator", "").await.unwrap().is_none());
+        assert!(storage.open_operator_session_by_password("operator", &old).await.unwrap().is_none());
+        assert!(storage.open_operator_session_by_password("operator", "").await.unwrap().is_none());
     }
 }

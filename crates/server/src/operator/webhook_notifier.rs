@@ -2,7 +2,7 @@
 
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER, WebhookSecret};
 use audit::{Event, EventKind, EventSubject, Log};
-use engine::approvals::{Approval, ApprovalId, Book, Filter};
+use engine::approvals::{Approval, ApprovalFilter, ApprovalId, ApprovalStore};
 use engine::post::post;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_CONCURRENT: usize = 8;
 
 pub struct WebhookNotifier {
-    pub book: Book,
+    pub approvals: ApprovalStore,
     pub log: Log,
     pub url: url::Url,
     pub secret: Arc<WebhookSecret>,
@@ -34,7 +34,7 @@ pub struct WebhookNotifier {
 impl WebhookNotifier {
     /// Delivers until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let mut changes = self.book.watch();
+        let mut changes = self.approvals.watch();
         let me = Arc::new((self, AtomicBool::new(true)));
         let permits = Arc::new(Semaphore::new(MAX_CONCURRENT));
         let mut delivered = HashSet::new();
@@ -62,8 +62,8 @@ impl WebhookNotifier {
     }
 
     async fn waiting(&self) -> Vec<ApprovalId> {
-        let filter = Filter { only_waiting: true, ..Filter::default() };
-        match self.book.list(&filter).await {
+        let filter = ApprovalFilter { only_waiting: true, ..ApprovalFilter::default() };
+        match self.approvals.list(&filter).await {
             Ok(list) => list.into_iter().map(|approval| approval.id).collect(),
             Err(fault) => {
                 tracing::warn!(%fault, "questions could not be listed for the webhook");
@@ -73,7 +73,7 @@ impl WebhookNotifier {
     }
 
     async fn deliver(&self, id: &ApprovalId, healthy: &AtomicBool) {
-        let approval = match self.book.find(id).await {
+        let approval = match self.approvals.find(id).await {
             Ok(Some(approval)) => approval,
             Ok(None) => return,
             Err(fault) => return tracing::warn!(%fault, "a question could not be read for the webhook"),

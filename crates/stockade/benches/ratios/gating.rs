@@ -3,7 +3,7 @@
 use crate::jailed::{Jail, Stockade};
 use crate::records::Record;
 use browser::{Browser, BrowserOptions, CallerId, ReplyOptions};
-use engine::gate::Wish;
+use engine::gate::ActionRequest;
 use engine::session::OpenRequest;
 use policy::{Action, Click, LoadState, Navigate, Target, WebUrl};
 use std::time::{Duration, Instant};
@@ -54,9 +54,9 @@ impl Gated {
 
     async fn act(&self, action: Action) -> Duration {
         let begun = Instant::now();
-        let wish = Wish::unattended(action, reply());
+        let request = ActionRequest::unattended(action, reply());
         let gate = &self.stockade.control.gate;
-        let acted = gate.act(&self.stockade.scope, &self.session, wish, &CancellationToken::new()).await;
+        let acted = gate.act(&self.stockade.scope, &self.session, request, &CancellationToken::new()).await;
         drop(acted.unwrap());
         begun.elapsed()
     }

@@ -3,7 +3,7 @@
 use crate::common::{Home, machine};
 use browser::cdp::{Connection, ConnectionOptions};
 use engine::control::Control;
-use engine::logins::Wanted;
+use engine::logins::LoginRequest;
 use engine::provider::sandbox::tunnel::Tunnel;
 use engine::session::{EndReason, OpenRequest};
 use engine::state::{self, State};
@@ -68,7 +68,7 @@ impl Stockade {
         };
         let (token, _) = self.control.logins.grants.issue(request, Timestamp::now()).await.unwrap();
         let grant = Some(Secret::new(token.expose_secret().to_owned()));
-        let login = Some(Wanted { grant, ..Wanted::default() });
+        let login = Some(LoginRequest { grant, ..LoginRequest::default() });
         self.time_of(OpenRequest { login, ..OpenRequest::default() }).await
     }
 

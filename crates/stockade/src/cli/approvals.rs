@@ -4,7 +4,7 @@ use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::terminal::PasswordPrompt;
 use crate::cli::{Column, Context, Reply, Table};
 use clap::Args;
-use engine::approvals::{OFF_THE_LIST, is_other_site};
+use engine::approvals::{DOMAIN_APPROVAL_EFFECT, is_other_site};
 use engine::error::Fault;
 use engine::storage::FIRST_OPERATOR;
 use jiff::Timestamp;
@@ -185,7 +185,7 @@ pub(super) fn render_card(approval: &Value) -> String {
         out.push_str(&format!("  {BAD}This cannot be undone.{BAD:#}\n"));
     }
     if approval["kind"] == "domain" {
-        out.push_str(&render_row("a yes means", OFF_THE_LIST));
+        out.push_str(&render_row("a yes means", DOMAIN_APPROVAL_EFFECT));
     }
     let session = render_facts(&approval["for_session"]);
     if !session.is_empty() {

@@ -6,8 +6,8 @@ use crate::cli::{Column, Context, Reply, Table};
 use anstyle::Style;
 use clap::{Args, Subcommand};
 use engine::error::Fault;
-use engine::logins::told::{self, Standing};
-use engine::logins::{By, Logins, parse_lifetime};
+use engine::logins::grant_view::{self, GrantStatus};
+use engine::logins::{Logins, OperatorContext, parse_lifetime};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Name, Tenant};
@@ -89,19 +89,20 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
                     single_use: !many,
                 };
                 let log = context.open_log()?;
-                issue(context, &logins, By { log: &log, tenant: &tenant, who: operator }, request).await
+                issue(context, &logins, OperatorContext { log: &log, tenant: &tenant, operator }, request)
+                    .await
             }
             GrantCommand::Revoke { id } => {
                 let log = context.open_log()?;
-                let by = By { log: &log, tenant: &tenant, who: "the command line" };
+                let by = OperatorContext { log: &log, tenant: &tenant, operator: "the command line" };
                 let grant = logins.revoke(by, &id).await?;
                 let human = format!("Grant {} for {} is revoked.\n", short_id(&grant), format_hosts(&grant));
-                Ok(Reply::new(human, json!({ "revoked": told::grant(&grant, Timestamp::now()) })))
+                Ok(Reply::new(human, json!({ "revoked": grant_view::grant_json(&grant, Timestamp::now()) })))
             }
             GrantCommand::Lifetime { time } => {
                 authorized_by.authorize(context).await?;
                 let log = context.open_log()?;
-                let by = By { log: &log, tenant: &tenant, who: operator };
+                let by = OperatorContext { log: &log, tenant: &tenant, operator };
                 logins.set_lifetime(by, time).await?;
                 let human = format!("Grants of {tenant} live for {} from now on.\n", format_duration(time));
                 Ok(Reply::new(human, json!({ "tenant": tenant.as_str(), "seconds": time.as_secs() })))
@@ -113,7 +114,7 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
 async fn issue(
     context: &Context,
     logins: &Logins,
-    by: By<'_>,
+    by: OperatorContext<'_>,
     request: GrantRequest,
 ) -> Result<Reply, Fault> {
     let (token, grant) = logins.issue(by, request).await?;
@@ -131,7 +132,10 @@ async fn issue(
     print_progress(context, "The token is shown this once. An agent uses it with");
     print_progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
     let human = format!("{}\n", token.expose_secret());
-    Ok(Reply::new(human, json!({ "token": token.expose_secret(), "grant": told::grant(&grant, now) })))
+    Ok(Reply::new(
+        human,
+        json!({ "token": token.expose_secret(), "grant": grant_view::grant_json(&grant, now) }),
+    ))
 }
 
 async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
@@ -144,14 +148,14 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
         Column::Short("ISSUED BY"),
     ]);
     for grant in &grants {
-        let standing = Standing::of(grant, now);
+        let standing = GrantStatus::of(grant, now);
         let (state, style) = match standing {
-            Standing::Unused => (standing.as_str().to_owned(), GOOD),
-            Standing::Used if !grant.single_use => (format!("used {}×", grant.uses), GOOD),
-            Standing::Revoked => (standing.as_str().to_owned(), BAD),
-            Standing::Used | Standing::Expired => (standing.as_str().to_owned(), DIM),
+            GrantStatus::Unused => (standing.as_str().to_owned(), GOOD),
+            GrantStatus::Used if !grant.single_use => (format!("used {}×", grant.uses), GOOD),
+            GrantStatus::Revoked => (standing.as_str().to_owned(), BAD),
+            GrantStatus::Used | GrantStatus::Expired => (standing.as_str().to_owned(), DIM),
         };
-        let left = told::time_left(grant, now)
+        let left = grant_view::time_left(grant, now)
             .map_or_else(|| "-".to_owned(), |left| format_duration(left.unsigned_abs()));
         table.add_styled_row([
             (short_id(grant).to_owned(), Style::new()),
@@ -165,7 +169,7 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
     if grants.len() == MOST_LISTED as usize {
         human.push_str(&format!("{DIM}Older ones are not shown.{DIM:#}\n"));
     }
-    let all: Vec<_> = grants.iter().map(|grant| told::grant(grant, now)).collect();
+    let all: Vec<_> = grants.iter().map(|grant| grant_view::grant_json(grant, now)).collect();
     Ok(Reply::new(human, json!({ "grants": all })))
 }
 

@@ -94,6 +94,9 @@ pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
 pub(super) fn render_fault(fault: &Fault) -> String {
     let mut text =
         format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, in_quotes(&fault.message));
+    if let Some(cause) = &fault.cause {
+        text.push_str(&format!("  cause: {cause}\n"));
+    }
     if !fault.hint.is_empty() {
         text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", in_quotes(&fault.hint)));
     }

@@ -216,6 +216,10 @@ pub fn known(error: Value) -> Value {
     let code = error["code"].as_str().unwrap_or_else(|| panic!("{error}"));
     assert!(table::knows(code), "docs/errors.md lacks {error}");
     seen::seen(code);
+    if let Some(cause) = error["cause"].as_str() {
+        assert!(table::knows(cause), "docs/errors.md lacks the cause of {error}");
+        seen::seen(cause);
+    }
     error
 }
 

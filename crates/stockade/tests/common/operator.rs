@@ -4,7 +4,8 @@ use super::Home;
 use super::machine::{PATIENCE, until};
 use audit::{Key, Log, LogOptions};
 use engine::approvals::{
-    Approval, ApprovalId, ApprovalSettings, Book, Decider, Door, Filter, State, Verdict,
+    Approval, ApprovalFilter, ApprovalId, ApprovalSettings, ApprovalState, ApprovalStore, Decider,
+    DecisionChannel, Verdict,
 };
 use engine::error::Fault;
 use engine::storage::Storage;
@@ -14,7 +15,7 @@ use tokio::runtime::Runtime;
 pub struct Operator {
     runtime: Runtime,
     storage: Storage,
-    book: Book,
+    approvals: ApprovalStore,
 }
 
 impl Operator {
@@ -23,48 +24,48 @@ impl Operator {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let state = home.state();
-        let (storage, book) = runtime.block_on(async {
+        let (storage, approvals) = runtime.block_on(async {
             let storage = Storage::open(&state.join("stockade.db")).await.unwrap();
             let key = Key::load_or_create(&state.join("keys/audit.key")).unwrap();
             let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
             let log = Log::open(&state.join("audit"), "operator", options).unwrap();
             let settings = ApprovalSettings { timeout: Duration::from_secs(30), most_a_minute: 60 };
-            (storage.clone(), Book::open(storage, log, settings).await.unwrap())
+            (storage.clone(), ApprovalStore::open(storage, log, settings).await.unwrap())
         });
-        Operator { runtime, storage, book }
+        Operator { runtime, storage, approvals }
     }
 
     /// The next question that waits.
     pub fn next(&self) -> Approval {
-        let filter = Filter { only_waiting: true, scope: None };
+        let filter = ApprovalFilter { only_waiting: true, scope: None };
         until("somebody is asked", PATIENCE, || {
-            self.runtime.block_on(self.book.list(&filter)).unwrap().into_iter().next()
+            self.runtime.block_on(self.approvals.list(&filter)).unwrap().into_iter().next()
         })
     }
 
     pub fn waiting(&self) -> usize {
-        let filter = Filter { only_waiting: true, scope: None };
-        self.runtime.block_on(self.book.list(&filter)).unwrap().len()
+        let filter = ApprovalFilter { only_waiting: true, scope: None };
+        self.runtime.block_on(self.approvals.list(&filter)).unwrap().len()
     }
 
     pub fn find(&self, id: &ApprovalId) -> Approval {
-        self.runtime.block_on(self.book.find(id)).unwrap().unwrap()
+        self.runtime.block_on(self.approvals.find(id)).unwrap().unwrap()
     }
 
     pub fn says(&self, id: &ApprovalId, verdict: Verdict) -> Result<Approval, Fault> {
-        let by = Decider { operator: "alice".into(), door: Door::CommandLine };
-        self.runtime.block_on(self.book.answer(id, verdict, &by))
+        let by = Decider { operator: "alice".into(), channel: DecisionChannel::CommandLine };
+        self.runtime.block_on(self.approvals.answer(id, verdict, &by))
     }
 
     pub fn approves(&self, id: &ApprovalId) {
         let answered = self.says(id, Verdict::Approve { for_session: false }).unwrap();
-        assert_eq!(answered.state, State::Approved);
+        assert_eq!(answered.state, ApprovalState::Approved);
     }
 
     /// Closes a question the way its deadline does, without the wait. One test waits for a real deadline:
     /// `console::a_question_that_nobody_answers_is_denied_at_its_deadline`.
     pub fn expires(&self, id: &ApprovalId) {
-        let closed = self.storage.close_approval(id, State::Expired, jiff::Timestamp::now());
+        let closed = self.storage.close_approval(id, ApprovalState::Expired, jiff::Timestamp::now());
         assert!(self.runtime.block_on(closed).unwrap().is_some(), "{id} did not wait any more");
     }
 

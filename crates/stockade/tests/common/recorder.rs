@@ -37,11 +37,11 @@ impl Recorder {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (page, book): (Arc<Page>, _) = (Arc::new(page), asked.clone());
+        let (page, log): (Arc<Page>, _) = (Arc::new(page), asked.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (page, book) = (page.clone(), book.clone());
-                std::thread::spawn(move || answer(stream, &*page, &book));
+                let (page, log) = (page.clone(), log.clone());
+                std::thread::spawn(move || answer(stream, &*page, &log));
             }
         });
         Recorder { address, asked }
@@ -56,7 +56,7 @@ impl Recorder {
     }
 }
 
-fn answer(stream: TcpStream, page: &Page, book: &Mutex<Vec<RecordedRequest>>) {
+fn answer(stream: TcpStream, page: &Page, log: &Mutex<Vec<RecordedRequest>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     let mut first = String::new();
@@ -77,7 +77,7 @@ fn answer(stream: TcpStream, page: &Page, book: &Mutex<Vec<RecordedRequest>>) {
     drop(reader.read_exact(&mut body));
     let asked = RecordedRequest { host: find("host").unwrap_or_default(), method, path, headers };
     let whole = page(&asked);
-    book.lock().unwrap().push(asked);
+    log.lock().unwrap().push(asked);
     drop(stream.write_all(whole.as_bytes()));
 }
 

@@ -133,7 +133,7 @@ fn only_the_gate_performs_and_only_the_gate_decides() {
 
 #[test]
 fn only_the_gate_binds_a_question_to_what_people_are_shown() {
-    only_in("Bound::new(", &["crates/engine/src/gate/"]);
+    only_in("PendingApproval::new(", &["crates/engine/src/gate/"]);
 }
 
 #[test]

@@ -33,9 +33,13 @@ impl EnvBackend {
     pub fn new(prefix: &str, variables: impl Iterator<Item = (OsString, OsString)>) -> EnvBackend {
         let variables = variables
             .filter_map(|(name, value)| {
-                Some((name.into_string().ok()?, Secret::new(value.into_string().ok()?)))
+                let name = name.into_string().ok().filter(|name| name.starts_with(prefix))?;
+                let Ok(value) = value.into_string() else {
+                    tracing::warn!(name, "a credential in the environment is not UTF-8, and is ignored");
+                    return None;
+                };
+                Some((name, Secret::new(value)))
             })
-            .filter(|(name, _)| name.starts_with(prefix))
             .collect();
         EnvBackend { prefix: prefix.to_owned(), variables }
     }

@@ -4,8 +4,8 @@
 use crate::error::VaultError;
 use jiff::Timestamp;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{Any, AnyPool, SqlSafeStr, Transaction};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{Any, AnyPool, Transaction};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -49,17 +49,7 @@ enum Kind {
 
 /// Each migration is applied once, in order, and its file never changes after a release.
 static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
-    let migration = |version: i64, description: &'static str, sql: &'static str| {
-        Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    let mut migrator = Migrator::with_migrations(vec![
-        migration(
-            1,
-            "credentials and grants",
-            include_str!("../../migrations/0001_credentials_and_grants.sql"),
-        ),
-        migration(2, "rotated cookies", include_str!("../../migrations/0002_rotated_cookies.sql")),
-    ]);
+    let mut migrator = sqlx::migrate!();
     // A PostgreSQL database may hold another program's tables, with migrations of their own.
     migrator.dangerous_set_table_name("vault_migrations");
     // The transaction around it excludes others, on SQLite too.

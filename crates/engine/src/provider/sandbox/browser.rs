@@ -166,7 +166,7 @@ impl SandboxBrowser {
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-        // A start is tried all the same: if it fails, it says why.
+        // Try to start anyway; a failure is reported.
         Ok(())
     }
 

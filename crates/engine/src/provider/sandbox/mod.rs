@@ -117,7 +117,7 @@ impl SandboxProvider {
         let (sender, lost) = tokio::sync::oneshot::channel::<()>();
         let notify = move |why: &str| {
             tracing::debug!(why, "the runtime is lost");
-            // Nobody waits any more: then nobody needs to know.
+            // The receiver is gone, so no notification is needed.
             if sender.send(()).is_err() {}
         };
         if let Err(error) = self.runtime.on_lost(Box::new(notify)) {

@@ -1,16 +1,16 @@
-//! Events of a session put together: an intent and its outcome are one step, the rest are notes between them.
+//! Groups the events of a session: an intent and its outcome are one step, all others are notes.
 
 use audit::LogEntry;
 use serde_json::Value;
 
-pub enum Item {
-    Step(Box<Step>),
-    Note(Shown),
+pub enum ReplayItem {
+    Step(Box<ReplayStep>),
+    Note(ReplayNote),
 }
 
-/// One action, from what was asked to what came of it.
+/// One action with its outcome.
 #[derive(Default)]
-pub struct Step {
+pub struct ReplayStep {
     pub time: String,
     pub action: String,
     pub target: String,
@@ -22,11 +22,11 @@ pub struct Step {
     pub risk: String,
     pub result: String,
     pub took: Option<u64>,
-    pub before: Option<Picture>,
-    pub after: Option<Picture>,
+    pub before: Option<ReplayImage>,
+    pub after: Option<ReplayImage>,
 }
 
-pub struct Picture {
+pub struct ReplayImage {
     /// The file's name in the recording.
     pub name: String,
     pub sha256: String,
@@ -34,41 +34,41 @@ pub struct Picture {
     pub mark: Option<[i32; 4]>,
 }
 
-pub struct Shown {
+pub struct ReplayNote {
     pub time: String,
     pub what: String,
     pub text: String,
 }
 
-pub fn steps(events: &[LogEntry]) -> Vec<Item> {
+pub fn steps(events: &[LogEntry]) -> Vec<ReplayItem> {
     let mut items = Vec::new();
-    // Where each intent stands, until its outcome has come.
+    // Index of each intent until its outcome.
     let mut open: Vec<(String, usize)> = Vec::new();
     for entry in events {
         match entry.get("event_type") {
             "intent" => {
                 open.push((entry.get("correlation_id").to_owned(), items.len()));
-                items.push(Item::Step(Box::new(asked(entry))));
+                items.push(ReplayItem::Step(Box::new(step_from_intent(entry))));
             }
-            "refused" | "not_performed" => items.push(Item::Step(Box::new(asked(entry)))),
+            "refused" | "not_performed" => items.push(ReplayItem::Step(Box::new(step_from_intent(entry)))),
             "outcome" => {
                 let found = open.iter().position(|(id, _)| id == entry.get("correlation_id"));
                 if let Some((_, at)) = found.map(|found| open.remove(found))
-                    && let Some(Item::Step(step)) = items.get_mut(at)
+                    && let Some(ReplayItem::Step(step)) = items.get_mut(at)
                 {
-                    came_to(step, entry);
+                    apply_outcome(step, entry);
                 }
             }
-            kind => items.push(Item::Note(note(kind, entry))),
+            kind => items.push(ReplayItem::Note(note(kind, entry))),
         }
     }
     items
 }
 
-fn asked(entry: &LogEntry) -> Step {
+fn step_from_intent(entry: &LogEntry) -> ReplayStep {
     let get = |key| entry.get(key).to_owned();
-    Step {
-        time: clock(entry.get("timestamp")),
+    ReplayStep {
+        time: time_of_day(entry.get("timestamp")),
         action: get("action").replace('_', " "),
         target: get("target_element"),
         input: get("input_value"),
@@ -78,11 +78,11 @@ fn asked(entry: &LogEntry) -> Step {
         risk: get("risk"),
         result: get("result"),
         before: entry.fields.get("screenshot_before").and_then(picture),
-        ..Step::default()
+        ..ReplayStep::default()
     }
 }
 
-fn came_to(step: &mut Step, outcome: &LogEntry) {
+fn apply_outcome(step: &mut ReplayStep, outcome: &LogEntry) {
     let get = |key| outcome.get(key).to_owned();
     (step.result, step.title) = (get("result"), get("title"));
     if !outcome.get("url").is_empty() {
@@ -92,17 +92,17 @@ fn came_to(step: &mut Step, outcome: &LogEntry) {
     let path = outcome.get("screenshot_path");
     if !path.is_empty() {
         let (name, sha256) = (name_of(path), get("screenshot_sha256"));
-        step.after = Some(Picture { name, sha256, size: None, mark: None });
+        step.after = Some(ReplayImage { name, sha256, size: None, mark: None });
     }
 }
 
-fn picture(value: &Value) -> Option<Picture> {
+fn picture(value: &Value) -> Option<ReplayImage> {
     let numbers =
         |key: &str| value[key].as_array().map(|list| list.iter().filter_map(Value::as_i64).collect());
     let size: Option<Vec<i64>> = numbers("size");
     let mark: Option<Vec<i64>> = numbers("mark");
     let whole = |number: &i64| u32::try_from(*number).ok();
-    Some(Picture {
+    Some(ReplayImage {
         name: name_of(value["path"].as_str()?),
         sha256: value["sha256"].as_str().unwrap_or_default().to_owned(),
         size: size
@@ -119,21 +119,25 @@ fn name_of(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-fn note(kind: &str, entry: &LogEntry) -> Shown {
+fn note(kind: &str, entry: &LogEntry) -> ReplayNote {
     let count = entry.fields.get("count").map(|count| format!("{count}×")).unwrap_or_default();
     let get = |key| entry.get(key);
-    // Who decided, and about what, is told of questions to people.
+    // Approval events name the operator and the target.
     let parts = [get("result"), &count, get("decided_by"), get("detail"), get("target_element"), get("url")];
     let text: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    Shown { time: clock(entry.get("timestamp")), what: kind.replace('_', " "), text: text.join(" · ") }
+    ReplayNote {
+        time: time_of_day(entry.get("timestamp")),
+        what: kind.replace('_', " "),
+        text: text.join(" · "),
+    }
 }
 
 /// The time of day, to the second.
-pub fn clock(timestamp: &str) -> String {
+pub fn time_of_day(timestamp: &str) -> String {
     timestamp.get(11..19).unwrap_or_default().to_owned()
 }
 
 /// Day and time, to the second.
-pub fn moment(timestamp: &str) -> String {
-    format!("{} {}", timestamp.get(..10).unwrap_or_default(), clock(timestamp)).trim().to_owned()
+pub fn date_and_time(timestamp: &str) -> String {
+    format!("{} {}", timestamp.get(..10).unwrap_or_default(), time_of_day(timestamp)).trim().to_owned()
 }

@@ -1,9 +1,10 @@
-//! Retention by a clock of the test's own: what is old goes, what is young stays, whatever the calendar says.
+//! Retention with a simulated uptime.
 
 use super::*;
 use std::fs::{create_dir_all, write};
 
-const RULES: Rules = Rules { recordings_days: 7, bundles_days: 3, log_days: 30, most_bytes: 10_000 };
+const RULES: RetentionRules =
+    RetentionRules { recordings_days: 7, bundles_days: 3, log_days: 30, most_bytes: 10_000 };
 
 fn up(boot: &str, seconds: u64) -> Uptime {
     Uptime { boot: boot.to_owned(), seconds }
@@ -47,7 +48,7 @@ fn neither_a_restart_nor_a_lost_count_deletes_early() {
     let state = state.path();
     recording(state, "s-1", 10);
     assert!(removed(state, &[], &up("a", 400 * DAY)).is_empty(), "a machine that has been up for a year");
-    // Another start of the machine: only what it has been up since is known to have passed.
+    // After a reboot only the new uptime counts.
     assert!(removed(state, &[], &up("b", 6 * DAY)).is_empty());
     assert!(removed(state, &[], &up("b", 5 * DAY)).is_empty(), "a count that goes backward");
     std::fs::remove_file(state.join("retention.json")).unwrap();
@@ -69,7 +70,7 @@ fn the_oldest_go_when_all_together_is_too_large() {
 }
 
 #[tokio::test]
-async fn old_segments_of_the_log_are_dropped_and_the_log_says_so() {
+async fn old_log_segments_are_dropped_and_the_removal_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path();
     let key = audit::Key::load_or_create(&state.join("key")).unwrap();
@@ -79,14 +80,17 @@ async fn old_segments_of_the_log_are_dropped_and_the_log_says_so() {
         log.append(&Event::new(EventKind::Refused, EventSubject::stockade())).await.unwrap();
     }
     recording(state, "s-1", 10);
-    tell(&log, sweep(state, &RULES, &[], &up("a", 1)).unwrap().unwrap()).await;
+    record_sweep(&log, sweep(state, &RULES, &[], &up("a", 1)).unwrap().unwrap()).await;
     let before = audit::verify(log.folder(), None, &[]).unwrap();
     assert_eq!(before.dropped, 0);
-    tell(&log, sweep(state, &RULES, &[], &up("a", 1 + 30 * DAY)).unwrap().unwrap()).await;
+    record_sweep(&log, sweep(state, &RULES, &[], &up("a", 1 + 30 * DAY)).unwrap().unwrap()).await;
     let after = audit::verify(log.folder(), None, &[]).unwrap();
     assert!(after.ok() && after.dropped >= before.last - 5, "{after:?}");
     let removals = audit::EventFilter { action: Some("removed".into()), ..Default::default() };
-    let told = audit::read_last(&state.join("audit"), &removals, 10).unwrap();
-    assert!(told[0].get("detail").starts_with("recordings/s-1, 10 bytes: it was 30 days old"), "{told:?}");
+    let removals_logged = audit::read_last(&state.join("audit"), &removals, 10).unwrap();
+    assert!(
+        removals_logged[0].get("detail").starts_with("recordings/s-1, 10 bytes: it was 30 days old"),
+        "{removals_logged:?}"
+    );
     assert!(!state.join("recordings/s-1").exists());
 }

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use engine::approvals::{Approval, ApprovalId, Decider, Door, Filter, Verdict};
+use engine::approvals::{Approval, ApprovalFilter, ApprovalId, Decider, DecisionChannel, Verdict};
 use engine::control::Control;
 use engine::error::Fault;
 use error_code::ErrorCode;
@@ -49,25 +49,25 @@ async fn render_view(
     id: Option<&str>,
     render: impl Fn(&ConsoleView) -> Markup,
 ) -> Response {
-    let book = &state.control.approvals;
+    let store = &state.control.approvals;
     let found = match id {
         Some(id) => find(&state.control, id).await.map(|found| vec![found]),
-        None => book.list(&Filter::default()).await,
+        None => store.list(&ApprovalFilter::default()).await,
     };
     let approvals = match found {
         Ok(approvals) => approvals,
         Err(fault) => return (status(&fault), console::fault_page(&fault)).into_response(),
     };
     let token = form_token(&caller.token);
-    let (door, update_path) = match approvals.first().filter(|_| id.is_some()) {
-        Some(one) => (Door::Elicitation, format!("/operator/live/{}", one.id)),
-        None => (Door::Console, "/operator/live".to_owned()),
+    let (channel, update_path) = match approvals.first().filter(|_| id.is_some()) {
+        Some(one) => (DecisionChannel::Elicitation, format!("/operator/live/{}", one.id)),
+        None => (DecisionChannel::Console, "/operator/live".to_owned()),
     };
     render(&ConsoleView {
-        operator: &caller.visit.operator,
-        form: VerdictForm { token: &token, door },
+        operator: &caller.session.operator,
+        form: VerdictForm { token: &token, channel },
         approvals: &approvals,
-        picture: &|approval| book.picture(&approval.id),
+        picture: &|approval| store.screenshot(&approval.id),
         now: Timestamp::now(),
         update_path: &update_path,
     })
@@ -75,7 +75,7 @@ async fn render_view(
 }
 
 pub async fn picture(State(state): State<OperatorState>, Path(id): Path<String>) -> Response {
-    let picture = ApprovalId::parse(&id).and_then(|id| state.control.approvals.picture(&id));
+    let picture = ApprovalId::parse(&id).and_then(|id| state.control.approvals.screenshot(&id));
     match picture {
         Some(picture) => ([(header::CONTENT_TYPE, picture.mime)], picture.bytes).into_response(),
         None => {
@@ -94,8 +94,12 @@ pub async fn answer(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let door = if form.get("door") == Door::Elicitation.as_str() { Door::Elicitation } else { Door::Console };
-    let by = Decider { operator: caller.visit.operator, door };
+    let channel = if form.get("door") == DecisionChannel::Elicitation.as_str() {
+        DecisionChannel::Elicitation
+    } else {
+        DecisionChannel::Console
+    };
+    let by = Decider { operator: caller.session.operator, channel };
     let answered = decide(&state.control, &id, form.get("verdict"), form.get("note"), by).await;
     match answered {
         Ok(_) if accepts_html(&headers) => Redirect::to("/console").into_response(),

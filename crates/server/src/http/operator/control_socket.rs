@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use engine::approvals::{Decider, Door, Filter};
+use engine::approvals::{ApprovalFilter, Decider, DecisionChannel};
 use engine::control::Control;
 use engine::error::Fault;
 use serde::Deserialize;
@@ -74,7 +74,7 @@ async fn logout(State(auth): State<OperatorAuth>, headers: HeaderMap) -> Respons
 async fn list(State(state): State<SocketState>, headers: HeaderMap) -> Response {
     let listed = async {
         operator(&state.auth, &headers).await?;
-        state.control.approvals.list(&Filter::default()).await
+        state.control.approvals.list(&ApprovalFilter::default()).await
     };
     match listed.await {
         Ok(approvals) => Json(json!({ "approvals": approvals })).into_response(),
@@ -90,7 +90,7 @@ async fn answer(
 ) -> Response {
     let answered = async {
         let operator = operator(&state.auth, &headers).await?;
-        let by = Decider { operator, door: Door::CommandLine };
+        let by = Decider { operator, channel: DecisionChannel::CommandLine };
         decide(&state.control, &id, &answer.verdict, &answer.note, by).await
     };
     match answered.await {
@@ -100,8 +100,8 @@ async fn answer(
 }
 
 async fn operator(auth: &OperatorAuth, headers: &HeaderMap) -> Result<String, Fault> {
-    let visit = auth.find(token(headers), true).await?;
-    visit.map(|visit| visit.operator).ok_or_else(login_required)
+    let session = auth.find(token(headers), true).await?;
+    session.map(|session| session.operator).ok_or_else(login_required)
 }
 
 fn token(headers: &HeaderMap) -> &str {

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use engine::error::Fault;
-use engine::logins::{By, parse_lifetime, told};
+use engine::logins::{OperatorContext, grant_view, parse_lifetime};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Name, Tenant};
@@ -29,7 +29,7 @@ pub async fn list(State(state): State<OperatorState>, Query(query): Query<Tenant
     respond(async {
         let now = Timestamp::now();
         let grants = state.control.logins.grants.list(&tenant(&query.tenant)?, MAX_LISTED).await?;
-        Ok(json!({ "grants": grants.iter().map(|grant| told::grant(grant, now)).collect::<Vec<_>>() }))
+        Ok(json!({ "grants": grants.iter().map(|grant| grant_view::grant_json(grant, now)).collect::<Vec<_>>() }))
     })
     .await
 }
@@ -42,8 +42,8 @@ pub async fn credentials(State(state): State<OperatorState>, Query(query): Query
         let rotated = logins.store.rotated(&tenant).await?;
         Ok(json!({
             "backend": vault.name(),
-            "credentials": credentials.iter().map(told::credential).collect::<Vec<_>>(),
-            "rotated": rotated.iter().map(told::waiting).collect::<Vec<_>>(),
+            "credentials": credentials.iter().map(grant_view::credential_json).collect::<Vec<_>>(),
+            "rotated": rotated.iter().map(grant_view::rotation_json).collect::<Vec<_>>(),
         }))
     })
     .await
@@ -61,7 +61,7 @@ pub async fn issue(
         let request = GrantRequest {
             tenant: tenant.clone(),
             issuer: Issuer::Operator,
-            operator: name(&caller.visit.operator)?,
+            operator: name(&caller.session.operator)?,
             origin_session: name("console")?,
             hosts: hosts.map(GrantedHost::parse).collect::<Result<_, _>>()?,
             lifetime: lifetime(form.get("for"))?,
@@ -71,9 +71,9 @@ pub async fn issue(
                 _ => return Err(bad("many is true or false")),
             },
         };
-        let by = By { log: &state.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let by = OperatorContext { log: &state.control.log, tenant: &tenant, operator: &caller.session.operator };
         let (token, grant) = state.control.logins.issue(by, request).await?;
-        Ok(json!({ "token": token.expose_secret(), "grant": told::grant(&grant, Timestamp::now()) }))
+        Ok(json!({ "token": token.expose_secret(), "grant": grant_view::grant_json(&grant, Timestamp::now()) }))
     })
     .await
 }
@@ -86,9 +86,10 @@ pub async fn revoke(
 ) -> Response {
     respond(async {
         let tenant = tenant(form.get("tenant"))?;
-        let by = By { log: &state.control.log, tenant: &tenant, who: &caller.visit.operator };
+        let by =
+            OperatorContext { log: &state.control.log, tenant: &tenant, operator: &caller.session.operator };
         let grant = state.control.logins.revoke(by, &id).await?;
-        Ok(json!({ "revoked": told::grant(&grant, Timestamp::now()) }))
+        Ok(json!({ "revoked": grant_view::grant_json(&grant, Timestamp::now()) }))
     })
     .await
 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use engine::error::Fault;
-use engine::storage::Visit;
+use engine::storage::OperatorSession;
 use error_code::ErrorCode;
 use maud::Markup;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct Guard {
 /// The logged-in operator of a request, with the session token.
 #[derive(Clone)]
 pub struct Caller {
-    pub visit: Visit,
+    pub session: OperatorSession,
     pub token: String,
 }
 
@@ -60,7 +60,7 @@ pub async fn check(State(guard): State<Guard>, mut request: Request, next: Next)
     let caller = match token {
         Some(token) => match guard.state.auth.find(&token, guard.access != RouteAccess::PassiveSession).await
         {
-            Ok(visit) => visit.map(|visit| Caller { visit, token }),
+            Ok(session) => session.map(|session| Caller { session, token }),
             Err(fault) => {
                 return with_security_headers(fault_response(request.headers(), &fault, console::fault_page));
             }
@@ -196,7 +196,7 @@ pub struct Cookies {
 
 impl Cookies {
     pub fn set(self, token: &str) -> String {
-        let seconds = engine::storage::LONGEST_VISIT.as_secs();
+        let seconds = engine::storage::MAX_SESSION_AGE.as_secs();
         self.line(token, seconds)
     }
 

@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use engine::approvals::{Decider, Door};
+use engine::approvals::{Decider, DecisionChannel};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
@@ -52,7 +52,7 @@ async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Resu
     };
     let answer: WebhookVerdict = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
     let operator = crate::operator::parse_name(&answer.by).map_err(|error| bad(error.to_string()))?;
-    let by = Decider { operator, door: Door::Webhook };
+    let by = Decider { operator, channel: DecisionChannel::Webhook };
     let approval = decide(&state.control, &answer.approval, &answer.verdict, &answer.note, by).await?;
     Ok(Json(approval).into_response())
 }

@@ -4,7 +4,7 @@ use super::super::server::Call;
 use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::bad_arguments;
 use engine::error::Fault;
-use engine::logins::Wanted;
+use engine::logins::LoginRequest;
 use engine::session::{CredentialMode, OpenRequest, RecordMode};
 use policy::Name;
 use redact::Secret;
@@ -128,7 +128,7 @@ fn requested_login(
     grant: Option<String>,
     domains: &[String],
     credentials: &[String],
-) -> Result<Option<Wanted>, Fault> {
+) -> Result<Option<LoginRequest>, Fault> {
     if mode == CredentialMode::Clean {
         let extra = [
             ("domains", !domains.is_empty()),
@@ -149,7 +149,7 @@ fn requested_login(
     let id = |text: &String| {
         CredentialId::parse(text).map_err(|e| bad_arguments(NAME, &format!("credentials: {e}")))
     };
-    Ok(Some(Wanted {
+    Ok(Some(LoginRequest {
         grant: grant.map(Secret::new),
         hosts: domains.iter().map(host).collect::<Result<_, _>>()?,
         credentials: credentials.iter().map(id).collect::<Result<_, _>>()?,

@@ -5,7 +5,7 @@ use super::super::tool_reply::ToolReply;
 use super::page::{self, PageReply};
 use super::{bad_arguments, describe};
 use browser::Outcome;
-use engine::approvals::{Approval, ApprovalId, Filter, Kind, State, unknown};
+use engine::approvals::{Approval, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalState, unknown};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
@@ -103,10 +103,10 @@ async fn find(call: &Call<'_>, wanted: &str) -> Result<Approval, Fault> {
 /// The result of one approved action, if it is known in time.
 pub async fn fetch_result(call: &Call<'_>, wanted: &str, patience: Duration) -> Result<ToolReply, Fault> {
     let found = find(call, wanted).await?;
-    if found.kind == Kind::Guidance {
+    if found.kind == ApprovalKind::Guidance {
         return guidance(call, found, patience).await;
     }
-    match call.control.gate.pendings.find(&call.scope, &found.id) {
+    match call.control.gate.pending_actions.find(&call.scope, &found.id) {
         Some(pending) => match pending.result(patience).await {
             Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
                 page::render(reply, None, None)
@@ -132,7 +132,7 @@ async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> R
     let approvals = &call.control.approvals;
     let mut changes = approvals.watch();
     let until = tokio::time::Instant::now() + patience;
-    while found.state == State::Waiting {
+    while found.state == ApprovalState::Waiting {
         tokio::select! {
             // Any approval may have changed: read this one again.
             _ = changes.recv() => {}
@@ -145,7 +145,7 @@ async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> R
 
 fn status_reply(found: Approval, more: Option<&str>) -> Result<ToolReply, Fault> {
     let mut text = format!("{} is {}", found.id, found.state.as_str());
-    if found.state == State::Waiting {
+    if found.state == ApprovalState::Waiting {
         text.push_str(&format!(
             "; {} s are left. Ask again, and do not try another way",
             seconds_left(&found)
@@ -172,9 +172,9 @@ fn status_reply(found: Approval, more: Option<&str>) -> Result<ToolReply, Fault>
 }
 
 async fn list(call: &Call<'_>) -> Result<ToolReply, Fault> {
-    let filter = Filter { scope: Some(call.scope.clone()), only_waiting: false };
+    let filter = ApprovalFilter { scope: Some(call.scope.clone()), only_waiting: false };
     let all = call.control.approvals.list(&filter).await?;
-    let waiting = all.iter().take_while(|one| one.state == State::Waiting).count();
+    let waiting = all.iter().take_while(|one| one.state == ApprovalState::Waiting).count();
     let listed: Vec<PendingEntry> = all.into_iter().take(waiting + MAX_DECIDED).map(entry_of).collect();
     let mut text = format!("{waiting} questions wait for a person.\n");
     for one in &listed {
@@ -209,7 +209,7 @@ fn entry_of(one: Approval) -> PendingEntry {
 }
 
 fn seconds_left(one: &Approval) -> u64 {
-    if one.state != State::Waiting {
+    if one.state != ApprovalState::Waiting {
         return 0;
     }
     u64::try_from(one.expires_at.duration_since(Timestamp::now()).as_secs()).unwrap_or_default()

@@ -7,7 +7,7 @@ use crate::cli::{Context, Reply};
 use audit::{Head, Key, PublicKey, Report};
 use clap::Args;
 use engine::error::Fault;
-use engine::record::Checked;
+use engine::record::BundleReport;
 use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -147,8 +147,8 @@ fn verify_chains(
     folders.iter().map(|path| Ok((name(path), audit::verify(path, key, anchors)?))).collect()
 }
 
-fn build_bundle_reply(checked: &Checked, key_is_known: bool) -> Reply {
-    let Checked { session_id, files, events, sha256, key, bad } = checked;
+fn build_bundle_reply(checked: &BundleReport, key_is_known: bool) -> Reply {
+    let BundleReport { session_id, files, events, sha256, key, bad } = checked;
     let session = audit::sanitize(session_id);
     let mut human = match bad {
         None => format!("{GOOD}whole{GOOD:#}  session {session}: {events} events, {files} files\n"),

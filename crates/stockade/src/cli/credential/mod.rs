@@ -10,7 +10,7 @@ use crate::cli::output::{DIM, HINT};
 use crate::cli::{Column, Context, Reply, Table};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
-use engine::logins::{By, Logins, told};
+use engine::logins::{Logins, OperatorContext, grant_view};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::Tenant;
@@ -119,7 +119,7 @@ pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Faul
             CredentialCommand::Show { id } => show(&logins, &args.tenant, &id).await,
             CredentialCommand::Change(change) => {
                 let log = context.open_log()?;
-                let by = By { log: &log, tenant: &args.tenant, who: "the command line" };
+                let by = OperatorContext { log: &log, tenant: &args.tenant, operator: "the command line" };
                 apply_change(context, &logins, by, change).await
             }
         }
@@ -129,7 +129,7 @@ pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Faul
 async fn apply_change(
     context: &Context,
     logins: &Logins,
-    by: By<'_>,
+    by: OperatorContext<'_>,
     change: CredentialChange,
 ) -> Result<Reply, Fault> {
     match change {
@@ -138,11 +138,12 @@ async fn apply_change(
         CredentialChange::Accept { id, operator } => {
             logins.vault()?.check_writable()?;
             operator.authorize(context).await?;
-            accept(logins, By { who: &operator.as_operator, ..by }, &id).await
+            accept(logins, OperatorContext { operator: &operator.as_operator, ..by }, &id).await
         }
         CredentialChange::Code { id, operator } => {
             operator.authorize(context).await?;
-            let (code, seconds) = logins.code(By { who: &operator.as_operator, ..by }, &id).await?;
+            let (code, seconds) =
+                logins.code(OperatorContext { operator: &operator.as_operator, ..by }, &id).await?;
             let code = code.expose_secret();
             let human = format!("{code}  for {seconds} more seconds\n");
             Ok(Reply::new(human, json!({ "code": code, "seconds_left": seconds })))
@@ -162,7 +163,7 @@ async fn apply_change(
 
 async fn put(
     logins: &Logins,
-    by: By<'_>,
+    by: OperatorContext<'_>,
     domain: Option<Host>,
     id: Option<CredentialId>,
 ) -> Result<Reply, Fault> {
@@ -183,7 +184,7 @@ async fn put(
 
 async fn import(
     logins: &Logins,
-    by: By<'_>,
+    by: OperatorContext<'_>,
     domain: &Host,
     id: Option<CredentialId>,
 ) -> Result<Reply, Fault> {
@@ -202,7 +203,7 @@ async fn import(
 
 async fn store(
     logins: &Logins,
-    by: By<'_>,
+    by: OperatorContext<'_>,
     id: Option<CredentialId>,
     credential: &Credential,
     mut notes: Vec<String>,
@@ -274,8 +275,8 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
     let human = table.render("There are no credentials yet. Store one: stockade credential put");
     let json = json!({
         "backend": vault.name(),
-        "credentials": credentials.iter().map(told::credential).collect::<Vec<_>>(),
-        "rotated": waiting.iter().map(told::waiting).collect::<Vec<_>>(),
+        "credentials": credentials.iter().map(grant_view::credential_json).collect::<Vec<_>>(),
+        "rotated": waiting.iter().map(grant_view::rotation_json).collect::<Vec<_>>(),
     });
     Ok(Reply::new(human, json))
 }
@@ -285,7 +286,7 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
     let found = vault.list(tenant).await?.into_iter().find(|one| one.id == *id);
     let found = found.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
     let waiting = logins.store.rotated(tenant).await?.into_iter().find(|one| one.id == *id);
-    let mut json = told::credential(&found);
+    let mut json = grant_view::credential_json(&found);
     json["backend"] = vault.name().into();
     let mut human = String::new();
     for (name, value) in json.as_object().into_iter().flatten() {
@@ -301,18 +302,18 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
             audit::sanitize_within(&names, 200),
         ));
     }
-    json["rotated"] = waiting.as_ref().map_or(Value::Null, told::waiting);
+    json["rotated"] = waiting.as_ref().map_or(Value::Null, grant_view::rotation_json);
     Ok(Reply::new(human, json!({ "credential": json })))
 }
 
-async fn accept(logins: &Logins, by: By<'_>, id: &CredentialId) -> Result<Reply, Fault> {
+async fn accept(logins: &Logins, by: OperatorContext<'_>, id: &CredentialId) -> Result<Reply, Fault> {
     let names = logins.accept(by, id).await?;
     let human =
         format!("{id} has what the site rotated: {}.\n", audit::sanitize_within(&names.join(" "), 200));
     Ok(Reply::new(human, json!({ "accepted": id.as_str(), "cookies": names })))
 }
 
-async fn rotate_key(logins: &Logins, by: By<'_>) -> Result<Reply, Fault> {
+async fn rotate_key(logins: &Logins, by: OperatorContext<'_>) -> Result<Reply, Fault> {
     let rotation = logins.rotate_key(by).await?;
     let old = if rotation.old_keys_dropped {
         "The old key is gone."

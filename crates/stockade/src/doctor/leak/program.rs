@@ -193,8 +193,9 @@ fn stop(child: &mut Child) {
     let begun = Instant::now();
     while matches!(child.try_wait(), Ok(None)) {
         if begun.elapsed() > Duration::from_secs(20) {
-            drop(child.kill());
-            drop(child.wait());
+            if let Err(error) = child.kill().and_then(|()| child.wait()) {
+                tracing::warn!(%error, "a process of the leak test cannot be ended");
+            }
             return;
         }
         std::thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! What can go wrong between the host and a bridge, and what to do about it.
+//! Errors between the host and a bridge, with hints.
 
 use super::{PhaseName, ProcessState, Report};
 use crate::error::Fault;
@@ -39,7 +39,7 @@ impl TunnelError {
         TunnelError::NotReady { waited, phase, process, log_tail }
     }
 
-    /// Nothing ever dialled: the jail did not come up, or not as far as its bridge.
+    /// The bridge never dialled: the jail or its bridge did not start.
     pub(super) fn no_bridge(waited: Duration) -> TunnelError {
         TunnelError::NotReady {
             waited,
@@ -80,7 +80,7 @@ impl TunnelError {
         }
     }
 
-    /// Which step of the start it was, where it was one.
+    /// The phase of a failed start.
     pub fn phase(&self) -> Option<PhaseName> {
         match self {
             TunnelError::StartFailed { phase, .. } | TunnelError::NotReady { phase, .. } => Some(*phase),

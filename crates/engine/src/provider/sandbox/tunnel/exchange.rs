@@ -1,4 +1,4 @@
-//! One request to a bridge and its answer, over a connection of its own.
+//! One HTTP request to a bridge over a connection of its own.
 
 use super::TunnelError;
 use bridge::wire::{MAX_REPLY, Refused, WAIT_HEADER};
@@ -12,17 +12,17 @@ use std::io;
 use std::time::Duration;
 use tokio::net::UnixStream;
 
-pub struct Answer {
+pub struct BridgeResponse {
     pub status: StatusCode,
     pub body: Bytes,
 }
 
-impl Answer {
+impl BridgeResponse {
     pub fn parse<T: DeserializeOwned>(&self, doing: &'static str) -> Result<T, TunnelError> {
         serde_json::from_slice(&self.body).map_err(|_| TunnelError::Garbled { doing })
     }
 
-    /// For an answer that is not the hoped-for one.
+    /// The error of an unexpected response.
     pub fn refused(self, doing: &'static str) -> TunnelError {
         let refusal = serde_json::from_slice::<Refused>(&self.body);
         let reason = refusal.map_or_else(|_| "unavailable".to_owned(), |refused| refused.code);
@@ -30,14 +30,14 @@ impl Answer {
     }
 }
 
-/// The answer is bounded: a jail that says more than [`MAX_REPLY`] bytes is not listened to.
+/// Sends a request and reads the response, of at most [`MAX_REPLY`] bytes.
 pub async fn exchange(
     stream: UnixStream,
     method: Method,
     path: &str,
     token: &str,
     wait: Option<Duration>,
-) -> io::Result<Answer> {
+) -> io::Result<BridgeResponse> {
     let mut request = Request::builder()
         .method(method)
         .uri(path)
@@ -50,5 +50,5 @@ pub async fn exchange(
     // The caller bounds the time.
     let limits = Limits { connect: Duration::MAX, total: Duration::MAX, largest_body: Some(MAX_REPLY) };
     let response = http_client::send_over(stream, request, limits).await.map_err(io::Error::other)?;
-    Ok(Answer { status: response.status, body: Bytes::copy_from_slice(&response.body) })
+    Ok(BridgeResponse { status: response.status, body: Bytes::copy_from_slice(&response.body) })
 }

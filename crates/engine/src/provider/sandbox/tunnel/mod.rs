@@ -1,12 +1,12 @@
-//! The host's end of a bridge: its dialled connections, readiness, and the way to Chromium.
+//! The host side of a bridge: dialled connections, readiness, and the CDP connection to Chromium.
 //!
-//! A jail can be reached by nobody, so the bridge dials a socket that we listen on, and we ask over
-//! what it dialled. Each request carries a token of its own.
+//! A jail accepts no connections, so the bridge dials a socket that we listen on, and we send requests over the dialled
+//! connections. Each request carries its own token.
 
 mod error;
 mod exchange;
+mod idle_connections;
 mod renew;
-mod spares;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +20,9 @@ use bridge::wire::{
 };
 use bytes::Bytes;
 use error_code::ErrorCode;
-use exchange::{Answer, exchange};
+use exchange::{BridgeResponse, exchange};
 use hyper::{Method, StatusCode};
-use spares::Spares;
+use idle_connections::IdleConnections;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,12 +31,12 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{self, ClientRequestBuilder, protocol::WebSocketConfig};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// How long a bridge that is there has to dial its next connection, and to answer.
+/// Time limit for a running bridge to dial its next connection and to respond.
 const EXCHANGE: Duration = Duration::from_secs(5);
 /// A WebSocket is granted once Chromium answered a call, for which the bridge gives it 10 s.
 const OPEN: Duration = Duration::from_secs(15);
 
-/// A browser that speaks, as its bridge tells it.
+/// A ready browser, as its bridge reports it.
 #[derive(Clone, Debug)]
 pub struct Readiness {
     /// Product and version, such as `HeadlessChrome/156.0.0.0`.
@@ -49,9 +49,9 @@ pub struct Readiness {
     pub ws_path: String,
 }
 
-/// One jail's bridge, seen from the host.
+/// The host side of one jail's bridge.
 pub struct Tunnel {
-    spares: Spares,
+    idle_connections: IdleConnections,
     signer: Arc<Signer>,
     scope: String,
     target: String,
@@ -59,35 +59,35 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    /// Listens for the bridge. Whoever dials first is taken for it, so this socket must exist before
-    /// the jail does. Must be called within a runtime.
+    /// Listens for the bridge. The first process to dial counts as the bridge, so this socket must exist before the jail.
+    /// Must be called within a Tokio runtime.
     pub fn new(listener: UnixListener, signer: Arc<Signer>, scope: String, target: String) -> Tunnel {
-        let spares = Spares::listen(listener, target.clone());
-        Tunnel { spares, signer, scope, target, token_lifetime: MAX_LIFETIME }
+        let idle_connections = IdleConnections::listen(listener, target.clone());
+        Tunnel { idle_connections, signer, scope, target, token_lifetime: MAX_LIFETIME }
     }
 
-    /// Tokens live this long instead of the most they may, 60 s.
+    /// Sets the lifetime of tokens; the default is the maximum, 60 s.
     #[must_use]
     pub fn token_lifetime(mut self, lifetime: Duration) -> Tunnel {
         self.token_lifetime = lifetime.min(MAX_LIFETIME);
         self
     }
 
-    /// A token that was never used: one for each request, and one for each renewal of a WebSocket.
+    /// Mints a token: one for each request and each renewal of a WebSocket.
     pub fn fresh_token(&self) -> Result<String, TunnelError> {
         self.signer
             .mint(&self.scope, &self.target, self.token_lifetime)
             .map_err(|source| TunnelError::Token { source })
     }
 
-    /// The first gate of readiness: waits until Chromium answers, for at most `patience`.
-    pub async fn version(&self, patience: Duration) -> Result<Readiness, TunnelError> {
-        let deadline = Instant::now() + patience;
+    /// The first phase of readiness: waits until Chromium answers, at most `wait_limit`.
+    pub async fn version(&self, wait_limit: Duration) -> Result<Readiness, TunnelError> {
+        let deadline = Instant::now() + wait_limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let stream = match self.spares.take(left).await {
+            let stream = match self.idle_connections.take(left).await {
                 Ok(stream) => stream,
-                Err(_) if !self.spares.seen() => return Err(TunnelError::no_bridge(patience)),
+                Err(_) if !self.idle_connections.seen() => return Err(TunnelError::no_bridge(wait_limit)),
                 Err(source) => return Err(TunnelError::Lost { doing: "waiting for the browser", source }),
             };
             let left = deadline.saturating_duration_since(Instant::now());
@@ -102,7 +102,7 @@ impl Tunnel {
                     }
                     // The bridge waits no longer than a token lives; with time left, ask again.
                     if Instant::now() >= deadline {
-                        return Err(TunnelError::not_ready(report, patience));
+                        return Err(TunnelError::not_ready(report, wait_limit));
                     }
                 }
                 _ => return Err(answer.refused(doing)),
@@ -110,12 +110,12 @@ impl Tunnel {
         }
     }
 
-    /// The second gate: a WebSocket that carries CDP. It takes the place of an earlier one.
+    /// The second phase: opens a WebSocket that carries CDP. It replaces an earlier one.
     ///
     /// Binary frames renew its token ([`keep_renewed`]); without them the bridge closes it with 4401.
     pub async fn open_cdp(&self, ws_path: &str) -> Result<WebSocketStream<UnixStream>, TunnelError> {
         let doing = "opening the connection to the browser";
-        let stream = self.spare(doing).await?;
+        let stream = self.idle_connection(doing).await?;
         let uri = format!("ws://bridge{ws_path}").parse();
         let uri = uri.map_err(|_| TunnelError::Garbled { doing })?;
         let request = ClientRequestBuilder::new(uri)
@@ -127,17 +127,17 @@ impl Tunnel {
             Ok(Err(tungstenite::Error::Http(response))) => {
                 let status = response.status();
                 let body = Bytes::from(response.into_body().unwrap_or_default());
-                Err(Answer { status, body }.refused(doing))
+                Err(BridgeResponse { status, body }.refused(doing))
             }
             Ok(Err(error)) => Err(TunnelError::Lost { doing, source: io::Error::other(error) }),
             Err(_) => Err(TunnelError::Lost { doing, source: io::ErrorKind::TimedOut.into() }),
         }
     }
 
-    /// How things stand in the jail.
+    /// The status of the jail.
     pub async fn status(&self) -> Result<Report, TunnelError> {
         let doing = "asking for the jail's status";
-        let stream = self.spare(doing).await?;
+        let stream = self.idle_connection(doing).await?;
         let answer = self.ask(stream, Method::GET, STATUS_PATH, None, doing).await?;
         match answer.status {
             StatusCode::OK => answer.parse(doing),
@@ -145,10 +145,10 @@ impl Tunnel {
         }
     }
 
-    /// Starts a browser that died once more; [`Tunnel::version`] then waits for it.
+    /// Restarts a dead browser; [`Tunnel::version`] then waits for it.
     pub async fn restart(&self) -> Result<Report, TunnelError> {
         let doing = "starting the browser again";
-        let stream = self.spare(doing).await?;
+        let stream = self.idle_connection(doing).await?;
         let answer = self.ask(stream, Method::POST, RESTART_PATH, None, doing).await?;
         match answer.status {
             StatusCode::OK => answer.parse(doing),
@@ -162,8 +162,8 @@ impl Tunnel {
         }
     }
 
-    async fn spare(&self, doing: &'static str) -> Result<UnixStream, TunnelError> {
-        self.spares.take(EXCHANGE).await.map_err(|source| TunnelError::Lost { doing, source })
+    async fn idle_connection(&self, doing: &'static str) -> Result<UnixStream, TunnelError> {
+        self.idle_connections.take(EXCHANGE).await.map_err(|source| TunnelError::Lost { doing, source })
     }
 
     async fn ask(
@@ -173,7 +173,7 @@ impl Tunnel {
         path: &'static str,
         wait: Option<Duration>,
         doing: &'static str,
-    ) -> Result<Answer, TunnelError> {
+    ) -> Result<BridgeResponse, TunnelError> {
         let token = self.fresh_token()?;
         let exchange = exchange(stream, method, path, &token, wait);
         match timeout(EXCHANGE + wait.unwrap_or_default(), exchange).await {
@@ -183,7 +183,7 @@ impl Tunnel {
     }
 }
 
-/// The address comes from inside the jail: only the one form it may have is taken.
+/// Parses the version. The address comes from inside the jail, so only the expected form is accepted.
 fn readiness(version: Version) -> Result<Readiness, TunnelError> {
     let path = version.web_socket_debugger_url.strip_prefix("ws://bridge");
     let id = path.and_then(|path| path.strip_prefix(BROWSER_PATH));

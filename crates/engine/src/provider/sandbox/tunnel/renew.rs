@@ -1,4 +1,4 @@
-//! Fresh tokens for a connection that outlives its first.
+//! Renews the token of a long-lived connection.
 
 use super::{Tunnel, TunnelError};
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-/// Sends a fresh token every half lifetime, until nobody takes them any more.
+/// Sends a fresh token every half lifetime until the connection closes.
 ///
 /// `renewals` is the connection's way to send binary frames.
 pub async fn keep_renewed(tunnel: Arc<Tunnel>, renewals: mpsc::Sender<Bytes>) -> Result<(), TunnelError> {

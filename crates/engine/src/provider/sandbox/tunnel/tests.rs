@@ -124,7 +124,7 @@ async fn each_failure_has_a_code_a_hint_and_what_is_known() {
     let down = report("down", "http", "exited:1").to_string();
     let refused = json!({ "code": "token_expired", "message": "m" }).to_string();
     let huge = format!("\"{}\"", "x".repeat(1 << 20));
-    for (status, body, code, said) in [
+    for (status, body, code, message) in [
         (
             503,
             down.as_str(),
@@ -141,7 +141,7 @@ async fn each_failure_has_a_code_a_hint_and_what_is_known() {
         let (result, _) = tokio::join!(tunnel.version(STUCK), jail.answer(status, body));
         let fault = Fault::from(result.unwrap_err());
         assert_eq!(fault.code.to_string(), code);
-        assert!(fault.message.contains(said), "{}", fault.message);
+        assert!(fault.message.contains(message), "{}", fault.message);
         assert!(!fault.hint.is_empty());
     }
 }
@@ -164,7 +164,7 @@ async fn a_bridge_that_hangs_up_is_lost() {
 }
 
 #[tokio::test]
-async fn a_restart_is_asked_for_and_its_refusals_are_told_apart() {
+async fn refusals_of_a_restart_have_distinct_codes() {
     let fine = report("starting", "process", "not_started").to_string();
     let refusal = |code: &str| json!({ "code": code, "message": "m" }).to_string();
     for (status, body, code) in [
@@ -186,7 +186,7 @@ async fn only_the_process_that_dialled_first_is_taken_for_the_bridge() {
     let path = jail.folder.path().join("cdp.sock");
     let first = jail.dial().await;
     // Taking it makes sure that it was seen.
-    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(jail.tunnel.idle_connection("testing").await.unwrap());
     drop(first);
     let status = report("ready", "http", "running").to_string();
     // Another process dials and would answer; it is hung up on and never hears a token.
@@ -205,7 +205,7 @@ async fn only_the_process_that_dialled_first_is_taken_for_the_bridge() {
     assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
 }
 
-/// What is logged while this lives, on this thread.
+/// Captures log lines of this thread.
 #[derive(Clone, Default)]
 struct Logged(Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -221,7 +221,7 @@ impl io::Write for Logged {
 
 impl Logged {
     fn start() -> (Logged, tracing::subscriber::DefaultGuard) {
-        // With one listener alone, a line that another test's thread meets first is taken for one that nobody hears.
+        // With a single subscriber, a callsite that another test's thread hits first is cached as disabled.
         static OTHER: LazyLock<tracing::Dispatch> =
             LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
         LazyLock::force(&OTHER);
@@ -242,9 +242,9 @@ async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
     let mut jail = jail(MAX_LIFETIME);
     let path = jail.folder.path().join("cdp.sock");
     let first = jail.dial().await;
-    drop(jail.tunnel.spare("testing").await.unwrap());
+    drop(jail.tunnel.idle_connection("testing").await.unwrap());
     drop(first);
-    // Says how long it took from the first to the last, in milliseconds.
+    // Prints the total duration in milliseconds.
     let script = "import socket,sys,time\nbegan=time.monotonic()\n\
                   for _ in range(1025):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n s.recv(1)\n s.close()\n\
                   print(int((time.monotonic()-began)*1000))";
@@ -262,12 +262,12 @@ async fn a_flood_of_strangers_is_slowed_down_and_gets_two_lines_in_the_log() {
     assert_eq!(result.unwrap().process, ProcessState::Running, "the bridge itself is still heard");
 
     drop((tunnel, jail));
-    let told = async {
+    let all_logged = async {
         while logged.lines().len() < 2 {
             tokio::task::yield_now().await;
         }
     };
-    timeout(STUCK, told).await.unwrap();
+    timeout(STUCK, all_logged).await.unwrap();
     let lines = logged.lines();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].contains("not the bridge"), "{lines:?}");
@@ -322,4 +322,22 @@ async fn the_listener_goes_with_the_tunnel() {
     drop(tunnel);
     let gone = async { while UnixStream::connect(folder.path().join("cdp.sock")).await.is_ok() {} };
     timeout(STUCK, gone).await.unwrap();
+}
+
+#[test]
+fn the_reasons_that_a_bridge_refuses_a_token_are_error_codes() {
+    use bridge::token::Refusal;
+    for refusal in [
+        Refusal::Missing,
+        Refusal::Malformed,
+        Refusal::BadSignature,
+        Refusal::WrongScope,
+        Refusal::WrongTarget,
+        Refusal::Expired,
+        Refusal::TooLong,
+        Refusal::Replayed,
+        Refusal::MemoryFull,
+    ] {
+        assert!(error_code::ErrorCode::parse(refusal.code()).is_some(), "{}", refusal.code());
+    }
 }

@@ -1,4 +1,4 @@
-//! When each thing was first seen, by a count of the seconds that the machine has been up.
+//! When each artifact was first seen, in seconds of uptime.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How long the machine has been up, and since which start of it.
+/// The machine's uptime and its boot id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uptime {
     pub boot: String,
@@ -14,7 +14,7 @@ pub struct Uptime {
 }
 
 impl Uptime {
-    /// Time asleep counts; nobody can set it.
+    /// Includes time asleep. Cannot be changed by setting the clock.
     pub fn now() -> io::Result<Uptime> {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
         Ok(Uptime { boot, seconds: u64::try_from(rustix::system::sysinfo().uptime).unwrap_or(0) })
@@ -22,21 +22,29 @@ impl Uptime {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Book {
+pub struct FirstSeenIndex {
     boot: String,
     uptime: u64,
-    /// Seconds in all.
+    /// Total seconds of uptime counted so far.
     counted: u64,
-    seen: BTreeMap<String, u64>,
+    #[serde(rename = "seen")]
+    first_seen: BTreeMap<String, u64>,
 }
 
-impl Book {
-    /// One that is missing or cannot be read is begun anew: everything is new then, and kept for longer.
-    pub fn read(path: &Path) -> Book {
-        std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+impl FirstSeenIndex {
+    /// Reads the index. A missing or damaged one starts empty, which only keeps artifacts longer.
+    pub fn read(path: &Path) -> FirstSeenIndex {
+        let read = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return FirstSeenIndex::default(),
+            read => read.and_then(|text| Ok(serde_json::from_slice(&text)?)),
+        };
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %path.display(), "cannot read the ages of recordings; they count from now");
+            FirstSeenIndex::default()
+        })
     }
 
-    /// Counts on; time between two starts of the machine is not known, and not counted.
+    /// Advances the count. Time while the machine was off is unknown and not counted.
     pub fn tick(&mut self, now: &Uptime) -> u64 {
         let first = self.boot.is_empty();
         let passed =
@@ -48,20 +56,20 @@ impl Book {
         self.counted
     }
 
-    /// Forgets what is gone and notes what is new.
-    pub fn see(&mut self, names: Vec<String>, present: u64) {
-        let old = std::mem::take(&mut self.seen);
-        self.seen = names
+    /// Removes missing artifacts and adds new ones.
+    pub fn update(&mut self, names: Vec<String>, present: u64) {
+        let old = std::mem::take(&mut self.first_seen);
+        self.first_seen = names
             .into_iter()
             .map(|name| {
-                let seen = old.get(&name).copied().unwrap_or(present).min(present);
-                (name, seen)
+                let first_seen = old.get(&name).copied().unwrap_or(present).min(present);
+                (name, first_seen)
             })
             .collect();
     }
 
-    pub fn seen(&self, name: &str, present: u64) -> u64 {
-        self.seen.get(name).copied().unwrap_or(present)
+    pub fn first_seen(&self, name: &str, present: u64) -> u64 {
+        self.first_seen.get(name).copied().unwrap_or(present)
     }
 
     pub fn write(&self, path: &Path) -> io::Result<()> {

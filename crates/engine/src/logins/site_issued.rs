@@ -1,6 +1,6 @@
-//! What a site hands out to a signed-in session: which of it is a secret, and what of it replaces what was put in.
+//! Values that a site issues to a signed-in session: finds the secrets among them and the rotated cookies.
 
-use super::redeem::{Login, Released};
+use super::redeem::{Login, ReleasedCredentials};
 use browser::{IssuedCookie, IssuedResponse, ResponseKind, SiteIssuedSecrets};
 use redact::Secret;
 use serde_json::Value as Json;
@@ -9,45 +9,45 @@ use std::rc::Rc;
 use vault::{Cookie, Host, Value};
 use zeroize::Zeroizing;
 
-/// Texts within one stored value that are looked at.
-const MOST_LEAVES: usize = 1_000;
-/// Within one reply, which may be a list of everything that there is.
-const MOST_LEAVES_REPLIED: usize = 50_000;
-/// What one reply may add; a reply with more is a catalogue, and what is remembered of others is not to go for it.
-const MOST_OF_REPLY: usize = 100;
-const SHORTEST_TOKEN: usize = 8;
-/// Shorter texts look like nothing.
-const SHORTEST_LOOK: usize = 16;
-/// From here on a text without blanks is a token, whatever it is made of.
-const LONG: usize = 20;
+/// Maximum number of strings scanned in one stored value.
+const MAX_STRINGS_PER_VALUE: usize = 1_000;
+/// Within one response, which may be a list of everything that there is.
+const MAX_STRINGS_PER_RESPONSE: usize = 50_000;
+/// Maximum number of secrets from one response. A response with more is a catalogue and must not displace others.
+const MAX_SECRETS_PER_RESPONSE: usize = 100;
+const MIN_TOKEN_LENGTH: usize = 8;
+/// Minimum length of a string that is scanned for credentials.
+const MIN_SCAN_LENGTH: usize = 16;
+/// A string of this length without white space is a token, whatever its characters.
+const LONG_TOKEN: usize = 20;
 
-/// All of it that could open something: cookies that scripts may not read, and whatever looks made by a machine.
-pub fn secrets(handed: &SiteIssuedSecrets) -> Vec<Secret> {
+/// The issued values that may authorize: HTTP-only cookies, and values that look like tokens.
+pub fn secrets(issued: &SiteIssuedSecrets) -> Vec<Secret> {
     let mut found = Vec::new();
-    for cookie in &handed.cookies {
+    for cookie in &issued.cookies {
         let value = cookie.value.expose_secret();
         if cookie.http_only || is_token(value) {
             found.push(Secret::new(value.to_owned()));
         }
     }
-    for passed in &handed.header_values {
+    for passed in &issued.header_values {
         add_tokens(passed.value.expose_secret(), &mut found);
     }
-    for entry in &handed.storage_entries {
+    for entry in &issued.storage_entries {
         add_tokens(entry.value.expose_secret(), &mut found);
     }
-    for reply in &handed.responses {
-        add_replied(reply, &mut found);
+    for response in &issued.responses {
+        add_from_response(response, &mut found);
     }
     found
 }
 
-/// Cookies of a login that the site has given other values since.
-pub fn rotated(released: &Released, handed: &SiteIssuedSecrets) -> Vec<(usize, Vec<Cookie>)> {
+/// Cookies of each login whose values the site has changed.
+pub fn rotated(released: &ReleasedCredentials, issued: &SiteIssuedSecrets) -> Vec<(usize, Vec<Cookie>)> {
     let mut all = Vec::new();
     for (number, login) in released.logins.iter().enumerate() {
         let changed = login.credential.cookies.iter().filter_map(|old| {
-            let new = handed.cookies.iter().find(|new| is_same(login, old, new))?;
+            let new = issued.cookies.iter().find(|new| is_same(login, old, new))?;
             (new.value.expose_secret() != old.value.text.expose_secret()).then(|| replaced(old, new))
         });
         let changed: Vec<Cookie> = changed.collect();
@@ -64,7 +64,7 @@ fn is_same(login: &Login, old: &Cookie, new: &IssuedCookie) -> bool {
     old.name == new.name && old.path == new.path && reaches
 }
 
-/// As the operator stored it, with the site's value and time.
+/// The stored cookie with the site's new value and expiry.
 fn replaced(old: &Cookie, new: &IssuedCookie) -> Cookie {
     let text = Secret::new(new.value.expose_secret().to_owned());
     Cookie {
@@ -81,37 +81,37 @@ fn replaced(old: &Cookie, new: &IssuedCookie) -> Cookie {
     }
 }
 
-/// What a reply calls a token, or what looks like one. A page or a script is for everybody, and full of what only looks
-/// like one.
-fn add_replied(reply: &IssuedResponse, found: &mut Vec<Secret>) {
-    let text = reply.body.expose_secret();
-    let most = found.len() + MOST_OF_REPLY;
-    match (reply.kind, document(text)) {
+/// Adds what a response names or formats as a token. In pages and scripts only named tokens count, because they contain
+/// many token-like strings.
+fn add_from_response(response: &IssuedResponse, found: &mut Vec<Secret>) {
+    let text = response.body.expose_secret();
+    let most = found.len() + MAX_SECRETS_PER_RESPONSE;
+    match (response.kind, document(text)) {
         (_, Some(document)) => {
-            for (name, text) in leaves(document, MOST_LEAVES_REPLIED) {
+            for (name, text) in strings(document, MAX_STRINGS_PER_RESPONSE) {
                 if found.len() == most {
                     return;
                 }
                 if name.is_some_and(|name| policy::credential::is_credential_name(&name)) && is_token(&text) {
                     found.push(Secret::new(text.to_string()));
-                } else if text.len() >= SHORTEST_LOOK {
-                    add_places(&text, &policy::credential::find_all(&text), found, most);
+                } else if text.len() >= MIN_SCAN_LENGTH {
+                    add_ranges(&text, &policy::credential::find_all(&text), found, most);
                 }
             }
         }
-        (ResponseKind::Data, None) => add_places(text, &policy::credential::find_all(text), found, most),
+        (ResponseKind::Data, None) => add_ranges(text, &policy::credential::find_all(text), found, most),
         (ResponseKind::Document, None) => {
-            add_places(text, &policy::credential::find_named(text), found, most)
+            add_ranges(text, &policy::credential::find_named(text), found, most)
         }
     }
 }
 
-fn add_places(text: &str, places: &[Range<usize>], found: &mut Vec<Secret>, most: usize) {
+fn add_ranges(text: &str, ranges: &[Range<usize>], found: &mut Vec<Secret>, most: usize) {
     let room = most - found.len();
-    found.extend(places.iter().take(room).map(|place| Secret::new(text[place.clone()].to_owned())));
+    found.extend(ranges.iter().take(room).map(|place| Secret::new(text[place.clone()].to_owned())));
 }
 
-/// What a text holds, if it is a document: with or without what some sites put before it against being run as a script.
+/// Parses a text as JSON, after removing the prefix that some sites add against script inclusion.
 fn document(text: &str) -> Option<Json> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let text = [")]}'", ")]}',", "for(;;);", "while(1);"].iter().fold(text, |text, guard| {
@@ -120,8 +120,8 @@ fn document(text: &str) -> Option<Json> {
     text.starts_with(['{', '[', '"']).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// The texts in a document, each with the name of its field, and of its list's field.
-fn leaves(document: Json, most: usize) -> impl Iterator<Item = (Option<Rc<str>>, Zeroizing<String>)> {
+/// The strings of a JSON document, each with the name of its field or of its list's field.
+fn strings(document: Json, most: usize) -> impl Iterator<Item = (Option<Rc<str>>, Zeroizing<String>)> {
     let mut waiting: Vec<(Option<Rc<str>>, Json)> = vec![(None, document)];
     std::iter::from_fn(move || {
         while let Some((name, next)) = waiting.pop() {
@@ -139,16 +139,16 @@ fn leaves(document: Json, most: usize) -> impl Iterator<Item = (Option<Rc<str>>,
     .take(most)
 }
 
-/// A value is a token, or a document with tokens in it.
+/// Adds the value if it is a token, and the tokens in a JSON value.
 fn add_tokens(text: &str, found: &mut Vec<Secret>) {
     if is_token(text) {
         found.push(Secret::new(text.to_owned()));
     }
-    let inside = document(text).into_iter().flat_map(|document| leaves(document, MOST_LEAVES));
+    let inside = document(text).into_iter().flat_map(|document| strings(document, MAX_STRINGS_PER_VALUE));
     found.extend(inside.filter(|(_, text)| is_token(text)).map(|(_, text)| Secret::new(text.to_string())));
 }
 
-/// Letters and digits among each other, or long and in one piece; words, numbers and addresses are none.
+/// Whether a text is a token: mixed letters and digits, or long without white space. Words, numbers and addresses are not.
 fn is_token(text: &str) -> bool {
     let has = |kind: fn(&char) -> bool| text.chars().any(|c| kind(&c));
     let in_one_piece = !text.chars().any(|c| c.is_whitespace() || matches!(c, '{' | '[' | '<'));
@@ -157,8 +157,8 @@ fn is_token(text: &str) -> bool {
     let is_address = text.starts_with("http://") || text.starts_with("https://") || text.starts_with('/');
     in_one_piece
         && !is_address
-        && text.len() >= SHORTEST_TOKEN
-        && (mixed || (text.len() >= LONG && !is_word && has(char::is_ascii_alphabetic)))
+        && text.len() >= MIN_TOKEN_LENGTH
+        && (mixed || (text.len() >= LONG_TOKEN && !is_word && has(char::is_ascii_alphabetic)))
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_told_from_a_word_a_number_and_an_address() {
+    fn words_numbers_and_addresses_are_not_tokens() {
         for (text, expected) in [
             ("a81bc81b-dead-4e5d-abff-90865d1e13b1", true),
             ("x9f3kk20", true),
@@ -183,9 +183,9 @@ mod tests {
         }
     }
 
-    fn replied(kind: ResponseKind, body: &str) -> Vec<String> {
+    fn secrets_in_response(kind: ResponseKind, body: &str) -> Vec<String> {
         let mut found = Vec::new();
-        add_replied(&IssuedResponse { kind, body: Secret::new(body.to_owned()) }, &mut found);
+        add_from_response(&IssuedResponse { kind, body: Secret::new(body.to_owned()) }, &mut found);
         found.iter().map(|one| one.expose_secret().to_owned()).collect()
     }
 
@@ -214,7 +214,7 @@ mod tests {
             ),
             (r#"{"id": "a81bc81b-dead-4e5d-abff-90865d1e13b1"}"#.to_owned(), vec![]),
         ] {
-            assert_eq!(replied(ResponseKind::Data, &body), expected, "{body}");
+            assert_eq!(secrets_in_response(ResponseKind::Data, &body), expected, "{body}");
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
             (format!("<input type=hidden name=page value='{random}'>"), false),
         ] {
             assert_eq!(
-                replied(ResponseKind::Document, &body),
+                secrets_in_response(ResponseKind::Document, &body),
                 is_one.then_some(random).into_iter().collect::<Vec<_>>(),
                 "{body}"
             );
@@ -241,7 +241,7 @@ mod tests {
     fn a_reply_full_of_tokens_adds_no_more_than_its_share() {
         let many: Vec<String> = (0..1000).map(|n| format!("t0ken-{n:04}")).collect();
         let body = serde_json::json!({ "tokens": many }).to_string();
-        assert_eq!(replied(ResponseKind::Data, &body).len(), MOST_OF_REPLY);
+        assert_eq!(secrets_in_response(ResponseKind::Data, &body).len(), MAX_SECRETS_PER_RESPONSE);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How a session stands with the people who watch over it: what they let it do, what it is flagged for, and a pause.
+//! Operators' supervision of a session: flags, consecutive failures, the pause and the operator's note.
 
 use super::{Session, lock};
 use crate::approvals::ApprovalId;
@@ -7,41 +7,41 @@ use error_code::ErrorCode;
 use policy::{SessionContext, SessionMode};
 use std::time::{Duration, Instant};
 
-/// Failures that are remembered; a pause comes far earlier, unless it is turned off.
+/// Maximum number of remembered failures. A pause comes much earlier unless it is turned off.
 const MOST_FAILURES: usize = 100;
 
 #[derive(Default)]
-pub(super) struct Watched {
+pub(super) struct SupervisionState {
     flags: Vec<&'static str>,
     /// Codes of the failures since the last success.
     failures: Vec<String>,
-    /// What asks for guidance.
+    /// The question that asks for guidance.
     paused: Option<ApprovalId>,
-    /// What an operator said, until the agent has read it.
+    /// The operator's note until the agent has read it.
     note: Option<String>,
 }
 
-/// Where a session is.
+/// The page that a session shows.
 #[derive(Clone, Debug, Default)]
-pub struct Whereabouts {
+pub struct PageLocation {
     pub url: String,
     pub title: String,
     pub image: Option<String>,
 }
 
 impl Session {
-    /// What the policy has to know of it.
-    pub fn standing(&self) -> SessionContext {
+    /// The session context for policy decisions.
+    pub fn policy_context(&self) -> SessionContext {
         let mode = match self.credential_mode {
             super::CredentialMode::Clean => SessionMode::Clean,
             super::CredentialMode::Operator => SessionMode::SignedIn,
         };
-        SessionContext { mode, domains: self.given.domains(), home: self.home.clone() }
+        SessionContext { mode, domains: self.allowances.domains(), home: self.home.clone() }
     }
 
-    pub fn last_place(&self) -> Whereabouts {
+    pub fn last_location(&self) -> PageLocation {
         let page = lock(&self.last_page).clone();
-        Whereabouts { url: page.url, title: page.title, image: None }
+        PageLocation { url: page.url, title: page.title, image: None }
     }
 
     pub fn time_left(&self) -> Duration {
@@ -52,27 +52,27 @@ impl Session {
         self.flag_once(code);
     }
 
-    /// Whether it was not flagged for this before.
+    /// Flags the session. Returns false if it has this flag already.
     pub fn flag_once(&self, code: &'static str) -> bool {
-        let mut watched = lock(&self.watched);
-        let is_new = !watched.flags.contains(&code);
+        let mut supervision = lock(&self.supervision);
+        let is_new = !supervision.flags.contains(&code);
         if is_new {
-            watched.flags.push(code);
+            supervision.flags.push(code);
         }
         is_new
     }
 
     pub fn flags(&self) -> Vec<&'static str> {
-        lock(&self.watched).flags.clone()
+        lock(&self.supervision).flags.clone()
     }
 
     pub fn succeeded(&self) {
-        lock(&self.watched).failures.clear();
+        lock(&self.supervision).failures.clear();
     }
 
-    /// Counts one more failure in a row.
+    /// Counts a failure. Returns the number of consecutive ones.
     pub fn failed(&self, code: &ErrorCode) -> u32 {
-        let failures = &mut lock(&self.watched).failures;
+        let failures = &mut lock(&self.supervision).failures;
         if failures.len() < MOST_FAILURES {
             failures.push(code.to_string());
         }
@@ -80,31 +80,31 @@ impl Session {
     }
 
     pub fn failures(&self) -> Vec<String> {
-        lock(&self.watched).failures.clone()
+        lock(&self.supervision).failures.clone()
     }
 
     pub fn paused_for(&self) -> Option<ApprovalId> {
-        lock(&self.watched).paused.clone()
+        lock(&self.supervision).paused.clone()
     }
 
     pub fn pause(&self, guidance: ApprovalId) {
-        lock(&self.watched).paused = Some(guidance);
+        lock(&self.supervision).paused = Some(guidance);
     }
 
-    /// The person said to go on. Said twice, it is heard once.
+    /// Resumes the session that this question paused. A second call has no effect.
     pub fn resume(&self, guidance: &ApprovalId, note: Option<String>) {
-        let mut watched = lock(&self.watched);
-        if watched.paused.as_ref() != Some(guidance) {
+        let mut supervision = lock(&self.supervision);
+        if supervision.paused.as_ref() != Some(guidance) {
             return;
         }
-        watched.paused = None;
-        watched.failures.clear();
-        watched.note = note;
+        supervision.paused = None;
+        supervision.failures.clear();
+        supervision.note = note;
     }
 
-    /// What an operator said and the agent has not read yet.
+    /// Takes the operator's note, which the agent reads once.
     pub fn take_note(&self) -> Option<String> {
-        lock(&self.watched).note.take()
+        lock(&self.supervision).note.take()
     }
 
     /// The fault of a session that waits for guidance.

@@ -1,57 +1,58 @@
-//! What a person is shown of an action: in our words what it does, in the page's what it is done to.
+//! Builds the question about an action: our description of the action, and the page's text about its target.
 
 use super::Redactor;
-use crate::approvals::{ApprovalPicture, Ask, Card, ElementCard, Kind, Said};
+use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalScreenshot, CardFact, ElementCard, NewQuestion};
 use crate::session::Session;
 use browser::PageText;
 use policy::{Action, ElementFacts, MouseButton, Question, WebUrl};
 
-/// The most that is shown of one text of a page.
-const LONGEST: usize = 500;
+/// Maximum length of one page text on a card.
+const MAX_PAGE_TEXT: usize = 500;
 
-/// A picture of the page, and where the element is on it.
+/// A screenshot of the page and the position of the target element on it.
 #[derive(Default)]
-pub struct Shown {
-    pub picture: Option<ApprovalPicture>,
+pub struct QuestionScreenshot {
+    pub image: Option<ApprovalScreenshot>,
     pub mark: Option<[i32; 4]>,
 }
 
-/// The question as it is put to people. What was typed into the session is in none of it.
-pub fn ask(session: &Session, question: &Question, shown: Shown) -> Ask {
+/// Builds the question for a person, with secrets and typed text redacted.
+pub fn new_question(session: &Session, question: &Question, screenshot: QuestionScreenshot) -> NewQuestion {
     let redactor = Redactor::for_session(session);
-    let page = |text: &str| PageText::new(&session.veil.text(&redactor.text(text))).shortened(LONGEST);
-    let said = |what: &str, words: &str| Said { what: what.to_owned(), words: page(words) };
+    let page =
+        |text: &str| PageText::new(&session.typed_text.redact(&redactor.text(text))).shortened(MAX_PAGE_TEXT);
+    let fact = |name: &str, value: &str| CardFact { name: name.to_owned(), value: page(value) };
     let facts = question.facts();
     let url = match question.action() {
         Action::Navigate(go) => go.url.as_str(),
         _ => facts.page_url.as_str(),
     };
-    let card = Card {
+    let card = ApprovalCard {
         tool: format!("browser_{}", question.action().name()),
-        action: in_words(question.action()),
+        action: describe_action(question.action()),
         risk: question.risk(),
         rule: question.rule().to_string(),
         description: question.description().to_owned(),
-        because: question.evidence().iter().map(|it| said(it.fact, &it.value)).collect(),
+        because: question.evidence().iter().map(|it| fact(it.fact, &it.value)).collect(),
         url: page(url),
-        domain: session.veil.text(&redactor.text(&host(url))),
+        domain: session.typed_text.redact(&redactor.text(&host(url))),
         element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
-        input: put_in(question).map(|text| page(&text)),
-        mark: shown.mark,
+        input: describe_input(question).map(|text| page(&text)),
+        mark: screenshot.mark,
         irreversible: question.is_irreversible(),
         for_session: match question.allowance_scope() {
-            Some(scope) => scope.facts().map(|(what, value)| said(what, value)).collect(),
+            Some(scope) => scope.facts().map(|(name, value)| fact(name, value)).collect(),
             None => Vec::new(),
         },
     };
-    Ask {
-        kind: if question.domain().is_some() { Kind::Domain } else { Kind::Action },
+    NewQuestion {
+        kind: if question.domain().is_some() { ApprovalKind::Domain } else { ApprovalKind::Action },
         scope: session.scope.clone(),
         session: session.id.clone(),
         session_name: session.name.clone(),
         card,
-        picture: shown.picture,
-        patience: None,
+        screenshot: screenshot.image,
+        timeout: None,
     }
 }
 
@@ -72,15 +73,15 @@ fn element_card(action: &Action, element: &ElementFacts, page: &impl Fn(&str) ->
     }
 }
 
-/// The host of an address, as it is looked up; empty for an address without one.
+/// The host of an address in ASCII; empty if it has none.
 pub fn host(url: &str) -> String {
     WebUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default()
 }
 
-/// What is chosen, dropped on or answered. What is typed is not told.
-fn put_in(question: &Question) -> Option<String> {
+/// Describes the chosen option, the drop target or the dialog. Never includes typed text.
+fn describe_input(question: &Question) -> Option<String> {
     match question.action() {
-        // As the page's list has them, whichever way the agent named them.
+        // The labels in the page's list, whether the agent used labels or values.
         Action::Select(_) => {
             let labels = question.facts().options.iter().map(|option| option.label.as_str());
             Some(labels.collect::<Vec<_>>().join(", "))
@@ -91,8 +92,8 @@ fn put_in(question: &Question) -> Option<String> {
     }
 }
 
-/// What will be done, without a word of the page's or the agent's.
-fn in_words(action: &Action) -> String {
+/// Describes the action without any text of the page or the agent.
+fn describe_action(action: &Action) -> String {
     match action {
         Action::Navigate(_) => "go to an address".to_owned(),
         Action::Click(click) => {

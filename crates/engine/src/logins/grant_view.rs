@@ -1,52 +1,52 @@
-//! What is told of grants and credentials to those who may ask. Never a token, never a value.
+//! JSON views of grants and credentials. They never contain a token or a secret value.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vault::{Grant, GrantScope, Host, PendingRotation, Summary};
 
-/// How a grant stands.
+/// The status of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum GrantStatus {
     Unused,
     Used,
     Expired,
     Revoked,
 }
 
-impl Standing {
-    pub fn of(grant: &Grant, now: Timestamp) -> Standing {
+impl GrantStatus {
+    pub fn of(grant: &Grant, now: Timestamp) -> GrantStatus {
         if grant.revoked_at.is_some() {
-            Standing::Revoked
+            GrantStatus::Revoked
         } else if grant.uses > 0 && (grant.single_use || grant.expires_at > now) {
-            Standing::Used
+            GrantStatus::Used
         } else if grant.expires_at <= now {
-            Standing::Expired
+            GrantStatus::Expired
         } else {
-            Standing::Unused
+            GrantStatus::Unused
         }
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Standing::Unused => "unused",
-            Standing::Used => "used",
-            Standing::Expired => "expired",
-            Standing::Revoked => "revoked",
+            GrantStatus::Unused => "unused",
+            GrantStatus::Used => "used",
+            GrantStatus::Expired => "expired",
+            GrantStatus::Revoked => "revoked",
         }
     }
 }
 
-/// How long it can still be used; `None` if it cannot.
+/// The time until the grant expires; `None` if it can no longer be used.
 pub fn time_left(grant: &Grant, now: Timestamp) -> Option<SignedDuration> {
-    let good = match Standing::of(grant, now) {
-        Standing::Unused => true,
-        Standing::Used => !grant.single_use,
-        Standing::Expired | Standing::Revoked => false,
+    let is_usable = match GrantStatus::of(grant, now) {
+        GrantStatus::Unused => true,
+        GrantStatus::Used => !grant.single_use,
+        GrantStatus::Expired | GrantStatus::Revoked => false,
     };
-    good.then(|| grant.expires_at.duration_since(now))
+    is_usable.then(|| grant.expires_at.duration_since(now))
 }
 
-pub fn grant(grant: &Grant, now: Timestamp) -> Value {
+pub fn grant_json(grant: &Grant, now: Timestamp) -> Value {
     json!({
         "jti": grant.jti,
         "tenant": grant.tenant.as_str(),
@@ -60,11 +60,11 @@ pub fn grant(grant: &Grant, now: Timestamp) -> Value {
         "uses": grant.uses,
         "used_at": grant.used_at,
         "revoked_at": grant.revoked_at,
-        "state": Standing::of(grant, now).as_str(),
+        "state": GrantStatus::of(grant, now).as_str(),
     })
 }
 
-pub fn credential(one: &Summary) -> Value {
+pub fn credential_json(one: &Summary) -> Value {
     json!({
         "id": one.id.as_str(),
         "domain": one.domain.as_ref().map(Host::as_str),
@@ -75,7 +75,7 @@ pub fn credential(one: &Summary) -> Value {
     })
 }
 
-pub fn waiting(one: &PendingRotation) -> Value {
+pub fn rotation_json(one: &PendingRotation) -> Value {
     json!({ "id": one.id.as_str(), "domain": one.domain.as_str(), "cookies": one.names, "kept_at": one.kept_at })
 }
 
@@ -112,7 +112,7 @@ mod tests {
                 used_at: None,
                 revoked_at: revoked.then_some(now),
             };
-            assert_eq!(Standing::of(&grant, at).as_str(), state);
+            assert_eq!(GrantStatus::of(&grant, at).as_str(), state);
             assert_eq!(time_left(&grant, at).is_some(), left, "{state}");
         }
     }

@@ -1,24 +1,24 @@
-//! Operators who are logged in, and the links that let one in once. Both are random words, kept as hashes.
+//! Operators' login sessions and one-time login links. Both are random tokens, stored as hashes.
 
 use crate::storage::{OperatorToken, Storage, StorageError, commit, secret, time};
 use jiff::Timestamp;
 use sqlx::{Row, Sqlite, Transaction};
 use std::time::Duration;
 
-/// How long a link waits to be used.
+/// Lifetime of an unused link.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// A visit ends by itself after this long, whatever is done in it.
-pub const LONGEST_VISIT: Duration = Duration::from_secs(12 * 60 * 60);
-/// And after this long without anything done.
-const LONGEST_REST: Duration = Duration::from_secs(2 * 60 * 60);
-/// Visits and unused links of one operator; another one ends the oldest.
-const MOST: i64 = 16;
-/// How old `used_at` gets before a use writes it again.
+/// Maximum lifetime of a session.
+pub const MAX_SESSION_AGE: Duration = Duration::from_secs(12 * 60 * 60);
+/// Idle timeout of a session.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(2 * 60 * 60);
+/// Maximum number of sessions, and of unused links, of one operator. A new one ends the oldest.
+const MAX_PER_OPERATOR: i64 = 16;
+/// Minimum age of `used_at` before a use updates it.
 const STALE: Duration = Duration::from_secs(60);
 
-/// One operator, logged in.
+/// A logged-in operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Visit {
+pub struct OperatorSession {
     pub operator: String,
     pub since: Timestamp,
 }
@@ -28,7 +28,7 @@ fn before(now: Timestamp, span: Duration) -> i64 {
 }
 
 impl Storage {
-    /// Makes a link for an operator; it is good once, and not for long.
+    /// Creates a single-use, short-lived login link for an operator.
     pub async fn make_link(&self, operator: &str) -> Result<OperatorToken, StorageError> {
         self.make_link_at(operator, Timestamp::now()).await
     }
@@ -51,7 +51,7 @@ impl Storage {
         .bind(now.as_millisecond())
         .bind(operator)
         .bind(i64::from(i32::MAX))
-        .bind(MOST - 1)
+        .bind(MAX_PER_OPERATOR - 1)
         .execute(&mut *change)
         .await
         .map_err(&failed)?;
@@ -69,7 +69,7 @@ impl Storage {
         Ok(token)
     }
 
-    /// Whom a link lets in, once: `None` if it was never made, was used, or is too old.
+    /// Uses a link and returns its operator; `None` if it is unknown, used or expired.
     pub async fn use_link(&self, token: &str) -> Result<Option<String>, StorageError> {
         self.use_link_at(token, Timestamp::now()).await
     }
@@ -79,7 +79,7 @@ impl Storage {
         token: &str,
         now: Timestamp,
     ) -> Result<Option<String>, StorageError> {
-        // One statement, so that of two who come at once only one is let in.
+        // One statement, so that only one of two concurrent uses succeeds.
         sqlx::query_scalar(
             "UPDATE operator_links SET used_at = $1
              WHERE hash = $2 AND used_at IS NULL AND expires_at >= $1 RETURNING operator",
@@ -91,12 +91,12 @@ impl Storage {
         .map_err(StorageError::because("cannot use the link"))
     }
 
-    pub async fn open_visit(&self, operator: &str) -> Result<OperatorToken, StorageError> {
-        self.open_visit_at(operator, Timestamp::now()).await
+    pub async fn open_operator_session(&self, operator: &str) -> Result<OperatorToken, StorageError> {
+        self.open_operator_session_at(operator, Timestamp::now()).await
     }
 
-    /// The same while the operator still has the password that was looked at, by its hash; `None` if it was changed.
-    pub async fn open_visit_by(
+    /// Opens a session only if the operator still has this password hash; `None` if it was changed.
+    pub async fn open_operator_session_by_password(
         &self,
         operator: &str,
         password: &str,
@@ -113,42 +113,46 @@ impl Storage {
         if kept.is_none() {
             return Ok(None);
         }
-        insert_visit(&mut change, &token, operator, Timestamp::now()).await?;
+        insert_operator_session(&mut change, &token, operator, Timestamp::now()).await?;
         commit(change).await?;
         Ok(Some(token))
     }
 
-    pub(super) async fn open_visit_at(
+    pub(super) async fn open_operator_session_at(
         &self,
         operator: &str,
         now: Timestamp,
     ) -> Result<OperatorToken, StorageError> {
         let token = OperatorToken::random()?;
         let mut change = self.change().await?;
-        insert_visit(&mut change, &token, operator, now).await?;
+        insert_operator_session(&mut change, &token, operator, now).await?;
         commit(change).await?;
         Ok(token)
     }
 
-    /// Who is in by this token. `busy` is false for what a page does by itself: it keeps nobody logged in.
-    pub async fn find_visit(&self, token: &str, busy: bool) -> Result<Option<Visit>, StorageError> {
-        self.find_visit_at(token, busy, Timestamp::now()).await
+    /// Finds the session of a token. With `busy` false, for automatic requests of a page, it does not count as activity.
+    pub async fn find_operator_session(
+        &self,
+        token: &str,
+        busy: bool,
+    ) -> Result<Option<OperatorSession>, StorageError> {
+        self.find_operator_session_at(token, busy, Timestamp::now()).await
     }
 
-    pub(super) async fn find_visit_at(
+    pub(super) async fn find_operator_session_at(
         &self,
         token: &str,
         busy: bool,
         now: Timestamp,
-    ) -> Result<Option<Visit>, StorageError> {
+    ) -> Result<Option<OperatorSession>, StorageError> {
         let failed = StorageError::because("cannot look for the log-in");
         let row = sqlx::query(
             "SELECT operator, created_at, used_at FROM operator_sessions
              WHERE hash = $1 AND created_at >= $2 AND used_at >= $3",
         )
         .bind(secret::hash(token))
-        .bind(before(now, LONGEST_VISIT))
-        .bind(before(now, LONGEST_REST))
+        .bind(before(now, MAX_SESSION_AGE))
+        .bind(before(now, MAX_IDLE_TIME))
         .fetch_optional(&self.pool)
         .await
         .map_err(&failed)?;
@@ -163,11 +167,11 @@ impl Storage {
                 .map_err(&failed)?;
         }
         let operator = row.try_get("operator").map_err(&failed)?;
-        Ok(Some(Visit { operator, since: time(row.try_get("created_at").map_err(&failed)?)? }))
+        Ok(Some(OperatorSession { operator, since: time(row.try_get("created_at").map_err(&failed)?)? }))
     }
 
-    /// Logs out.
-    pub async fn end_visit(&self, token: &str) -> Result<(), StorageError> {
+    /// Ends the session.
+    pub async fn end_operator_session(&self, token: &str) -> Result<(), StorageError> {
         sqlx::query("DELETE FROM operator_sessions WHERE hash = $1")
             .bind(secret::hash(token))
             .execute(&self.pool)
@@ -177,8 +181,8 @@ impl Storage {
     }
 }
 
-/// Those that are over go, and of one operator's the longest unused beyond a number.
-async fn insert_visit(
+/// Inserts a session. Deletes expired ones, and the operator's least recently used ones beyond the limit.
+async fn insert_operator_session(
     change: &mut Transaction<'_, Sqlite>,
     token: &OperatorToken,
     operator: &str,
@@ -189,11 +193,11 @@ async fn insert_visit(
         "DELETE FROM operator_sessions WHERE created_at < $1 OR used_at < $2 OR hash IN
          (SELECT hash FROM operator_sessions WHERE operator = $3 ORDER BY used_at DESC LIMIT $4 OFFSET $5)",
     )
-    .bind(before(now, LONGEST_VISIT))
-    .bind(before(now, LONGEST_REST))
+    .bind(before(now, MAX_SESSION_AGE))
+    .bind(before(now, MAX_IDLE_TIME))
     .bind(operator)
     .bind(i64::from(i32::MAX))
-    .bind(MOST - 1)
+    .bind(MAX_PER_OPERATOR - 1)
     .execute(&mut **change)
     .await
     .map_err(&failed)?;
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_lets_one_in_once_and_not_for_long() {
+    async fn a_link_works_once_and_expires() {
         let (_folder, storage) = storage().await;
         let now = Timestamp::now();
         let link = storage.make_link_at("operator", now).await.unwrap();
@@ -242,50 +246,52 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_visit_ends_by_rest_by_age_and_by_leaving() {
+    async fn a_session_ends_by_idleness_by_age_and_by_logout() {
         let (_folder, storage) = storage().await;
         let now = Timestamp::now();
-        let token = storage.open_visit_at("operator", now).await.unwrap();
-        let at = |minute: i64, busy: bool| storage.find_visit_at(token.expose(), busy, now + minutes(minute));
+        let token = storage.open_operator_session_at("operator", now).await.unwrap();
+        let at = |minute: i64, busy: bool| {
+            storage.find_operator_session_at(token.expose(), busy, now + minutes(minute))
+        };
         assert_eq!(at(119, false).await.unwrap().unwrap().operator, "operator");
         assert_eq!(at(121, true).await.unwrap(), None, "what a page does by itself keeps nobody in");
         for minute in (0..720).step_by(100) {
             assert!(at(minute, true).await.unwrap().is_some(), "{minute}");
         }
         assert_eq!(at(721, true).await.unwrap(), None, "half a day is the longest");
-        storage.end_visit(token.expose()).await.unwrap();
+        storage.end_operator_session(token.expose()).await.unwrap();
         assert_eq!(at(0, true).await.unwrap(), None);
     }
 
     #[tokio::test]
-    async fn visits_are_bounded_and_a_new_password_ends_them() {
+    async fn sessions_are_limited_and_a_new_password_ends_them() {
         let (_folder, storage) = storage().await;
         let now = Timestamp::now();
         let mut tokens = Vec::new();
         for second in 0..20 {
             let at = now + SignedDuration::from_secs(second);
-            tokens.push(storage.open_visit_at("operator", at).await.unwrap());
+            tokens.push(storage.open_operator_session_at("operator", at).await.unwrap());
         }
         let mut open = 0;
         for token in &tokens {
-            open += i64::from(storage.find_visit(token.expose(), false).await.unwrap().is_some());
+            open += i64::from(storage.find_operator_session(token.expose(), false).await.unwrap().is_some());
         }
-        assert_eq!(open, MOST);
+        assert_eq!(open, MAX_PER_OPERATOR);
         assert!(storage.set_operator_password("operator", None, "one").await.unwrap());
-        assert_eq!(storage.find_visit(tokens[19].expose(), false).await.unwrap(), None);
+        assert_eq!(storage.find_operator_session(tokens[19].expose(), false).await.unwrap(), None);
         assert!(!storage.set_operator_password("operator", None, "two").await.unwrap(), "it has one by now");
         assert!(storage.set_operator_password("operator", Some("one"), "two").await.unwrap());
     }
 
     #[tokio::test]
-    async fn operators_come_and_go_and_one_stays() {
+    async fn the_last_operator_cannot_be_removed() {
         let (_folder, storage) = storage().await;
         let code = |error: StorageError| crate::seen::seen(error.code());
         assert!(!storage.add_operator("ada").await.unwrap().has_password);
         assert_eq!(code(storage.add_operator("ada").await.unwrap_err()), "operator_exists");
-        let token = storage.open_visit("ada").await.unwrap();
+        let token = storage.open_operator_session("ada").await.unwrap();
         storage.remove_operator("ada").await.unwrap();
-        assert_eq!(storage.find_visit(token.expose(), true).await.unwrap(), None);
+        assert_eq!(storage.find_operator_session(token.expose(), true).await.unwrap(), None);
         assert_eq!(code(storage.remove_operator("ada").await.unwrap_err()), "unknown_operator");
         assert_eq!(code(storage.remove_operator("operator").await.unwrap_err()), "last_operator");
         assert_eq!(storage.list_operators().await.unwrap().len(), 1);

@@ -1,10 +1,10 @@
-//! Before anything of a signed-in session is told: what its sites have handed out since is a secret too, and a site that
-//! does not know its owner any more is noticed.
+//! Collects the secrets that sites issue to a signed-in session, before anything of it is returned or recorded. Also
+//! detects a page that shows the session as signed out.
 
 use super::Gate;
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::logins::{self, handed};
+use crate::logins::{self, site_issued};
 use crate::session::{Session, Turn};
 use audit::{Event, EventKind, EventSubject};
 use browser::{BrowserError, Content, Outcome, TimeLimit};
@@ -13,12 +13,16 @@ use policy::Origin;
 use std::time::Duration;
 use url::Url;
 
-/// How long a look at cookies and stores may take; a page cannot hold it up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for reading cookies and storage. A page cannot delay it.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Gate {
-    /// Adds what was handed out to what must not be told. A clean session has nothing to hide.
-    pub(super) async fn learn(&self, session: &Session, turn: &Turn<'_>) -> Result<(), BrowserError> {
+    /// Adds newly issued secrets to those that are redacted. A clean session has none.
+    pub(super) async fn collect_site_secrets(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+    ) -> Result<(), BrowserError> {
         let Some(released) = &session.login else { return Ok(()) };
         if !turn.runtime.link.is_alive() {
             return Ok(());
@@ -26,28 +30,28 @@ impl Gate {
         let origins: Vec<Origin> =
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
         let found =
-            turn.runtime.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(PATIENCE)).await?;
+            turn.runtime.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
         if found.missed {
             tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
         }
-        if !session.secrets.learn(handed::secrets(&found)) {
+        if !session.secrets.add_issued(site_issued::secrets(&found)) {
             return Ok(());
         }
-        for (number, cookies) in handed::rotated(released, &found) {
+        for (number, cookies) in site_issued::rotated(released, &found) {
             let Some(login) = released.logins.get(number) else { continue };
             let (tenant, domain) = (&session.scope.tenant, &login.credential.domain);
             let store = &self.sessions.logins().store;
-            let kept = store.keep_rotated(tenant, &login.id, domain, cookies, Timestamp::now()).await;
-            if let Err(error) = kept {
-                // The session goes on: the login in the vault is as it was.
+            let stored = store.keep_rotated(tenant, &login.id, domain, cookies, Timestamp::now()).await;
+            if let Err(error) = stored {
+                // The session continues: the stored credential is unchanged.
                 tracing::warn!(%error, credential = %login.id, "cookies that a site rotated are not kept");
             }
         }
         Ok(())
     }
 
-    /// A page that says that nobody is signed in, told once.
-    pub(super) async fn signed_out(
+    /// Fails with `credential_expired` the first time that a page shows the session as signed out.
+    pub(super) async fn check_signed_in(
         &self,
         session: &Session,
         url: &str,

@@ -1,4 +1,4 @@
-//! The connections that a bridge dialled and nobody has used yet.
+//! Connections that a bridge dialled and that are not in use yet.
 
 use std::io;
 use std::sync::Arc;
@@ -10,27 +10,26 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// A bridge keeps one connection ready, so a second is already a surprise; more are turned away.
+/// A bridge keeps one connection ready. A second one is tolerated; more are rejected.
 const QUEUE: usize = 2;
 const RETRY: Duration = Duration::from_millis(50);
-/// So many are turned away before the next is looked at [`RETRY`] later. That costs a flood's victim a few
-/// hundredths of a processor; the bridge, which stands in the same line, waits less than a second for the
-/// 4,096 that the kernel lets queue.
+/// Number of rejected connections between two pauses of [`RETRY`]. A flood costs a few hundredths of a CPU. The bridge,
+/// which queues behind it, waits less than a second for the 4,096 connections that the kernel queues.
 const BURST: u64 = 256;
 
-pub struct Spares {
+pub struct IdleConnections {
     queue: Mutex<mpsc::Receiver<UnixStream>>,
     seen: Arc<AtomicBool>,
     accepting: JoinHandle<()>,
 }
 
-impl Spares {
-    pub fn listen(listener: UnixListener, jail: String) -> Spares {
+impl IdleConnections {
+    pub fn listen(listener: UnixListener, jail: String) -> IdleConnections {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let seen = Arc::new(AtomicBool::new(false));
-        let turned_away = TurnedAway { jail, strangers: 0, surplus: 0 };
-        let accepting = tokio::spawn(accept(listener, sender, seen.clone(), turned_away));
-        Spares { queue: Mutex::new(receiver), seen, accepting }
+        let rejected = RejectedConnections { jail, strangers: 0, surplus: 0 };
+        let accepting = tokio::spawn(accept(listener, sender, seen.clone(), rejected));
+        IdleConnections { queue: Mutex::new(receiver), seen, accepting }
     }
 
     /// Whether a bridge has ever dialled.
@@ -38,9 +37,9 @@ impl Spares {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// The oldest one, once there is one. Each taker waits its turn, none longer than `patience`.
-    pub async fn take(&self, patience: Duration) -> io::Result<UnixStream> {
-        let taken = timeout(patience, async { self.queue.lock().await.recv().await }).await;
+    /// Takes the oldest connection; waits for one at most `timeout`. Callers are served in order.
+    pub async fn take(&self, timeout_after: Duration) -> io::Result<UnixStream> {
+        let taken = timeout(timeout_after, async { self.queue.lock().await.recv().await }).await;
         match taken {
             Ok(Some(stream)) => Ok(stream),
             Ok(None) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -49,8 +48,8 @@ impl Spares {
     }
 }
 
-/// The listener closes with it, which is how a bridge learns that its host is gone.
-impl Drop for Spares {
+/// Closes the listener, by which the bridge learns that its host is gone.
+impl Drop for IdleConnections {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -60,45 +59,45 @@ async fn accept(
     listener: UnixListener,
     queue: mpsc::Sender<UnixStream>,
     seen: Arc<AtomicBool>,
-    mut turned_away: TurnedAway,
+    mut rejected: RejectedConnections,
 ) {
     let mut bridge = None;
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
-            // Out of descriptors, most likely. Others have to end first.
+            // Most likely out of file descriptors; retry later.
             Err(error) => {
-                tracing::warn!(jail = turned_away.jail, %error, "cannot accept a bridge's connection");
+                tracing::warn!(jail = rejected.jail, %error, "cannot accept a bridge's connection");
                 sleep(RETRY).await;
                 continue;
             }
         };
-        if !is_the_bridge(&stream, &mut bridge) {
-            turned_away.stranger().await;
+        if !is_bridge(&stream, &mut bridge) {
+            rejected.stranger().await;
             continue;
         }
         seen.store(true, Ordering::Relaxed);
         if queue.try_send(stream).is_err() {
-            turned_away.surplus().await;
+            rejected.surplus().await;
         }
     }
 }
 
-/// Counts instead of complaining: what runs in a jail can dial as often as it likes, and must not fill the
-/// log or keep the control plane busy that way. The first of each kind is told, and the sum at the end.
-struct TurnedAway {
+/// Counts rejected connections. Processes in a jail can dial without limit and must not flood the log or keep the control
+/// plane busy, so only the first of each kind and the final sum are logged.
+struct RejectedConnections {
     jail: String,
     strangers: u64,
     surplus: u64,
 }
 
-impl TurnedAway {
+impl RejectedConnections {
     async fn stranger(&mut self) {
         self.strangers += 1;
         if self.strangers == 1 {
             tracing::warn!(jail = self.jail, "a process that is not the bridge dialled the control socket");
         }
-        self.rest().await;
+        self.throttle().await;
     }
 
     async fn surplus(&mut self) {
@@ -106,28 +105,28 @@ impl TurnedAway {
         if self.surplus == 1 {
             tracing::warn!(jail = self.jail, "a bridge dialled more connections than it should");
         }
-        self.rest().await;
+        self.throttle().await;
     }
 
-    async fn rest(&self) {
+    async fn throttle(&self) {
         if (self.strangers + self.surplus).is_multiple_of(BURST) {
             sleep(RETRY).await;
         }
     }
 }
 
-impl Drop for TurnedAway {
+impl Drop for RejectedConnections {
     fn drop(&mut self) {
-        let TurnedAway { jail, strangers, surplus } = self;
+        let RejectedConnections { jail, strangers, surplus } = self;
         if *strangers + *surplus > 0 {
             tracing::warn!(%jail, strangers, surplus, "connections of a jail were turned away");
         }
     }
 }
 
-/// The bridge dials before it starts Chromium, so the first process to dial is the bridge. A browser
-/// that was taken over can reach the socket too; it has another process id, and gets no token to see.
-fn is_the_bridge(stream: &UnixStream, bridge: &mut Option<UCred>) -> bool {
+/// Whether the peer is the bridge. The bridge dials before it starts Chromium, so the first process to dial is the
+/// bridge. A compromised browser can reach the socket too, but it has another process id and gets no token.
+fn is_bridge(stream: &UnixStream, bridge: &mut Option<UCred>) -> bool {
     let Ok(peer) = stream.peer_cred() else { return false };
     *bridge.get_or_insert(peer) == peer
 }

@@ -1,4 +1,4 @@
-//! What operators do to grants and credentials, each on record; and the old grants that nobody needs any more.
+//! Operators' changes to grants and credentials, each recorded in the audit log, and the cleanup of expired grants.
 
 use crate::error::Fault;
 use crate::error::audit_fault;
@@ -11,43 +11,47 @@ use std::sync::Arc;
 use std::time::Duration;
 use vault::{Credential, CredentialId, Grant, GrantRequest, GrantToken};
 
-/// Between two looks for old grants, and how long one is kept after it has expired.
+/// Interval of the cleanup, and how long an expired grant is kept.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Who does something to a tenant's grants or credentials, and where it is written down.
+/// The operator, the tenant and the audit log of a change to grants or credentials.
 #[derive(Clone, Copy)]
-pub struct By<'a> {
+pub struct OperatorContext<'a> {
     pub log: &'a Log,
     pub tenant: &'a Tenant,
-    /// The operator, or the door where none had to say who they are.
-    pub who: &'a str,
+    /// The operator's name, or the interface if it does not identify operators.
+    pub operator: &'a str,
 }
 
-impl By<'_> {
-    async fn note(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
+impl OperatorContext<'_> {
+    async fn record(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
         let mut event = Event::new(kind, EventSubject::tenant(self.tenant)).detail(detail);
-        event.decided_by = Some(audit::sanitize(self.who));
+        event.decided_by = Some(audit::sanitize(self.operator));
         self.log.append(&event).await.map_err(audit_fault)
     }
 }
 
 impl Logins {
-    /// A grant that is not on record is not handed out.
-    pub async fn issue(&self, by: By<'_>, request: GrantRequest) -> Result<(GrantToken, Grant), Fault> {
+    /// Issues a grant. Revokes it again if it cannot be recorded.
+    pub async fn issue(
+        &self,
+        context: OperatorContext<'_>,
+        request: GrantRequest,
+    ) -> Result<(GrantToken, Grant), Fault> {
         let (token, grant) = self.grants.issue(request, Timestamp::now()).await?;
-        let often = if grant.single_use { "once" } else { "any number of times" };
-        let detail = format!("{}, {often}, until {:.0}", about(&grant), grant.expires_at);
-        if let Err(fault) = by.note(EventKind::GrantIssued, &detail).await {
+        let uses = if grant.single_use { "once" } else { "any number of times" };
+        let detail = format!("{}, {uses}, until {:.0}", describe(&grant), grant.expires_at);
+        if let Err(fault) = context.record(EventKind::GrantIssued, &detail).await {
             self.grants.revoke(&grant.tenant, &grant.jti, Timestamp::now()).await?;
             return Err(fault);
         }
         Ok((token, grant))
     }
 
-    /// By the start of its id. What is revoked is revoked, whether or not it can be written down.
-    pub async fn revoke(&self, by: By<'_>, start: &str) -> Result<Grant, Fault> {
-        let found = self.grants.find_by_start(by.tenant, start).await.map_err(|error| {
+    /// Revokes a grant by a prefix of its id. The revocation holds even if it cannot be recorded.
+    pub async fn revoke(&self, context: OperatorContext<'_>, start: &str) -> Result<Grant, Fault> {
+        let found = self.grants.find_by_start(context.tenant, start).await.map_err(|error| {
             let fault = Fault::from(error);
             if fault.code == ErrorCode::UnknownGrant {
                 fault.hint("`stockade grant list` shows them.")
@@ -55,61 +59,80 @@ impl Logins {
                 fault
             }
         })?;
-        let grant = self.grants.revoke(by.tenant, &found.jti, Timestamp::now()).await?;
-        by.note(EventKind::GrantRevoked, &about(&grant)).await?;
+        let grant = self.grants.revoke(context.tenant, &found.jti, Timestamp::now()).await?;
+        context.record(EventKind::GrantRevoked, &describe(&grant)).await?;
         Ok(grant)
     }
 
-    /// The usual time of a tenant's grants from now on.
-    pub async fn set_lifetime(&self, by: By<'_>, lifetime: Duration) -> Result<(), Fault> {
-        self.grants.set_lifetime(by.tenant, lifetime).await?;
-        by.note(EventKind::GrantLifetimeSet, &format!("{} seconds", lifetime.as_secs())).await
+    /// Sets the default lifetime of a tenant's grants.
+    pub async fn set_lifetime(&self, context: OperatorContext<'_>, lifetime: Duration) -> Result<(), Fault> {
+        self.grants.set_lifetime(context.tenant, lifetime).await?;
+        context.record(EventKind::GrantLifetimeSet, &format!("{} seconds", lifetime.as_secs())).await
     }
 
-    pub async fn put(&self, by: By<'_>, id: &CredentialId, credential: &Credential) -> Result<(), Fault> {
-        self.vault()?.put(by.tenant, id, credential, Timestamp::now()).await?;
-        by.note(EventKind::CredentialStored, &format!("credential {id} for {}", credential.domain)).await
+    pub async fn put(
+        &self,
+        context: OperatorContext<'_>,
+        id: &CredentialId,
+        credential: &Credential,
+    ) -> Result<(), Fault> {
+        self.vault()?.put(context.tenant, id, credential, Timestamp::now()).await?;
+        context
+            .record(EventKind::CredentialStored, &format!("credential {id} for {}", credential.domain))
+            .await
     }
 
-    pub async fn remove(&self, by: By<'_>, id: &CredentialId) -> Result<(), Fault> {
-        self.vault()?.remove(by.tenant, id).await?;
-        by.note(EventKind::CredentialRemoved, &format!("credential {id}")).await
+    pub async fn remove(&self, context: OperatorContext<'_>, id: &CredentialId) -> Result<(), Fault> {
+        self.vault()?.remove(context.tenant, id).await?;
+        context.record(EventKind::CredentialRemoved, &format!("credential {id}")).await
     }
 
-    /// Puts what a site rotated into the credential; the cookies' names.
-    pub async fn accept(&self, by: By<'_>, id: &CredentialId) -> Result<Vec<String>, Fault> {
-        let names = self.vault()?.accept(by.tenant, id, Timestamp::now()).await?;
-        by.note(EventKind::CredentialAccepted, &format!("credential {id}: {}", names.join(" "))).await?;
+    /// Accepts rotated cookies into the credential. Returns their names.
+    pub async fn accept(
+        &self,
+        context: OperatorContext<'_>,
+        id: &CredentialId,
+    ) -> Result<Vec<String>, Fault> {
+        let names = self.vault()?.accept(context.tenant, id, Timestamp::now()).await?;
+        context
+            .record(EventKind::CredentialAccepted, &format!("credential {id}: {}", names.join(" ")))
+            .await?;
         Ok(names)
     }
 
-    /// The one-time code of this moment, and for how many seconds it is. On record before it is told.
-    pub async fn code(&self, by: By<'_>, id: &CredentialId) -> Result<(redact::Secret, u32), Fault> {
-        let told = self.vault()?.code(by.tenant, id, Timestamp::now()).await?;
-        by.note(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
-        Ok(told)
+    /// The current one-time code and its remaining seconds. The access is recorded first.
+    pub async fn code(
+        &self,
+        context: OperatorContext<'_>,
+        id: &CredentialId,
+    ) -> Result<(redact::Secret, u32), Fault> {
+        let code = self.vault()?.code(context.tenant, id, Timestamp::now()).await?;
+        context.record(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
+        Ok(code)
     }
 
-    pub async fn reject(&self, by: By<'_>, id: &CredentialId) -> Result<(), Fault> {
-        self.store.reject(by.tenant, id).await?;
-        by.note(EventKind::CredentialRejected, &format!("credential {id}")).await
+    pub async fn reject(&self, context: OperatorContext<'_>, id: &CredentialId) -> Result<(), Fault> {
+        self.store.reject(context.tenant, id).await?;
+        context.record(EventKind::CredentialRejected, &format!("credential {id}")).await
     }
 
-    pub async fn rotate_key(&self, by: By<'_>) -> Result<vault::Rotation, Fault> {
+    pub async fn rotate_key(&self, context: OperatorContext<'_>) -> Result<vault::Rotation, Fault> {
         let rotation = self.store.rotate().await?;
-        by.note(EventKind::MasterKeyRotated, &format!("master key {} is in use", rotation.current)).await?;
+        context
+            .record(EventKind::MasterKeyRotated, &format!("master key {} is in use", rotation.current))
+            .await?;
         Ok(rotation)
     }
 
-    /// Removes grants that expired long ago; says how many.
-    pub async fn collect(&self, log: &Log, now: Timestamp) -> Result<u64, Fault> {
+    /// Removes grants that expired long ago. Returns their number.
+    pub async fn remove_expired(&self, log: &Log, now: Timestamp) -> Result<u64, Fault> {
         let before = now.checked_sub(KEPT).map_err(|error| Fault::caused(ErrorCode::Internal, &error))?;
-        let collected = self.grants.collect(before).await?;
-        if collected > 0 {
-            let event = Event::new(EventKind::GrantsCollected, EventSubject::stockade()).count(collected);
+        let removed = self.grants.collect(before).await?;
+        if removed > 0 {
+            let event = Event::new(EventKind::GrantsCollected, EventSubject::stockade()).count(removed);
             log.append(&event).await.map_err(audit_fault)?;
         }
-        Ok(collected)
+        Ok(removed)
     }
 }
 
@@ -118,17 +141,17 @@ pub fn parse_lifetime(text: &str) -> Option<Duration> {
     text.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok())
 }
 
-/// Collects old grants for as long as the control plane lives.
-pub async fn keep_collecting(logins: Arc<Logins>, log: Log) {
+/// Removes expired grants for the lifetime of the control plane.
+pub async fn remove_expired_periodically(logins: Arc<Logins>, log: Log) {
     loop {
-        if let Err(fault) = logins.collect(&log, Timestamp::now()).await {
-            tracing::warn!(%fault, "old grants were not collected");
+        if let Err(fault) = logins.remove_expired(&log, Timestamp::now()).await {
+            tracing::warn!(%fault, "old grants were not removed");
         }
         tokio::time::sleep(INTERVAL).await;
     }
 }
 
-fn about(grant: &Grant) -> String {
+fn describe(grant: &Grant) -> String {
     let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
     format!("grant {} for {}", grant.jti, hosts.join(" "))
 }
@@ -149,7 +172,7 @@ mod tests {
         audit: Audit,
     }
 
-    fn room() -> (tempfile::TempDir, State, Settings) {
+    fn fixture() -> (tempfile::TempDir, State, Settings) {
         let folder = tempfile::tempdir().unwrap();
         let state = State::open(folder.path()).unwrap();
         let server = KvServer {
@@ -202,16 +225,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn grants_are_collected_a_week_after_they_expired_and_that_is_on_record() {
-        let (_folder, state, config) = room();
+    async fn a_grant_is_removed_a_week_after_it_expired_and_that_is_recorded() {
+        let (_folder, state, config) = fixture();
         let logins = Logins::open(&config.credentials, &state).unwrap();
         let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
         let tenant = Tenant::parse("default").unwrap();
-        let by = By { log: &log, tenant: &tenant, who: "ada" };
-        let (token, grant) = logins.issue(by, request(&tenant)).await.unwrap();
+        let context = OperatorContext { log: &log, tenant: &tenant, operator: "ada" };
+        let (token, grant) = logins.issue(context, request(&tenant)).await.unwrap();
         let after = |time: SignedDuration| grant.expires_at + time;
-        assert_eq!(logins.collect(&log, after(KEPT)).await.unwrap(), 0);
-        assert_eq!(logins.collect(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
+        assert_eq!(logins.remove_expired(&log, after(KEPT)).await.unwrap(), 0);
+        assert_eq!(logins.remove_expired(&log, after(KEPT + SignedDuration::from_secs(1))).await.unwrap(), 1);
         assert!(logins.grants.list(&tenant, 10).await.unwrap().is_empty());
         let entries = audit::read_last(&state.audit(), &audit::EventFilter::default(), 10).unwrap();
         let lines: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
@@ -222,34 +245,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_grant_that_cannot_be_put_on_record_is_not_handed_out_and_a_revocation_counts_all_the_same() {
-        let (_folder, state, config) = room();
+    async fn a_grant_that_cannot_be_recorded_is_revoked_and_a_revocation_still_holds() {
+        let (_folder, state, config) = fixture();
         let logins = Logins::open(&config.credentials, &state).unwrap();
         let tenant = Tenant::parse("default").unwrap();
         let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
-        let by = By { log: &log, tenant: &tenant, who: "ada" };
-        let (_, good) = logins.issue(by, request(&tenant)).await.unwrap();
+        let context = OperatorContext { log: &log, tenant: &tenant, operator: "ada" };
+        let (_, good) = logins.issue(context, request(&tenant)).await.unwrap();
         drop(log);
-        // Somebody writes into the log: from then on nothing is added to it.
+        // A tampered log accepts no further entries.
         let chain = audit::chain_folders(&state.audit()).unwrap().remove(0);
         let segment = audit::segments(&chain).unwrap().pop().unwrap().path;
         let text = std::fs::read_to_string(&segment).unwrap();
         std::fs::write(&segment, text.replace("\"ada\"", "\"eve\"")).unwrap();
         let log = loop {
             let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
-            // The writer that held this chain takes a moment to let go of it.
+            // The previous writer takes a moment to release this chain.
             if log.folder() == chain {
                 break log;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         };
         assert!(log.check().is_err());
-        let by = By { log: &log, tenant: &tenant, who: "ada" };
-        assert!(logins.issue(by, request(&tenant)).await.is_err());
+        let context = OperatorContext { log: &log, tenant: &tenant, operator: "ada" };
+        assert!(logins.issue(context, request(&tenant)).await.is_err());
         let listed = logins.grants.list(&tenant, 10).await.unwrap();
         let revoked: Vec<bool> = listed.iter().map(|grant| grant.revoked_at.is_some()).collect();
         assert_eq!(revoked, [true, false], "the one that nobody got is worth nothing");
-        assert!(logins.revoke(by, &good.jti).await.is_err());
+        assert!(logins.revoke(context, &good.jti).await.is_err());
         assert!(logins.grants.is_revoked(&good.jti).await.unwrap());
     }
 }

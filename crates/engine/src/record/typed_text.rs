@@ -1,6 +1,6 @@
-//! Takes out of records what an agent typed: a form that is sent by GET puts it into the address, a page into its title.
+//! Redacts typed text from records. Typed text appears in addresses (forms sent by GET) and in page titles.
 
-use crate::logins::Secrets;
+use crate::logins::SessionSecrets;
 use browser::ScreenshotMask;
 use policy::{Action, Key};
 use redact::address_forms;
@@ -8,35 +8,35 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MASK: &str = "[typed]";
-/// Shorter texts are taken out only where they are a whole value in an address: "a" is in every word.
+/// Shorter texts are redacted only as a whole query value, because "a" occurs in every word.
 const SHORT: usize = 4;
-/// Texts that are remembered, and their bytes together. Beyond it the oldest are forgotten, and no query, fragment
-/// or picture is recorded any more: whether it holds one of them is not known.
+/// Limits on remembered texts: their number and total bytes. When the oldest is forgotten, no query, fragment or
+/// screenshot is recorded any more, because it may contain the forgotten text.
 const MOST_TEXTS: usize = 256;
 const MOST_BYTES: usize = 64 * 1024;
 
-/// What was typed into one session's pages, over what nothing may tell anyway.
+/// Redacts the text that an agent typed into a session's pages, and the session's secrets.
 #[derive(Default)]
-pub struct Veil {
-    typed: Mutex<Typed>,
-    secrets: Arc<Secrets>,
+pub struct TypedTextRedactor {
+    typed: Mutex<TypedTexts>,
+    secrets: Arc<SessionSecrets>,
 }
 
 #[derive(Default)]
-struct Typed {
+struct TypedTexts {
     texts: VecDeque<String>,
-    /// Characters that were pressed one after the other.
+    /// Consecutive single key presses.
     pressed: String,
-    forgot: bool,
+    has_forgotten: bool,
 }
 
-impl Veil {
-    pub fn over(secrets: Arc<Secrets>) -> Veil {
-        Veil { secrets, ..Veil::default() }
+impl TypedTextRedactor {
+    pub fn new(secrets: Arc<SessionSecrets>) -> TypedTextRedactor {
+        TypedTextRedactor { secrets, ..TypedTextRedactor::default() }
     }
 
-    /// Remembers what an action types, before it is on record.
-    pub fn learn(&self, action: &Action) {
+    /// Remembers the text that an action types. Called before the action is recorded.
+    pub fn remember(&self, action: &Action) {
         let mut typed = self.lock();
         match action {
             Action::Type(typing) => typed.add(&typing.text),
@@ -51,8 +51,8 @@ impl Veil {
         typed.add(&pressed);
     }
 
-    /// A page's or an agent's text as it may be recorded.
-    pub fn text(&self, text: &str) -> String {
+    /// Redacts a page's or an agent's text for the record.
+    pub fn redact(&self, text: &str) -> String {
         let typed = self.lock();
         let is_address = text.contains("://");
         let mut out = self.secrets.text(text).into_owned();
@@ -61,41 +61,41 @@ impl Veil {
                 continue;
             }
             if word.chars().count() < SHORT {
-                out = if is_address { without_value(&out, word) } else { out };
+                out = if is_address { redact_query_value(&out, word) } else { out };
                 continue;
             }
             for form in address_forms(word) {
                 out = out.replace(&form, MASK);
             }
-            // Written in a way that is not ours to guess: what could hold it goes as a whole.
-            if is_address && plain(&out).contains(&squeezed(word)) {
-                out = without_query(&out);
+            // An unknown encoding of the text: redact the whole query, then the whole path.
+            if is_address && decoded(&out).contains(&without_whitespace(word)) {
+                out = redact_query(&out);
             }
-            if is_address && plain(&out).contains(&squeezed(word)) {
-                out = origin(&out);
+            if is_address && decoded(&out).contains(&without_whitespace(word)) {
+                out = redact_path(&out);
             }
         }
-        if typed.forgot && is_address { without_query(&out) } else { out }
+        if typed.has_forgotten && is_address { redact_query(&out) } else { out }
     }
 
-    /// What no picture may show: each text, and each line of it, because pages make paragraphs of them.
-    pub fn cover(&self) -> ScreenshotMask {
+    /// The mask for recorded screenshots: each text and each of its lines, because pages split text into paragraphs.
+    pub fn screenshot_mask(&self) -> ScreenshotMask {
         let typed = self.lock();
-        if typed.forgot {
+        if typed.has_forgotten {
             return ScreenshotMask::incomplete();
         }
         let texts = typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]);
         ScreenshotMask::typed_text(texts.flat_map(|text| text.lines().chain([text])))
-            .with_secrets_of(&self.secrets.cover())
+            .with_secrets_of(&self.secrets.screenshot_mask())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Typed> {
-        // A list of texts is whole after any panic.
+    fn lock(&self) -> MutexGuard<'_, TypedTexts> {
+        // The list stays consistent across a panic.
         self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Typed {
+impl TypedTexts {
     fn add(&mut self, text: &str) {
         let text = text.trim();
         if text.is_empty() || self.texts.iter().any(|known| known == text) {
@@ -105,13 +105,13 @@ impl Typed {
         let bytes = |texts: &VecDeque<String>| texts.iter().map(String::len).sum::<usize>();
         while self.texts.len() > MOST_TEXTS || bytes(&self.texts) > MOST_BYTES {
             self.texts.pop_front();
-            self.forgot = true;
+            self.has_forgotten = true;
         }
     }
 }
 
-/// Takes out a short text where it is all of a value.
-fn without_value(address: &str, word: &str) -> String {
+/// Redacts a short text where it is a whole query value.
+fn redact_query_value(address: &str, word: &str) -> String {
     let mut out = address.to_owned();
     for form in address_forms(word) {
         for end in ["&", "#", ";"] {
@@ -124,29 +124,29 @@ fn without_value(address: &str, word: &str) -> String {
     out
 }
 
-/// An address with its escapes undone, twice because some are escaped twice, and without white space.
-fn plain(address: &str) -> String {
-    squeezed(&unescaped(&unescaped(address)))
+/// An address percent-decoded twice, because some are encoded twice, and without white space.
+fn decoded(address: &str) -> String {
+    without_whitespace(&percent_decoded(&percent_decoded(address)))
 }
 
-fn unescaped(text: &str) -> String {
-    // Before the first "=" stands a name; this one is empty, and all of the text is the value.
+fn percent_decoded(text: &str) -> String {
+    // The name before the first "=" is empty, so all of the text is the value.
     let whole = format!("={}", text.replace('&', "%26"));
     url::form_urlencoded::parse(whole.as_bytes()).map(|(_, value)| value.into_owned()).collect()
 }
 
-fn squeezed(text: &str) -> String {
+fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-fn without_query(address: &str) -> String {
+fn redact_query(address: &str) -> String {
     match address.find(['?', '#']) {
         Some(at) => format!("{}?[redacted]", &address[..at]),
         None => address.to_owned(),
     }
 }
 
-fn origin(address: &str) -> String {
+fn redact_path(address: &str) -> String {
     let host = address.find("://").map_or(0, |at| at + 3);
     let end = address[host..].find(['/', '?', '#']).map_or(address.len(), |at| host + at);
     format!("{}/[redacted]", &address[..end])
@@ -157,19 +157,19 @@ mod tests {
     use super::*;
     use policy::{Chord, Press, Target, TypeText};
 
-    fn typed(texts: &[&str]) -> Veil {
-        let veil = Veil::default();
+    fn typed(texts: &[&str]) -> TypedTextRedactor {
+        let redactor = TypedTextRedactor::default();
         for text in texts {
             let target = Target::Focused;
             let text = text.to_string();
-            veil.learn(&Action::Type(TypeText { target, text, clear_first: false, submit: false }));
+            redactor.remember(&Action::Type(TypeText { target, text, clear_first: false, submit: false }));
         }
-        veil
+        redactor
     }
 
     #[test]
-    fn what_was_typed_is_in_no_address_and_no_title() {
-        let veil = typed(&["zebra crossing", "añb/c", "xy"]);
+    fn typed_text_is_redacted_from_addresses_and_titles() {
+        let redactor = typed(&["zebra crossing", "añb/c", "xy"]);
         for (text, expected) in [
             ("Results for zebra crossing", "Results for [typed]"),
             ("http://a.test/?q=zebra+crossing&p=1", "http://a.test/?q=[typed]&p=1"),
@@ -184,27 +184,27 @@ mod tests {
             ("http://a.test/xy", "http://a.test/xy"),
             ("http://a.test/?page=2#top", "http://a.test/?page=2#top"),
         ] {
-            assert_eq!(veil.text(text), expected);
+            assert_eq!(redactor.redact(text), expected);
         }
     }
 
     #[test]
-    fn letters_that_are_pressed_one_by_one_make_a_text() {
-        let veil = Veil::default();
+    fn single_key_presses_are_joined_into_one_text() {
+        let redactor = TypedTextRedactor::default();
         for letter in "zebra".chars() {
             let chord = Chord::parse(&letter.to_string()).unwrap();
-            veil.learn(&Action::Press(Press { target: Target::Focused, chord }));
+            redactor.remember(&Action::Press(Press { target: Target::Focused, chord }));
         }
-        assert_eq!(veil.text("http://a.test/?q=zebra"), "http://a.test/?q=[typed]");
-        veil.learn(&Action::Reload);
-        assert_eq!(veil.text("a zebra"), "a [typed]");
+        assert_eq!(redactor.redact("http://a.test/?q=zebra"), "http://a.test/?q=[typed]");
+        redactor.remember(&Action::Reload);
+        assert_eq!(redactor.redact("a zebra"), "a [typed]");
     }
 
     #[test]
-    fn what_is_forgotten_takes_every_query_with_it() {
+    fn after_forgetting_a_text_every_query_is_redacted() {
         let texts: Vec<String> = (0..MOST_TEXTS + 1).map(|n| format!("text number {n}")).collect();
-        let veil = typed(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(veil.text("http://a.test/?q=text+number+0"), "http://a.test/?[redacted]");
-        assert_eq!(veil.text("http://a.test/page"), "http://a.test/page");
+        let redactor = typed(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(redactor.redact("http://a.test/?q=text+number+0"), "http://a.test/?[redacted]");
+        assert_eq!(redactor.redact("http://a.test/page"), "http://a.test/page");
     }
 }

@@ -1,0 +1,81 @@
+//! A policy question that waits for a person's answer. The stored answer is the only way from the question to a permit.
+
+use super::{Approval, ApprovalId, ApprovalKind, ApprovalState, OpenQuestion};
+use crate::error::Fault;
+use audit::{Allowance, Approved, Approver};
+use error_code::ErrorCode;
+use policy::{DomainPattern, Question};
+
+/// The stored approval and the policy question that it stands for.
+pub struct PendingApproval {
+    open: OpenQuestion,
+    question: Question,
+}
+
+/// An approved action and the scope of its approval.
+pub struct ApprovedAction {
+    pub approved: Approved,
+    /// Actions that need no further approval in this session.
+    pub allowance: Option<Allowance>,
+    /// A domain that is allowed in this session from now on.
+    pub domain: Option<DomainPattern>,
+}
+
+impl PendingApproval {
+    pub fn new(open: OpenQuestion, question: Question) -> PendingApproval {
+        PendingApproval { open, question }
+    }
+
+    pub fn id(&self) -> &ApprovalId {
+        &self.open.approval().id
+    }
+
+    /// Waits until the question is answered or expires.
+    pub async fn wait(&self) -> Result<(), Fault> {
+        self.open.answered().await.map(|_| ())
+    }
+
+    pub async fn withdraw(&self) -> Result<(), Fault> {
+        self.open.withdraw().await
+    }
+
+    /// Reads the answer from the store.
+    pub async fn into_result(self) -> Result<ApprovedAction, Fault> {
+        let answered = self.open.answered().await?;
+        if answered.state != ApprovalState::Approved {
+            return Err(refused(&answered));
+        }
+        let (Some(operator), Some(channel)) = (&answered.decided_by, answered.channel) else {
+            return Err(Fault::new(ErrorCode::Internal, "an approval does not say who gave it"));
+        };
+        let by = Approver { operator, channel: channel.as_str(), approval_id: answered.id.as_str() };
+        let domain = self.question.domain().cloned();
+        let authority = self.open.authority();
+        let (approved, allowance) = if answered.approved_for_session {
+            authority.approve_for_session(self.question, &by)
+        } else {
+            (authority.approve(self.question, &by), None)
+        };
+        Ok(ApprovedAction { approved, allowance, domain })
+    }
+}
+
+/// The agent's fault for a denied or expired question.
+fn refused(answered: &Approval) -> Fault {
+    let (code, message) = match (answered.kind, answered.state) {
+        (ApprovalKind::Domain, ApprovalState::Denied) => {
+            (ErrorCode::BlockedDomain, "the domain is not on the allowlist, and the operator did not add it")
+        }
+        (ApprovalKind::Domain, _) => (
+            ErrorCode::BlockedDomain,
+            "the domain is not on the allowlist, and nobody answered in time whether to add it",
+        ),
+        (_, ApprovalState::Denied) => (ErrorCode::DeniedByOperator, "the operator was asked, and said no"),
+        _ => (ErrorCode::ApprovalTimeout, "a person was asked, and nobody answered in time, which is a no"),
+    };
+    let why = answered.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    Fault::new(code, format!("{message}{why}")).hint(
+        "This was decided by a person or for want of one: do not try another way to the same end. Go on without it, or \
+         tell the person that you need it.",
+    )
+}
