@@ -33,6 +33,7 @@ pub use limits::Limits;
 pub use native::{NativeOptions, NativeRuntime, verified_template};
 pub use probe::{HostProbe, probe_host};
 pub use runtime::{
-    BRIDGE, CDP_SOCKET, EGRESS_SOCKET, Finding, JailSpec, JailState, LossNotifier, Outcome, PreparedJail,
-    Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
+    CDP_SOCKET, EGRESS_SOCKET, Finding, JailSpec, JailState, LossNotifier, Outcome, PreparedJail, Runtime,
+    RuntimeBackend, RuntimeInfo, RuntimeReport,
 };
+pub use template::BRIDGE;

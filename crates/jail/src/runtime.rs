@@ -12,9 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-/// Path of the bridge in every jail.
-pub const BRIDGE: &str = "/stockade/bridge";
-
 /// Path of the CDP socket in every jail.
 pub const CDP_SOCKET: &str = "/run/stockade/cdp.sock";
 

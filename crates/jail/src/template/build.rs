@@ -1,12 +1,13 @@
 //! Building a template: gather, describe, put in place.
 
+use super::BRIDGE;
 use super::chromium::{self, Browser, check_program};
 use super::closure::{self, Closure};
 use super::manifest::{self, Manifest};
 use super::tree::Tree;
 use super::{BuildOptions, FOLDER_MODE, Flavour, Store, Template, TemplateError, fonts};
+use crate::folder;
 use crate::lock::Lock;
-use crate::{BRIDGE, folder};
 use error_code::ErrorCode;
 use std::fs::{self, File};
 use std::io;

@@ -30,6 +30,9 @@ use std::time::SystemTime;
 /// Of a store and its templates, whatever the umask: jails run as other users, who must not write.
 const FOLDER_MODE: u32 = 0o755;
 
+/// Path of the bridge in every template.
+pub const BRIDGE: &str = "/stockade/bridge";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flavour {
