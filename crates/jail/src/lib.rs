@@ -28,12 +28,12 @@ pub use cgroup::{CgroupChoice, Enforcement, JailStats};
 pub use error::JailError;
 pub use id::{InstanceId, InvalidId, JailId};
 pub use keeper::{KeeperCommand, ProcessInfo};
-pub use launch::{InstanceReport, JailReport, Reaped, default_runtime_dir, list, reap};
+pub use launch::{default_runtime_dir, list, reap};
 pub use limits::Limits;
 pub use native::{NativeOptions, NativeRuntime, verified_template};
 pub use probe::{HostProbe, probe_host};
 pub use runtime::{
-    CDP_SOCKET, EGRESS_SOCKET, Finding, JailSpec, JailState, LossNotifier, Outcome, PreparedJail, Runtime,
-    RuntimeBackend, RuntimeInfo, RuntimeReport,
+    CDP_SOCKET, EGRESS_SOCKET, Finding, InstanceReport, JailReport, JailSpec, JailState, LossNotifier,
+    Outcome, PreparedJail, Reaped, Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
 };
 pub use template::BRIDGE;

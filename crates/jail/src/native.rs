@@ -1,9 +1,9 @@
 //! The native runtime: jails by bubblewrap from a template on this machine, supervised by a keeper process.
 
 use crate::keeper::{Keeper, KeeperCommand, ProcessInfo};
-use crate::launch::{self, InstanceReport, Reaped};
+use crate::launch;
 use crate::probe::probe_host;
-use crate::runtime::{Finding, Outcome};
+use crate::runtime::{Finding, InstanceReport, Outcome, Reaped};
 use crate::template::{self, BuildOptions, Flavour, Store, Template, TemplateError};
 use crate::{
     CgroupChoice, Enforcement, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, PreparedJail,

@@ -5,7 +5,6 @@
 //! engine or a remote machine cannot offer them. All calls block; callers with an event loop make them from a
 //! blocking thread.
 
-use crate::launch::{InstanceReport, Reaped};
 use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
 use error_code::ErrorCode;
 use serde::{Deserialize, Serialize};
@@ -96,6 +95,32 @@ pub struct RuntimeInfo {
     pub browser_version: String,
     /// What was cleared of dead control planes before this runtime started.
     pub reaped: Reaped,
+}
+
+/// What a reaper cleared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reaped {
+    pub instances: Vec<InstanceId>,
+    pub jails: usize,
+    pub processes: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct InstanceReport {
+    pub id: InstanceId,
+    /// Whether its control plane or keeper still holds the lock.
+    pub alive: bool,
+    /// `None` when the record cannot be read.
+    pub control_plane_pid: Option<u32>,
+    pub jails: Vec<JailReport>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct JailReport {
+    pub id: JailId,
+    /// Empty in the weaker mode, where nothing counts.
+    pub pids: Vec<u32>,
+    pub memory_bytes: Option<u64>,
 }
 
 /// A jail's sockets, listening on the host's side.

@@ -5,11 +5,11 @@
 //! end of a killed control plane: the kernel ends the jails with it, and their folders and cgroups stay until the
 //! next start reaps them.
 
-use jail::launch::{self, InstanceReport, LocalInstance, Reaped, Supervisor};
+use jail::launch::{self, LocalInstance, Supervisor};
 use jail::template::Template;
 use jail::{
-    JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, NativeOptions, PreparedJail, Runtime,
-    RuntimeBackend, RuntimeInfo, RuntimeReport, verified_template,
+    InstanceReport, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, NativeOptions,
+    PreparedJail, Reaped, Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport, verified_template,
 };
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

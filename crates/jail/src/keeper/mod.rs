@@ -6,7 +6,8 @@ mod wire;
 
 pub use process::main;
 
-use crate::launch::{LocalInstance, Reaped};
+use crate::launch::LocalInstance;
+use crate::runtime::Reaped;
 use crate::wait::{pidfd, wait_readable};
 use crate::{CgroupChoice, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, spawn};
 use rustix::event::{PollFd, PollFlags, poll};

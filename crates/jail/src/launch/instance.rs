@@ -10,6 +10,7 @@ use super::{Launcher, sockets};
 use crate::cgroup::Cgroups;
 use crate::lock::Lock;
 use crate::probe::try_namespaces;
+use crate::runtime::{InstanceReport, JailReport, Reaped};
 use crate::{CgroupChoice, Enforcement, InstanceId, JailError, JailId, PreparedJail, bwrap, folder};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -25,32 +26,6 @@ const RECORD: &str = "instance.json";
 
 /// Folders that other users may pass through but not look into: jails run as other users.
 const PASSABLE: u32 = 0o711;
-
-/// What a reaper cleared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Reaped {
-    pub instances: Vec<InstanceId>,
-    pub jails: usize,
-    pub processes: usize,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct InstanceReport {
-    pub id: InstanceId,
-    /// Whether its control plane or keeper still holds the lock.
-    pub alive: bool,
-    /// `None` when the record cannot be read.
-    pub control_plane_pid: Option<u32>,
-    pub jails: Vec<JailReport>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct JailReport {
-    pub id: JailId,
-    /// Empty in the weaker mode, where nothing counts.
-    pub pids: Vec<u32>,
-    pub memory_bytes: Option<u64>,
-}
 
 /// A live instance on this machine. Locked: no reaper touches it while this, or a share of its lock, is kept.
 #[derive(Debug)]

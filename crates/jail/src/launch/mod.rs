@@ -13,6 +13,6 @@ mod process;
 mod sockets;
 mod supervisor;
 
-pub use instance::{InstanceReport, JailReport, LocalInstance, Reaped, default_runtime_dir, list, reap};
+pub use instance::{LocalInstance, default_runtime_dir, list, reap};
 pub use process::{JailProcess, Launcher};
 pub use supervisor::Supervisor;
